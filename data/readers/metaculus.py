@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +20,7 @@ from data.importing.evaluation_log import NO, YES, EvaluationLog, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_files import TableFile
+from data.importing.table_files import TableFile, misfit
 from data.readers import Format
 
 FORMAT = Format(
@@ -39,16 +41,21 @@ Questions whose opening is not stated open with their first forecast.
 )
 QUESTIONS, FORECASTS = "question_data.csv", "forecast_data.csv"
 DATASET, SERIES = "metaculus", "metaculus-series"
+CLOSES = ("Actual Close Time", "Scheduled Close Time")
 OPENINGS = ("Open Time", "Post Published Time", "Created Time")
 ELICITATION = "forecast"
 BINARY, CHOICE = "binary", "multiple_choice"
 VOID = ("annulled", "ambiguous")
-OPTIONS = ("MC Options (Current)", "MC Options (All)", "MC Options", "Options")
+# Forecasts have a probability for each option that there ever was; earlier exports have one column of options.
+OPTIONS = ("MC Options (All)", "MC Options (Current)", "MC Options", "Options")
 FORECASTER = "Forecaster (Anonymized)"
 HASH_DIGITS = 12
 LONGEST_LIST = 100_000  # characters of a cell that holds a list
 MOST_FORECASTERS = 1000
 AFTER_CLOSE = "forecasts made after the question closed"
+TWICE = "questions that are in the file twice, counted once"
+UNKNOWN = f"forecasts of questions that {QUESTIONS} does not have"
+NO_PROBABILITY = "forecasts that state no probability"
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,11 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    return next(iter(sorted(folder.rglob(name))), None)
+    return next(iter(_paths(folder, name)), None)
+
+
+def _paths(folder: Path, name: str) -> list[Path]:
+    return sorted(path for path in folder.rglob(name) if "__MACOSX" not in path.parts)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
@@ -88,18 +99,20 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     paths = {name: _file(incoming.folder, name) if incoming.folder else None for name in (QUESTIONS, FORECASTS)}
     if missing := [name for name, path in paths.items() if path is None]:
         raise refuse(incoming.name, f"there is no {' and no '.join(missing)} in it; import the whole export")
+    if incoming.folder and len(_paths(incoming.folder, FORECASTS)) > 1:
+        raise refuse(incoming.name, f"there are several {FORECASTS} in it; import one export at a time")
     files = {name: staging.open(path, f"{incoming.name}/{name}") for name, path in paths.items() if path}
     dataset = options.dataset or (SERIES if options.series else DATASET)
     title = "Metaculus, over time" if options.series else "Metaculus"
     log = EvaluationLog(
         incoming.name, dataset, title, source="Metaculus, exported data", model=None, moments=_moments(options.series)
     )
-    questions = _questions(log, files[QUESTIONS], staging)
+    questions, exported = _questions(log, files[QUESTIONS], staging)
     if questions and not any(question.options for question in questions.values()):
         log.classes = [YES, NO]
     for question in questions.values():
         log.add_question(question.question_id, question.text, question.resolution, f"{QUESTIONS}, line {question.line}")
-    forecasts = _forecasts(log, files[FORECASTS], questions, staging)
+    forecasts = _forecasts(log, files[FORECASTS], questions, exported, staging)
     if options.series:
         _add_series(log, files[FORECASTS], questions, forecasts, options.series, staging)
     else:
@@ -123,17 +136,26 @@ def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, st
     if missing := sorted(needed - set(header)):
         raise refuse(file.name, f"this column is missing; the file has: {', '.join(header)[:300]}", line=1, column=missing[0])
     for line, row in file.records(strict=True):
-        yield line, dict(zip(header, (cell.strip() for cell in row), strict=False))
+        if len(row) != len(header):
+            raise refuse(file.name, misfit(len(row), len(header)), line=line, value=",".join(row)[:80])
+        yield line, dict(zip(header, (cell.strip() for cell in row), strict=True))
 
 
-def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> dict[str, Question]:
-    """Questions that were resolved to yes, no or an option, by id. The others are counted."""
+def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[dict[str, Question], set[str]]:
+    """Questions that were resolved to yes, no or an option, by id; and the ids of all. The others are counted."""
     questions: dict[str, Question] = {}
+    first: dict[str, tuple[str, int]] = {}  # resolution and line of each question
     left_out = {"are not resolved": 0, "were annulled or resolved as ambiguous": 0, "ask for a number or a date": 0}
     for line, row in _rows(file, {"Question ID", "Resolution"}):
-        kind = row.get("Question Type") or BINARY
+        kind = (row.get("Question Type") or BINARY).lower().replace(" ", "_")
         resolution = row["Resolution"]
-        if not resolution:
+        before, line_before = first.setdefault(row["Question ID"], (resolution, line))
+        if before != resolution:
+            reason = f"question {row['Question ID']} has another resolution in line {line_before}"
+            log.problems.append(Problem(file.name, line, "Resolution", resolution[:80], reason))
+        elif line_before != line:
+            staging.report.repaired[TWICE] += 1
+        elif not resolution:
             left_out["are not resolved"] += 1
         elif resolution.lower() in VOID:
             left_out["were annulled or resolved as ambiguous"] += 1
@@ -147,8 +169,8 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> dict[st
                 reason = f"must be one of: {', '.join(names)}"
                 log.problems.append(Problem(file.name, line, "Resolution", resolution[:80], reason))
                 continue
-            close = _time(row.get("Actual Close Time", "")) or _time(row.get("Scheduled Close Time", ""))
-            opening = next((time for name in OPENINGS if (time := _time(row.get(name, "")))), None)
+            close = next((time for name in CLOSES if (time := _time(log, file, line, row, name))), None)
+            opening = next((time for name in OPENINGS if (time := _time(log, file, line, row, name))), None)
             text = row.get("Question Title") or row["Question ID"]
             questions[row["Question ID"]] = Question(
                 row["Question ID"], text, answer, names if kind == CHOICE else [], opening, close, line
@@ -158,34 +180,38 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> dict[st
             staging.report.warnings.append(f"{file.name}: {count:,} questions {reason}, and were left out")
     if not questions and not log.problems:
         raise refuse(file.name, "no question of this export was resolved to yes, no or an option")
-    return questions
+    return questions, set(first)
 
 
 Forecasts = dict[tuple[str, str], list[Forecast]]  # of each forecaster and question, by start
 
 
-def _forecasts(log: EvaluationLog, file: TableFile, questions: dict[str, Question], staging: Staging) -> Forecasts:
-    """The forecasts that were made before the close of their question; those made later are counted."""
+def _forecasts(
+    log: EvaluationLog, file: TableFile, questions: dict[str, Question], exported: set[str], staging: Staging
+) -> Forecasts:
+    """The forecasts that were made before the close of their question; the others are counted."""
     forecasts: Forecasts = {}
-    late = 0
+    left_out: Counter[str] = Counter()
     for line, row in _rows(file, {"Question ID", "Start Time"}):
         question = questions.get(row["Question ID"])
-        if question is None or not (row.get("Probability Yes") or row.get("Probability Yes Per Category")):
-            continue
-        start = _time(row["Start Time"])
-        if start is None:
-            reason = "must be a time, such as 2024-05-01 12:00:00+00:00"
-            log.problems.append(Problem(file.name, line, "Start Time", row["Start Time"][:80], reason))
-        elif question.close and start >= question.close:
-            late += 1
-        else:
+        if question is None:  # those that were exported are counted already
+            left_out[UNKNOWN] += row["Question ID"] not in exported
+        elif not (row.get("Probability Yes") or row.get("Probability Yes Per Category")):
+            left_out[NO_PROBABILITY] += 1
+        elif not row["Start Time"]:
+            log.problems.append(Problem(file.name, line, "Start Time", None, "a value is required here"))
+        elif start := _time(log, file, line, row, "Start Time"):
+            if question.close and start >= question.close:
+                left_out[AFTER_CLOSE] += 1
+                continue
             own = forecasts.setdefault((_forecaster(row), question.question_id), [])
-            own.append(Forecast(line, start, _time(row.get("End Time", "")), row))
+            own.append(Forecast(line, start, _time(log, file, line, row, "End Time"), row))
     if len({forecaster for forecaster, _ in forecasts}) > MOST_FORECASTERS:
         reason = f"there are more than {MOST_FORECASTERS:,} forecasters; export fewer questions, or aggregates alone"
         raise refuse(file.name, reason)
-    if late:
-        staging.report.warnings.append(f"{file.name}: {late:,} {AFTER_CLOSE} were left out")
+    for reason, count in left_out.items():
+        if count:
+            staging.report.warnings.append(f"{file.name}: {count:,} {reason} were left out")
     for own in forecasts.values():
         own.sort(key=lambda forecast: (forecast.start, forecast.line))
     return forecasts
@@ -272,22 +298,28 @@ def _add_forecast(
 
 
 def _list(cell: str) -> list[object]:
-    """A list in a cell, as JSON or as Python writes it; empty for anything else."""
+    """A list in a cell, as JSON or as Python writes it, None and nan among its values; empty for anything else."""
     if not cell.startswith("[") or len(cell) > LONGEST_LIST:
         return []
-    for parse in (json.loads, ast.literal_eval):
+    without_nan = re.sub(r"\bnan\b", "None", cell)
+    for parse, text in ((json.loads, cell), (ast.literal_eval, cell), (ast.literal_eval, without_nan)):
         try:
-            value = parse(cell)
+            value = parse(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         return value if isinstance(value, list) else []
     return []
 
 
-def _time(cell: str) -> datetime | None:
-    """A time in a cell; one without a zone is UTC."""
+def _time(log: EvaluationLog, file: TableFile, line: int, row: Mapping[str, str], column: str) -> datetime | None:
+    """A time in a cell, None for a blank one; one without a zone is UTC. What is no time is reported."""
+    cell = row.get(column, "")
+    if not cell:
+        return None
     try:
         time = datetime.fromisoformat(cell)
     except ValueError:
+        reason = "must be a time, such as 2024-05-01 12:00:00+00:00"
+        log.problems.append(Problem(file.name, line, column, cell[:80], reason))
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -11,6 +11,7 @@ from tests.helpers.bundle_factory import rows
 
 QUESTION = {
     "Question ID": "1", "Question Title": "Will it rain?", "Question Type": "binary", "MC Options (Current)": "",
+    "MC Options (All)": "",
     "Open Time": "", "Actual Close Time": "2024-06-01 00:00:00+00:00", "Resolution": "yes",
 }  # fmt: skip
 FORECAST = {
@@ -61,6 +62,46 @@ def test_choices_have_whole_distributions(store, tmp_path):
     export(tmp_path / "export", [choice], [{"Probability Yes": "", "Probability Yes Per Category": "[0.25, 0.75]"}])
     bundles.put(store, tmp_path / "export")
     assert rows(store, ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
+
+
+@pytest.mark.parametrize("missing", ["None", "nan"])
+def test_forecasts_have_a_share_of_each_option_there_ever_was(store, tmp_path, missing):
+    """As the export's own README says: an option that did not exist yet has None, one that was taken away stays."""
+    choice = {
+        "Question Type": "multiple_choice", "MC Options (Current)": "['nan bread', 'blue']",
+        "MC Options (All)": "['red', 'nan bread', 'blue']", "Resolution": "blue",
+    }  # fmt: skip
+    shares = f"[0.25, {missing}, 0.75]"
+    bundles.put(store, export(tmp_path / "e", [choice], [{"Probability Yes": "", "Probability Yes Per Category": shares}]))
+    assert rows(store, ANSWERS) == [("forecaster 7", "1", "blue", 0.75, 1.0)]
+    assert rows(store, "select options from responses") == [([0.25, 0.0, 0.75],)]
+
+
+def test_what_is_left_out_of_an_export_is_counted(store, tmp_path):
+    questions = [{"Question Type": "Binary"}, {"Question Type": "Binary"}, {"Question ID": "2", "Resolution": "annulled"}]
+    others = [{"Question ID": "9"}, {"Question ID": "2"}, {"Forecaster ID": "8", "Probability Yes": ""}]
+    report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]))
+    assert report.repaired == {"questions that are in the file twice, counted once": 1}
+    assert [warning.partition(": ")[2] for warning in report.warnings] == [
+        "1 questions were annulled or resolved as ambiguous, and were left out",
+        "1 forecasts of questions that question_data.csv does not have were left out",
+        "1 forecasts that state no probability were left out",
+    ]
+
+
+def test_a_row_that_is_cut_short_is_refused(store, tmp_path):
+    folder = export(tmp_path / "export", [{}], [{}])
+    with (folder / "forecast_data.csv").open("a") as file:
+        file.write("1,8\n")
+    with pytest.raises(Refused, match="line 3, value '1,8': 2 fields where the header has 8"):
+        bundles.put(store, folder)
+
+
+def test_two_exports_in_a_folder_are_refused(store, tmp_path):
+    for name in "ab":
+        export(tmp_path / "exports" / name, [{}], [{}])
+    with pytest.raises(Refused, match=r"there are several forecast_data.csv in it"):
+        bundles.put(store, tmp_path / "exports")
 
 
 def test_questions_that_were_not_resolved_are_left_out(store, tmp_path):
@@ -152,6 +193,10 @@ def test_questions_that_never_closed_have_no_series(store, tmp_path):
     [
         ([{"Resolution": "perhaps"}], [{}], "must be one of: yes, no"),
         ([{}], [{"Start Time": "yesterday"}], "must be a time, such as 2024-05-01 12:00:00+00:00"),
+        ([{"Actual Close Time": "soon"}], [{}], "must be a time, such as 2024-05-01 12:00:00+00:00"),
+        ([{}], [{"End Time": "never"}], "must be a time, such as 2024-05-01 12:00:00+00:00"),
+        ([{}], [{"Start Time": ""}], "a value is required here"),
+        ([{}, {"Resolution": "annulled"}], [{}], "question 1 has another resolution in line 2"),
         ([{}], [{"Probability Yes": "25"}], "must lie in [0, 1]"),
         ([{}], [], "there is no answer with a confidence in this log"),
         ([{"Resolution": ""}], [{}], "no question of this export was resolved to yes, no or an option"),

@@ -365,6 +365,20 @@ def shares(logarithms: Sequence[float]) -> list[float] | None:
     return [weight / total for weight in weights]
 
 
+def common_start(texts: Sequence[str]) -> str:
+    """The characters with which all texts begin.
+
+    >>> common_start(["north", "nor"]), common_start(["a", "b"])
+    ('nor', '')
+    """
+    length = 0
+    for characters in zip(*texts, strict=False):
+        if len(set(characters)) > 1:
+            break
+        length += 1
+    return texts[0][:length]
+
+
 def letters(count: int) -> list[str]:
     """Names of options without a text of their own: A, B, C..."""
     return [chr(ord("A") + index) if index < MOST_CLASSES else str(index + 1) for index in range(count)]

@@ -19,6 +19,7 @@ from data.importing.evaluation_log import (
     NothingToCalibrate,
     category_of,
     clean,
+    common_start,
     dataset_id,
     json_lines,
     letters,
@@ -317,21 +318,11 @@ def _options(pairs: list[tuple[str, str]], doc: Mapping[str, Any], count: int) -
     continuations = [continuation.strip() for _, continuation in pairs]
     if count > 1 and len(set(continuations)) == 1:  # Winogrande: the option stands within the context
         contexts = [context for context, _ in pairs]
-        start = _common_start(contexts)
+        start = common_start(contexts)
         start = start[: start.rfind(" ") + 1]
-        ends = len(_common_start([context[len(start) :][::-1] for context in contexts]))
+        ends = len(common_start([context[len(start) :][::-1] for context in contexts]))
         continuations = [context[len(start) : len(context) - ends].strip() for context in contexts]
     return [text or letter for text, letter in zip(continuations, letters(count), strict=True)]
-
-
-def _common_start(texts: Sequence[str]) -> str:
-    """The characters with which all texts begin."""
-    length = 0
-    for characters in zip(*texts, strict=False):
-        if len(set(characters)) > 1:
-            break
-        length += 1
-    return texts[0][:length]
 
 
 def _choices(doc: Mapping[str, Any]) -> list[str]:

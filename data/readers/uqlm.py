@@ -7,10 +7,11 @@ text, and the responses are graded against its answers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, known_questions, number
+from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, common_start, known_questions, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
@@ -28,7 +29,8 @@ stands in it. The model and the dataset are given with the file.
 """,
 )
 NO_SCORERS = {"prompts", "responses", "index"}  # beside columns that are no numbers
-MOST_COMPARED = 2 * 10**9  # characters of prompts in which questions are looked for, over all questions
+MOST_COMPARED = 2 * 10**9  # characters of prompts that are compared with questions
+START = 8  # characters of a question that are looked for first
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -105,18 +107,41 @@ def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[i
     by_text: dict[str, list[str]] = {}
     for question, text in plain.items():
         by_text.setdefault(text, []).append(question)
+    texts = sorted(filter(None, by_text))
+    most = max(map(len, texts), default=0)
+    width = min([START, *map(len, texts)])
+    starts = {text[:width] for text in texts}
     matched: dict[int, str] = {}
     compared = 0
     for nth, prompt in enumerate(" ".join(prompt.split()) for prompt in prompts):
         questions = by_text.get(prompt, [])
-        if not questions and (compared := compared + len(by_text) * len(prompt)) <= MOST_COMPARED:
-            parts = [text for text in by_text if text and text in prompt]
+        if not questions:
+            places = [place for place in range(len(prompt)) if prompt[place : place + width] in starts]
+            compared += len(places) * most
+            if compared > MOST_COMPARED:
+                reason = f"the prompts are too long for the questions of dataset {log.dataset!r} to be looked for in them"
+                raise refuse(log.name, reason)
+            parts = {part for place in places if (part := longest_beginning(prompt[place : place + most], texts))}
             longest = max(parts, key=len, default="")
             # A question whose text is part of another's is not meant where the longer one fits.
-            questions = by_text[longest] if longest and all(text in longest for text in parts) else []
+            questions = by_text[longest] if longest and all(part in longest for part in parts) else []
         if len(questions) == 1:
             matched[nth] = questions[0]
         elif plain:
             reason = f"the prompt is the text of {'several questions' if questions else 'no question'} of dataset {log.dataset!r}"
             log.problems.append(Problem(log.name, None, "prompts", prompts[nth][:80], reason, row=f"prompt {nth + 1}"))
     return matched
+
+
+def longest_beginning(text: str, texts: Sequence[str]) -> str | None:
+    """The longest of some texts, which are sorted, with which a text begins.
+
+    >>> longest_beginning("Which river is it?", ["Where", "Which", "Which river", "Which sea"])
+    'Which river'
+    """
+    while text and (place := bisect_right(texts, text)):
+        before = texts[place - 1]
+        if text.startswith(before):
+            return before
+        text = common_start([text, before])
+    return None

@@ -2,11 +2,15 @@
 
 import json
 import math
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
+from data.readers.uqlm import longest_beginning
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import uqlm_result as result
@@ -49,6 +53,24 @@ def test_a_judge_that_could_not_be_read_gave_no_score(store, put):
 def test_prompts_as_messages_and_a_single_line(store, put):
     put(result([[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Which river?"}]], ["Nile"], avg=[1]))
     assert rows(store, ANSWERS) == [("avg", "q2", "Nile", 1.0, 1.0)]
+
+
+def test_many_prompts_with_words_before_the_question(store, folder, put):
+    """Ten thousand of each, and in seconds: each question was looked for in each prompt, until there were too many."""
+    count = range(10_000)
+    table = "".join(f"q{n},What is number {n}?,a\n" for n in count)
+    questions = f"question_id,text,answer\n{table}"
+    bundles.put(store, bundles.write(folder, {"dataset": "many", "kind": "single"}, questions=questions, clues=None))
+    start = time.process_time()
+    put(result([f"Be brief. What is number {n}?" for n in count], ["a"] * len(count), avg=[0.5] * len(count)), dataset="many")
+    assert time.process_time() - start < 20
+    assert rows(store, "select count(distinct question_id) from responses") == [(len(count),)]
+
+
+@given(st.lists(st.text("ab ", min_size=1), min_size=1), st.text("ab ", max_size=20))
+def test_the_longest_question_that_begins_a_prompt(texts, prompt):
+    fitting = [text for text in texts if prompt.startswith(text)]
+    assert longest_beginning(prompt, sorted(texts)) == max(fitting, key=len, default=None)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,10 @@ def _facts(path: Path, bundle: str) -> tuple[str, dict[str, Any]]:
         raise refuse(name, "the bundle has no such file") from None
     except json.JSONDecodeError as error:
         raise refuse(name, f"this is no JSON: {error.msg}, at character {error.colno}", line=error.lineno) from error
+    except UnicodeDecodeError:
+        raise refuse(name, "the text is not UTF-8; save the file as UTF-8") from None
+    except UnicodeEncodeError:
+        raise refuse(name, "a text in it holds half of a character") from None
     except (ValueError, OSError, RecursionError) as error:
         raise refuse(name, f"this is no JSON: {error}") from error
     if not isinstance(facts, dict):

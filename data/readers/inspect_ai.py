@@ -117,7 +117,9 @@ def _sample_files(incoming: Incoming) -> Iterator[tuple[str, Any]]:
 
 def _document(path: Path, incoming: Incoming) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise refuse(f"{incoming.name}/{path.name}", "the text of this part of the log is not UTF-8") from None
     except (ValueError, OSError, RecursionError) as error:
         raise refuse(f"{incoming.name}/{path.name}", f"this part of the log is no JSON: {error}") from error
 

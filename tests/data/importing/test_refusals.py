@@ -372,6 +372,7 @@ KINDS = "must be one of: incremental, single, lifeeval, votes"
 FACTS = {
     "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: ")]),
     "no JSON": ('{"dataset": "new",\n kind}', [("/dataset.json", 2, None, None, "this is no JSON: Expecting property name enclosed in double quotes, at character 2")]),
+    "half a character": (r'{"dataset": "new", "kind": "single", "title": "\ud800"}', [("/dataset.json", None, None, None, "a text in it holds half of a character")]),
     "no object": ("[1]", [("/dataset.json", None, None, None, "must be one JSON object")]),
     "nothing said": ("{}", [("/dataset.json", None, "dataset", None, "this is required"), ("/dataset.json", None, "kind", None, "this is required")]),
     "null": ({"dataset": "new", "kind": None}, [("/dataset.json", None, "kind", None, "this is required")]),

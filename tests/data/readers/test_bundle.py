@@ -6,6 +6,7 @@ import zipfile
 import polars as pl
 import pytest
 
+from data.importing.report import Refused
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import TEXTS
@@ -85,3 +86,10 @@ def test_files_that_are_no_part_of_a_bundle_are_named(store, folder):
     (folder / "responses" / "run.xlsx").write_bytes(b"PK")
     report = bundles.put(store, folder)
     assert report.warnings == ["toy: no part of a bundle, left alone: buzz.csv, responses/run.xlsx"]
+
+
+def test_a_dataset_json_in_another_encoding_says_so(store, folder):
+    path = bundles.write(folder)
+    (path / "dataset.json").write_text('{"dataset": "toy"}', encoding="utf-16")
+    with pytest.raises(Refused, match="the text is not UTF-8; save the file as UTF-8"):
+        bundles.put(store, path)

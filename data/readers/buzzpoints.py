@@ -52,6 +52,7 @@ VALUES = (-5, 0, 10, 15, 20)
 UNKNOWN = "buzzes whose game, player or tossup is not in the file, left out"
 OTHER_TEAM = "buzzes of a team that did not play in the game, left out"
 BEYOND = "buzzes on tossups beyond those that their game read, which both teams are taken to have heard"
+SAME_NUMBER = "tossups with the number of another one of their packet, which counts in its place"
 LONG_GAME = "games that read more tossups than their packet has, taken to have read the packet"
 NO_COUNT = "games that do not say how many tossups were read, taken to have read the packet"
 NO_PACKET = "games without a packet, of which only the tossups with buzzes are taken to have been heard"
@@ -143,7 +144,9 @@ class _Reading:
         for packet, number, question in self._rows("packet_question", "packet_id", "question_number", "question_id"):
             # A question without a tossup is a bonus, which has a number of its own.
             if whole(number) is not None and self.versions.get(whole(question) or 0):
-                self.packets[packet].setdefault(whole(number) or 0, whole(question) or 0)
+                key = whole(question) or 0
+                if self.packets[packet].setdefault(whole(number) or 0, key) != key:
+                    self.repaired[SAME_NUMBER] += 1
         if "packet_question" not in database.tables:
             for tossup, packet, number in self._rows("tossup", "id", "packet_id", "question_number"):
                 if whole(packet) is not None and whole(number) is not None:

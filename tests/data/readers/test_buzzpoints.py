@@ -175,6 +175,11 @@ def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
     assert ("21", "game 1", 3, 0, True) in rows(store, BUZZES)
 
 
+def test_a_number_that_two_tossups_of_a_packet_have_is_counted(store, write):
+    report = bundles.put(store, write(packet_question=[*ROWS["packet_question"], (5, 1, 1, 2), (6, 1, 2, 2)]))
+    assert report.repaired["tossups with the number of another one of their packet, which counts in its place"] == 1
+
+
 def test_names_of_tables_may_have_capitals(store, write):
     bundles.put(store, write(schema=SCHEMA.replace("table buzz ", "table Buzz ").replace("buzz_position", "Buzz_Position")))
     assert len(rows(store, BUZZES)) == 4

@@ -76,7 +76,7 @@ def test_a_folder_may_hold_sets_of_each_kind(store, resolved, tmp_path, zipped):
     assert report.repaired == {"forecasts that a forecaster later changed, of which the last counts": 1}
 
 
-def test_forecasters_of_a_set_without_a_model_have_their_own_names(store, resolved, tmp_path):
+def test_forecasters_of_a_set_without_a_model_keep_names(store, resolved, tmp_path):
     made = forecasts(("GDP", "2024-08-01", 0.5, 0), ("GDP", "2024-08-01", 0.75, 1))
     bundles.put(store, resolved, write(tmp_path / "f.json", {key: made[key] for key in made if key != "model"}))
     assert rows(store, "select model from runs order by 1") == [("0",), ("1",)]

@@ -1,8 +1,8 @@
 // The page on which people answer questions. The server decides what is shown: this script sends answers and draws states.
-import {everyClue, estimate, vote} from "./play_untimed_modes.js";
 import {element, report, show} from "./play_elements.js";
 import {race} from "./play_race.js";
 import {modelsOfQuestion, paragraph, percent, resultOfPlayer} from "./play_result.js";
+import {everyClue, estimate, vote} from "./play_untimed_modes.js";
 
 // How each mode draws what is to be answered (draw), says what the page is for (about), and tells how an answer was graded (told).
 const MODES = {"every-clue": everyClue, race, estimate, vote};

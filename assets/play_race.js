@@ -1,7 +1,6 @@
 // The race: words come as the server sends them, a space or a tap buzzes, and an answer has a limit of time.
-import {graded, theAnswer} from "./play_untimed_modes.js";
 import {confidence, element, report, show, showClues, showForm} from "./play_elements.js";
-import {paragraph} from "./play_result.js";
+import {graded, paragraph, theAnswer} from "./play_result.js";
 
 const POLL = 500; // milliseconds between two requests for words
 const PACE = 180; // words a minute: people read aloud 183 (Brysbaert 2019)

@@ -146,3 +146,11 @@ export function resultOfPlayer(result) {
     }
     return parts;
 }
+
+const VERDICTS = {accept: "right", prompt: "a moderator would ask for more", reject: "wrong"};
+
+export function theAnswer(last) { return paragraph(`The answer was: ${last.answer.replace(/<[^>]*>/g, "")}`); }
+
+export function graded(answer) {
+    return `${answer.guess || "no answer"}, ${percent(answer.confidence)} sure: ${VERDICTS[answer.verdict]}`;
+}

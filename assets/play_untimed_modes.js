@@ -1,14 +1,6 @@
 // The modes in which a clue or a question is answered without a limit of time.
 import {confidence, element, showClues, showForm} from "./play_elements.js";
-import {paragraph, percent} from "./play_result.js";
-
-const VERDICTS = {accept: "right", prompt: "a moderator would ask for more", reject: "wrong"};
-
-export function theAnswer(last) { return paragraph(`The answer was: ${last.answer.replace(/<[^>]*>/g, "")}`); }
-
-export function graded(answer) {
-    return `${answer.guess || "no answer"}, ${percent(answer.confidence)} sure: ${VERDICTS[answer.verdict]}`;
-}
+import {graded, paragraph, percent, theAnswer} from "./play_result.js";
 
 function list(kind, lines) {
     const made = document.createElement(kind);

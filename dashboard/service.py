@@ -36,10 +36,10 @@ from dashboard.cache.query_cache import QueryCache
 from dashboard.settings import Settings, variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
-from data.store.access_record import Tokens
 from data.store.errors import UnreadableStore
 from data.store.export import Form, Table, export, exporter
 from data.store.integrity_check import VersionCheck
+from data.store.tokens_and_readers import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.metrics import Metric

@@ -14,7 +14,7 @@ from queries.engine.inference import wilson_interval
 from queries.engine.ranking import MetricCell, RunRow, run_rows
 from queries.engine.run_pairs import known_runs
 from queries.engine.selected_statistics import chosen, failed_calls
-from queries.engine.summed_runs import measured_runs
+from queries.engine.summed_evidence import measured_runs
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
 

@@ -22,7 +22,7 @@ from data.guessers.retrieval_guessers import (
     softmax_confidence,
 )
 from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.answer_rules import AnswerLine, Verdict
+from data.quizbowl.guess_grading import AnswerLine, Verdict
 from data.quizbowl.question_words import count_words, plain_text, sentences
 from data.sample.pyramid_questions import read_entries
 from queries.metrics.kernels.arrays import Floats

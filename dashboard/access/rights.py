@@ -26,8 +26,8 @@ from dashboard.components.links import address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
 from data.store import StoreError
-from data.store.access_record import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
 from data.store.audit import Audit
+from data.store.tokens_and_readers import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
 from queries.parameter_kinds import BadRequest
 
 WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`

@@ -21,7 +21,7 @@ from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
 from dashboard.version_differences import what_changed
 from data.store import StoreError
-from data.store.access_record import Right
+from data.store.tokens_and_readers import Right
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P, Parameters
 from queries.pinned_version import version_changes

@@ -11,7 +11,7 @@ from dashboard.api.blueprint import api, document, get, pairs
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from data.store import StoreError
-from data.store.access_record import TokenError
+from data.store.tokens_and_readers import TokenError
 from queries.datasets import Dataset, Datasets
 from queries.parameter_kinds import BadRequest, Texts
 from queries.parameters import NoParameters, Parameters

@@ -14,6 +14,7 @@ from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
 from data.play_sessions.mode_interface import Entry, QuestionResult
+from data.play_sessions.race_polling import read_words
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.sessions import (
@@ -25,7 +26,6 @@ from data.play_sessions.sessions import (
     read_session,
     read_state,
 )
-from data.play_sessions.word_reading import read_words
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules

@@ -56,7 +56,7 @@ class _Commands(click.Group):
             from dashboard.cli.output import Refusal
             from dashboard.error_messages import error_message
             from data.store import StoreError
-            from data.store.access_record import TokenError
+            from data.store.tokens_and_readers import TokenError
 
             if isinstance(error, StoreError):
                 raise Refusal(error_message(error)) from error

@@ -13,7 +13,7 @@ from data.downloadable_datasets import DownloadError, PublicDataset, download, p
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 from queries.datasets import datasets
 
 

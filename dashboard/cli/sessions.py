@@ -10,7 +10,7 @@ import click
 from dashboard.cli.output import Refusal, Until, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
-from data.play_sessions.answer_quality import flag_players
+from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_definition import ModeKey, SessionError
 from data.play_sessions.session_modes import DEFAULT, MODES
 from data.play_sessions.session_run import collect, finished_questions

@@ -12,7 +12,7 @@ from dashboard.access import signed_links
 from dashboard.cli.output import Refusal, Until
 from dashboard.settings import Settings
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 from queries.parameter_kinds import BadRequest
 
 

@@ -9,13 +9,13 @@ import click
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
-from data.store.access_record import TokenError, Tokens
 from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, restore_backup, whole_version
 from data.store.ducklake import make_lake
 from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, damage_of, lost_runs, mend, versions_on_disk
 from data.store.run_files import damaged_object
+from data.store.tokens_and_readers import TokenError, Tokens
 
 
 @click.command()

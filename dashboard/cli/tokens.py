@@ -9,7 +9,7 @@ import click
 from dashboard.cli.output import Until
 from dashboard.settings import Settings
 from data.store import open_store
-from data.store.access_record import RIGHTS, Right, Tokens
+from data.store.tokens_and_readers import RIGHTS, Right, Tokens
 
 UNTIL = Until()
 

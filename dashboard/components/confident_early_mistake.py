@@ -1,4 +1,4 @@
-"""The first page of a fresh store: one question on which a run was sure and wrong before people knew."""
+"""A question on which a run was sure and wrong before people knew: the first page of a fresh store."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.figures.hard_easy_effect import Names
-from dashboard.figures.name_labels import end_labels, label_margin, run_labels, run_line
+from dashboard.figures.name_labels import Names, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import INK, PlotlyJson, axis, layout, plain
 from queries.buzzing import FractionAccuracy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import end_labels, grey_first, label_margin, run_labels, run_line
+from dashboard.figures.name_labels import Names, end_labels, grey_first, label_margin, run_labels, run_line
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.decide import CurveDifference, Decisions, PeopleDecisions, RunDecisions
 
@@ -12,7 +12,6 @@ HEIGHT, AXIS = 320, 60  # pixels of a figure, and of what is below and above its
 DIGITS = 5  # of what is drawn
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
 SHOWN_T = 80  # net scores fall without end as t nears 1: the axis shows those up to this percent, and lines leave it below
-Names = Mapping[str, str]
 
 
 def murphy_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:

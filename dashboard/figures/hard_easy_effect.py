@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from dashboard.figures.name_labels import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, plain
 from queries.hard_easy_effect import HardEasyFit
-
-Names = Mapping[str, str]
 
 
 def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> PlotlyJson:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from dashboard.figures.name_labels import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, padded, plain
 from queries.human_votes import Histograms, People, RunHistograms
 
 Counts = Callable[[Histograms], Sequence[int]]  # of one histogram
-Names = Mapping[str, str]
 
 
 def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:

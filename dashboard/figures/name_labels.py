@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dashboard.figures.style import OTHERS, PlotlyJson, plain
 from dashboard.name_shortening import LONGEST_LABEL, fitting
 
+Names = Mapping[str, str]  # run id to what it is called, or to its colour
 LONGEST_ROW = 30  # characters of a name beside a row of a figure
 CHARACTER = 6.2  # pixels of one in a label
 LINE = 14  # pixels between two labels

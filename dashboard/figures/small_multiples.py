@@ -9,7 +9,6 @@ from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
 from dashboard.name_shortening import fitting
 
 HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
-MOST = 60  # panels of one figure; a browser takes seconds to draw more
 
 
 def panel_axes(number: int) -> dict[str, str]:

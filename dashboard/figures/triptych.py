@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dashboard.figures.name_labels import grey_first, run_line
+from dashboard.figures.name_labels import Names, grey_first, run_line
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.triptych import BINS, RunTriptych
@@ -14,7 +14,6 @@ from queries.triptych import BINS, RunTriptych
 HEIGHT = 340  # pixels
 ISOLINES = 7  # of the Brier score in the plane, at most
 DIGITS = 5
-Names = Mapping[str, str]
 
 
 def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:

@@ -16,7 +16,7 @@ from dashboard.settings import Settings
 HEADER = "X-Request-ID"
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")  # an id that we take from a client or a proxy
 SECRETS = re.compile(
-    r"""(?P<token>clueline_)[A-Za-z0-9_-]{16,}     # a token, by its prefix (data.store.access_record)
+    r"""(?P<token>clueline_)[A-Za-z0-9_-]{16,}     # a token, by its prefix (data.store.tokens_and_readers)
     | (?P<header>\b(?:bearer|basic)\s+)[^\s"'\\]+  # the value of an Authorization header
     | (?P<url>://)[^\s/@"']*@                      # name and password in an address, such as that of Redis
     | (?P<pair>\b(?:password|secret)\w*=)[^\s,;&)]+ # as of PostgreSQL's connections

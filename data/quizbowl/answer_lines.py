@@ -1,4 +1,4 @@
-"""Answer lines of quizbowl, and which answers they accept.
+"""Answer lines of quizbowl, parsed; ``guess_grading`` grades a guess against one.
 
 A line is the answer, then in brackets what else to accept, prompt on or reject, as in
 ``<b><u>Frankenstein</u></b> [accept The Modern Prometheus; prompt on Shelley's novel]``. Everything here takes time that is
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from data.quizbowl.answer_rules import AnswerLine, Phrase, Verdict
 from data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, with_article
+from data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
 from data.quizbowl.question_words import UNREAD
 
 LONGEST_CLAUSE = 2000  # characters; more is cut

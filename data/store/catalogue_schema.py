@@ -1,4 +1,4 @@
-"""Catalogues: small DuckDB files with every table of the store, and the names of the objects that hold the runs."""
+"""The tables of a catalogue, a small DuckDB file that holds all of a store but the responses: made anew, and checked."""
 
 from __future__ import annotations
 

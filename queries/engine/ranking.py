@@ -12,7 +12,7 @@ import polars as pl
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
 from queries.engine.metric_intervals import difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm
-from queries.engine.summed_runs import RunEvidence
+from queries.engine.summed_evidence import RunEvidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number

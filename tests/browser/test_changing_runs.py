@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from data.store.access_record import Tokens
 from data.store.register import FolderRegister
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.page_actions import eventually, fetched
 from tests.helpers.page_visits import Visit
 

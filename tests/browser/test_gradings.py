@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.page_actions import board, eventually
 from tests.helpers.page_visits import Visit

@@ -12,12 +12,12 @@ from data.importing.ingest import import_paths
 from data.importing.seed import seed
 from data.importing.staging import ImportOptions
 from data.store import DamagedStore, StoreError, open_store
-from data.store.access_record import TokenError, Tokens
 from data.store.backup import back_up, restore_backup
 from data.store.repair import damage_of, versions_on_disk
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import restore, withdraw
 from data.store.s3_files import S3Files
+from data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
 

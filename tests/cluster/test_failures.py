@@ -13,8 +13,8 @@ import pytest
 
 from data.importing.seed import seed
 from data.store import StoreError, open_store
-from data.store.access_record import TokenError, Tokens
 from data.store.run_withdrawal import withdraw
+from data.store.tokens_and_readers import TokenError, Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.store_notes import note, notes

@@ -18,8 +18,8 @@ import pytest
 
 from data.importing.seed import seed
 from data.store import open_store
-from data.store.access_record import Tokens
 from data.store.migrations import current_schema, schema_of
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.nginx import balancer
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer

@@ -2,8 +2,8 @@
 
 from data.importing.seed import seed
 from data.store import open_store
-from data.store.access_record import Tokens
 from data.store.audit import Audit
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_addresses import new_address
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from data.play_sessions.race import Answer, Buzz, Start
+from data.play_sessions.race_polling import read_words
 from data.play_sessions.sessions import add_answer, create_session, join, read_state
-from data.play_sessions.word_reading import read_words
 from data.store import StoreError
 from data.store.play_log import copy_sessions, folder_log
 from tests.helpers.bundle_factory import put, write

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 
 ADDRESS = "/api/v1/runs"
 

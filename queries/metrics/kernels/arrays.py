@@ -51,3 +51,8 @@ def distinct(values: Floats) -> tuple[Floats, Ints]:
     present = np.zeros(DECIMAL + 1, dtype=bool)
     present[number] = True
     return np.flatnonzero(present) / DECIMAL, (np.cumsum(present) - 1)[number]
+
+
+def first_of_ties(ascending: Floats) -> NDArray[np.int64]:
+    """Index of the first of each run of equal values."""
+    return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
-from queries.metrics.kernels.sorted_items import first_of_ties
 
 DRAWS = 1000  # of the multipliers
 CLOSE = 1e-10  # a step of Newton's method that is as good as none

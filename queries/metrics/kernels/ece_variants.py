@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import dct, idct
 
-from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from queries.metrics.kernels.arrays import Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.bins import cut_bins_of_weights
 from queries.metrics.kernels.replicate_weights import ItemWeights
-from queries.metrics.kernels.sorted_items import first_of_ties
 
 SCRIPT_BIN = 100  # items of a bin of the scripts of HLE and BrowseComp
 GRID = 128  # points at which smECE is computed

@@ -1,4 +1,7 @@
-"""Isotonic regression of correctness on confidence: CORP, its curve, and its band if a run were calibrated."""
+"""Isotonic regression of correctness on confidence: CORP, its curve, and its band if a run were calibrated.
+
+``corp`` is a kernel as those of ``sorted_items``. The curve and the band are of items grouped by their confidence.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
-from queries.metrics.kernels.sorted_items import first_of_ties
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100

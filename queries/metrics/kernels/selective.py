@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
-from queries.metrics.kernels.sorted_items import first_of_ties
 
 COVERAGES = (0.5, 0.8, 0.9)  # shares of the items whose accuracy has a metric of its own
 PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))

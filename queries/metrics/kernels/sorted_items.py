@@ -8,9 +8,8 @@ undefined.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 
@@ -112,8 +111,3 @@ def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:
     """Sum of squared distances from the mean, exactly 0 where it is rounding: a replicate may hold one value only."""
     spread = squares - items * mean * mean
     return np.where(spread > FLAT * squares, spread, 0.0)
-
-
-def first_of_ties(ascending: Floats) -> NDArray[np.int64]:
-    """Index of the first of each run of equal values."""
-    return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])

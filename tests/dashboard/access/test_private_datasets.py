@@ -18,7 +18,7 @@ from dashboard.page_registry import PAGES
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
 SECRET = "hush-hush"  # id, and part of the title, the models, the questions and the answers

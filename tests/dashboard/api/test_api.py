@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pytest
 
 from dashboard.version import VERSION
-from data.store.access_record import Tokens
 from data.store.register import FolderRegister
+from data.store.tokens_and_readers import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.parameters import key_forms, split_key

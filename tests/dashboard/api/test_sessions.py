@@ -10,8 +10,8 @@ from dashboard.settings import Settings
 from data.play_sessions import sessions
 from data.play_sessions.every_clue import Answer
 from data.play_sessions.sessions import add_answer, join, read_session
-from data.store.access_record import Tokens
 from data.store.audit import Audit
+from data.store.tokens_and_readers import Tokens
 
 ADDRESS = "/api/v1/sessions"
 SOON = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()

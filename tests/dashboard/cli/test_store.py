@@ -10,11 +10,11 @@ from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
-from data.store.access_record import Tokens
 from data.store.audit import Audit
 from data.store.backup import back_up
 from data.store.register import FolderRegister
 from data.store.repair import inspect_version
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.stores import file_times, listed_datasets

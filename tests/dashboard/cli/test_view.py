@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.api.blueprint import ROUTES, answer_of, readable_addresses
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 
 PARTS = {"<dataset>": "pyramid", "<path:question_id>": "lit-01"}
 TWO_RUNS = "dataset=pyramid&a={0}&b={1}"

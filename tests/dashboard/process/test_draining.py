@@ -20,8 +20,8 @@ import pytest
 from dashboard.process.gunicorn_server import THREADS
 from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
 from data.importing.staging import ImportOptions
-from data.store.access_record import Tokens
 from data.store.register import FolderRegister
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until

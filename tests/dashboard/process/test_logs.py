@@ -11,8 +11,8 @@ from datetime import datetime
 import pytest
 
 from dashboard.process.logs import LineFormatter, without_secrets
-from data.store.access_record import Tokens
 from data.store.register import FolderRegister
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 
 ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from data.play_sessions import every_clue, race
-from data.play_sessions.answer_quality import flag_players
+from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import finished_questions, session_responses
 from data.play_sessions.sessions import add_answer, create_session, digest, join, list_sessions, read_results, read_session

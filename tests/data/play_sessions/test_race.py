@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from data.play_sessions.answer_quality import flag_players
+from data.play_sessions.careless_players import flag_players
 from data.play_sessions.mode_interface import Played
 from data.play_sessions.race import GRACE, LATENCY, OLDEST, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
+from data.play_sessions.race_polling import read_words
 from data.play_sessions.session_definition import SessionError, SessionQuestion
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import collect, session_responses
 from data.play_sessions.sessions import add_answer, create_session, digest, join, read_results, read_session, read_state
-from data.play_sessions.word_reading import read_words
 from data.quizbowl.question_words import count_words
 from data.store import open_store
 from queries.buzzing import Rules, buzz

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from data.life_table import death_probabilities
-from data.play_sessions.answer_quality import flag_players
+from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import collect, finished_questions

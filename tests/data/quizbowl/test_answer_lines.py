@@ -5,7 +5,8 @@ import time
 import pytest
 
 from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.answer_rules import (
+from data.quizbowl.answer_words import meaning
+from data.quizbowl.guess_grading import (
     AS_WRITTEN,
     INITIALS,
     LACKING,
@@ -18,7 +19,6 @@ from data.quizbowl.answer_rules import (
     TO_REJECT,
     TOO_LONG,
 )
-from data.quizbowl.answer_words import meaning
 
 DISNEY = "Magic Kingdom [accept <u>Walt Disney World</u>, <u>Walt Disney World Resort</u>]"
 # Line -> guess -> outcome and rule (None: any).

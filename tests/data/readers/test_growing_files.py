@@ -6,7 +6,7 @@ import pytest
 
 from data.importing.report import Refused
 from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.answer_rules import LONGEST_GUESS, TOO_LONG
+from data.quizbowl.guess_grading import LONGEST_GUESS, TOO_LONG
 from data.store import open_store
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.run_tables import stored_rows

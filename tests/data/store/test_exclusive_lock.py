@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from data.store import StoreError, open_store
-from data.store.access_record import Tokens
 from data.store.exclusive_lock import exclusive_lock
 from data.store.register import LockLost
+from data.store.tokens_and_readers import Tokens
 
 ROOT = Path(__file__).resolve().parents[3]
 WRITERS, WRITES = 5, 2
@@ -23,7 +23,7 @@ fcntl.flock = lambda *args: None
 copyfile = shutil.copyfile
 shutil.copyfile = lambda *args: (copyfile(*args), time.sleep(0.02))
 from data.store import open_store
-from data.store.access_record import Tokens
+from data.store.tokens_and_readers import Tokens
 store = open_store(sys.argv[1], threads=1)
 for k in range({WRITES}):
     name = f"{{sys.argv[2]}}-{{k}}"

@@ -863,7 +863,7 @@ def test_degenerate_questions(metric, case):
 
 def test_the_degenerate_cases_speak_of_every_metric():
     of_items, of_questions = ({key for _, values in cases.values() for key in values} for cases in (DEGENERATE, OF_QUESTIONS))
-    # Those of whole distributions have their own, in test_distributions.py.
+    # Those of whole distributions have their own, in test_distribution_statistics.py.
     assert of_items | of_questions == {metric.key for metric in METRICS if "whole distribution" not in metric.needs}
     assert all(values.keys() == of_items for _, values in DEGENERATE.values())
     assert all(values.keys() == of_questions for _, values in OF_QUESTIONS.values())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from data.play_sessions.answer_quality import LEVEL, flag_players
+from data.play_sessions.careless_players import LEVEL, flag_players
 from data.play_sessions.every_clue import Answer, EveryClue
 from data.play_sessions.mode_interface import Played
 from data.play_sessions.session_definition import SessionQuestion

@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
-from data.store.access_record import TokenError, Tokens
 from data.store.register import FolderRegister
+from data.store.tokens_and_readers import TokenError, Tokens
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_tests, metric_intervals
-from queries.engine.summed_runs import SummedRuns, measured_runs
+from queries.engine.summed_evidence import SummedRuns, measured_runs
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection

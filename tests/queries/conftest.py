@@ -1,5 +1,7 @@
 """The small store, imported once."""
 
+import shutil
+
 import pytest
 
 from data.importing import ingest
@@ -22,6 +24,26 @@ def imported(folder, *bundles):
 def importing():
     """``imported``, for a store of one's own."""
     return imported
+
+
+@pytest.fixture(scope="session")
+def templates():
+    """Stores that were filled once, by the function that filled them."""
+    return {}
+
+
+@pytest.fixture
+def prefilled(importing, tmp_path, templates, tmp_path_factory):
+    """A store of the test's own, as ``fill(importing, folder)`` makes it, which is called once per process."""
+
+    def copied(fill):
+        if fill not in templates:
+            filled = fill(importing, tmp_path_factory.mktemp(fill.__name__))
+            filled.close()
+            templates[fill] = filled.url
+        return open_store(shutil.copytree(templates[fill], tmp_path / "store"), threads=2)
+
+    return copied
 
 
 @pytest.fixture(scope="session")

@@ -38,8 +38,8 @@ def stored(importing, folder, text=WITH_ATTRIBUTES, ending="csv"):
 
 
 @pytest.fixture
-def described(importing, tmp_path):
-    return stored(importing, tmp_path)
+def described(prefilled):
+    return prefilled(stored)
 
 
 @pytest.fixture

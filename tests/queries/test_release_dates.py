@@ -26,10 +26,11 @@ TAGS = "model,elicitation,tag,value\n" + "".join(
 SELECTION = Selection("toy")
 
 
-@pytest.fixture
-def dated(importing, tmp_path):
-    bundle = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
-    return importing(tmp_path / "store", bundle).snapshot()
+@pytest.fixture(scope="module")
+def dated(importing, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dated")
+    bundle = write(folder / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
+    return importing(folder / "store", bundle).snapshot()
 
 
 @pytest.mark.parametrize(

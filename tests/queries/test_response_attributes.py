@@ -74,8 +74,8 @@ def stored(importing, folder, text=RESPONSES, ending="csv"):
 
 
 @pytest.fixture
-def toy(importing, tmp_path):
-    return stored(importing, tmp_path)
+def toy(prefilled):
+    return prefilled(stored)
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])

@@ -25,10 +25,11 @@ RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
 TAGS = "model,elicitation,tag,value\n" + "".join(f"{model},verbalized,kind,{kind}\n" for model, kind in KINDS.items() if kind)
 
 
-@pytest.fixture
-def tagged(importing, tmp_path):
-    bundle = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
-    return importing(tmp_path / "store", bundle).snapshot()
+@pytest.fixture(scope="module")
+def tagged(importing, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tagged")
+    bundle = write(folder / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
+    return importing(folder / "store", bundle).snapshot()
 
 
 @pytest.mark.parametrize("key", ["brier", "accuracy", "ece", "auroc", "calscore"])

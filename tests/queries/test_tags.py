@@ -27,11 +27,13 @@ RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
 TAGS = "model,elicitation,tag,value\nalpha,verbalized,reasoning,yes\nbeta,verbalized,reasoning,no\nbeta,verbalized,a = b,ü\n"
 
 
+def two_runs(importing, folder):
+    return importing(folder / "store", write(folder / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS))
+
+
 @pytest.fixture
-def tagged(importing, tmp_path):
-    return importing(
-        tmp_path / "store", write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
-    )
+def tagged(prefilled):
+    return prefilled(two_runs)
 
 
 def ids(snapshot):

@@ -15,6 +15,7 @@ from typing import Protocol, cast
 from data.importing.import_source import Incoming
 from data.importing.report import refuse
 from data.importing.staging import ImportOptions, Staging
+from data.importing.table_files import WRONG_LINE
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
     matches = [reader for reader in readers().values() if reader.recognises(incoming)]
     if len(matches) == 1:
         return matches[0]
-    if not matches and incoming.unreadable and not isinstance(incoming.document, dict):
+    if not matches and incoming.unreadable and not _is_other_document(incoming):
         raise incoming.unreadable
     if matches:
         keys = ", ".join(sorted(reader.FORMAT.key for reader in matches))
@@ -82,11 +83,18 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
     )
 
 
+def _is_other_document(incoming: Incoming) -> bool:
+    """Whether a file is one JSON object, and is refused as a table of JSON lines for no other reason."""
+    reasons = {problem.reason for problem in incoming.unreadable.problems} if incoming.unreadable else set()
+    return reasons == {WRONG_LINE} and isinstance(incoming.document, dict)
+
+
 def _content(incoming: Incoming) -> str:
     """What a path holds that no reader recognises, in words."""
     if incoming.folder:
         names = sorted(str(path.relative_to(incoming.folder)) for path in incoming.folder.rglob("*") if path.is_file())
         return f"it has no dataset.json, which makes a bundle; it holds: {', '.join(names)[:300] or 'nothing'}"
     if isinstance(incoming.document, dict):
-        return f"its keys: {', '.join(map(str, incoming.document))[:300]}"
+        keys = f"its keys: {', '.join(map(str, incoming.document))[:300]}"
+        return f"{keys}; each row of a table is an object on one line" if "question_id" in incoming.document else keys
     return f"its columns: {', '.join(incoming.file.columns)[:300]}"

@@ -427,7 +427,7 @@ add("JSON", {
     "a key by its escape": ("run.jsonl", rb'{"question\u005fid": "q1", "clue": 0, "guess": "Rome", "confidence": 0.25}', ONE),
     "a key twice": ("run.jsonl", raw('0.25, "confidence": 0.5'), ONE),
     "two objects on a line": ("run.jsonl", LINES.replace(b"\n", b"", 1), "this line is no JSON object"),
-    "an object over several lines": ("run.json", json.dumps({"question_id": "q1", "clue": 0, "confidence": 0.5}, indent=1).encode(), "this line is no JSON object"),
+    "an object over several lines": ("run.json", json.dumps({"question_id": "q1", "clue": 0, "confidence": 0.5}, indent=1).encode(), "each row of a table is an object on one line"),
     "one list": ("run.json", b"[" + LINES.replace(b"\n", b",")[:-1] + b"]", "this is one JSON list"),
     "single quotes": ("run.jsonl", str({"question_id": "q1", "confidence": 0.5}).encode(), "this line is no JSON object"),
     "remarks": ("run.jsonl", LINES + b"// the end\n", "this line is no JSON object"),
@@ -542,8 +542,8 @@ add("zip", {
     "OpenDocument": ("run.ods", zipped({"content.xml": "<x/>", "mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), UNKNOWN),
     "facts 100,000 deep": ("toy.zip", zipped(BUNDLE | {"dataset.json": "[" * _DEEP}), "this is no JSON"),
     "facts with an integer of 5,000 digits": ("toy.zip", zipped(BUNDLE | {"dataset.json": '{"dataset": ' + "9" * 5000 + "}"}), "this is no JSON"),
-    "facts in UTF-16": ("toy.zip", zipped(BUNDLE | {"dataset.json": json.dumps(bundles.FACTS).encode("utf-16")}), "this is no JSON"),
-    "facts with a lone surrogate": ("toy.zip", zipped(BUNDLE | {"dataset.json": '{"dataset": "new", "kind": "incremental", "title": "\\ud800"}'}), "this is no JSON"),
+    "facts in UTF-16": ("toy.zip", zipped(BUNDLE | {"dataset.json": json.dumps(bundles.FACTS).encode("utf-16")}), "the text is not UTF-8"),
+    "facts with a lone surrogate": ("toy.zip", zipped(BUNDLE | {"dataset.json": '{"dataset": "new", "kind": "incremental", "title": "\\ud800"}'}), "half of a character"),
     "facts with a path for an id": ("toy.zip", zipped(BUNDLE | {"dataset.json": json.dumps(bundles.FACTS | {"dataset": "../x"})}), TAKEN),
 })  # fmt: skip
 

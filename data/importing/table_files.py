@@ -38,6 +38,7 @@ LONGEST_CAUSE = 300  # characters of an error of DuckDB that are shown
 SHOWN_LINES, SHOWN = 3, 120  # lines and characters of a bad row that are shown
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes
 PARQUET = "binary_as_string = true, hive_partitioning = false"
+NOT_UTF8 = "the text is not UTF-8; save the file as UTF-8"
 WRONG_LINE = "this line is no JSON object"
 NULS = "there are NUL bytes in the first line: this is no text, or text in UTF-16; save the file as CSV in UTF-8"
 # First bytes of files that are mistaken for tables, and what to tell their owner.
@@ -356,8 +357,8 @@ class TableFile:
                     raw.decode("utf-8")
                 except UnicodeDecodeError as error:
                     where = raw[max(0, error.start - 10) : error.end + 10]
-                    return refuse(self.name, "the text is not UTF-8; save the file as UTF-8", line=line, value=repr(where)[2:-1])
-        return refuse(self.name, "the text is not UTF-8; save the file as UTF-8")
+                    return refuse(self.name, NOT_UTF8, line=line, value=repr(where)[2:-1])
+        return refuse(self.name, NOT_UTF8)
 
 
 def size(count: int) -> str:

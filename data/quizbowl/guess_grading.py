@@ -24,7 +24,7 @@ SAME_CONSONANTS = 87  # similarity from which a word counts as the same if it ha
 BEGINNING = 0.4  # of what an answer line has, from which a guess is an abbreviation that should be looked at
 
 AS_WRITTEN = "the answer line has it"
-OTHER_FORM = "the answer line has it, but for articles, plurals, accents, numbers or titles"
+OTHER_FORM = "the answer line has it, but for articles, plurals, accents, numbers, titles or order"
 REQUIRED = "it has the underlined words, and others only of the answer line, or titles, initials and names of kinds"
 INITIALS = "it is the initials of what the answer line has"
 OTHER_SPELLING = "it is another spelling of what the answer line has"
@@ -94,7 +94,7 @@ class AnswerLine:
 
         >>> from data.quizbowl.answer_lines import parse_answer_line
         >>> parse_answer_line("the <u>Apollo</u> program").judge("Apollo programs")
-        Judgement(outcome='accept', rule='the answer line has it, but for articles, plurals, accents, numbers or titles')
+        Judgement(outcome='accept', rule='the answer line has it, but for articles, plurals, accents, numbers, titles or order')
         """
         return self._decide(guess) or self._doubt(guess_forms(guess or ""), meaning(guess or ""))
 
@@ -192,6 +192,7 @@ def _is_initials(words: tuple[str, ...], phrase: Phrase) -> bool:
     every_word = "" if _digits(phrase.words) else "".join(word[0] for word in phrase.form.split())
     digits = "".join(word if word.isdecimal() else word[0] for word in phrase.words)
     numerals = "".join(NUMERALS.get(word, word) if word.isdecimal() else word[0] for word in phrase.words)
+    # CITR and TCITR are The Catcher in the Rye, whose form is without its first article.
     return given in (digits, numerals, every_word, f"t{every_word}")
 
 

@@ -25,7 +25,7 @@ from data.importing.table_contract import (
     attribute_names,
     trimmed_text,
 )
-from data.importing.table_files import TableFile
+from data.importing.table_files import NOT_UTF8, TableFile
 from data.polars_frames import literal
 from data.readers import Format
 from data.readers.responses import read_file
@@ -142,7 +142,7 @@ def _facts(path: Path, bundle: str) -> tuple[str, dict[str, Any]]:
     except json.JSONDecodeError as error:
         raise refuse(name, f"this is no JSON: {error.msg}, at character {error.colno}", line=error.lineno) from error
     except UnicodeDecodeError:
-        raise refuse(name, "the text is not UTF-8; save the file as UTF-8") from None
+        raise refuse(name, NOT_UTF8) from None
     except UnicodeEncodeError:
         raise refuse(name, "a text in it holds half of a character") from None
     except (ValueError, OSError, RecursionError) as error:

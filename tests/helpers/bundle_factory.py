@@ -75,6 +75,13 @@ def put(store, *paths: Path, form=None, by=None, **options):
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
 
 
+def put_kinds(store, folder: Path, lives: str, messages: str, votes: str) -> None:
+    """Import a dataset of lifespans, ``lives``, one with votes, ``voted``, and the bundle without runs."""
+    put(store, write(folder / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=lives, clues=None))
+    put(store, write(folder / "voted", VOTED, questions=messages, clues=None, votes=votes))
+    put(store, write(folder / "toy"))
+
+
 def put_two_runs(store, folder: Path) -> None:
     """Import the bundle with the run of alpha, and a run of beta that lacks two answers."""
     put(store, write(folder / "toy", responses=RESPONSES), model="alpha")

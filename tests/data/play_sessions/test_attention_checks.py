@@ -11,7 +11,7 @@ from data.play_sessions.session_run import finished_questions, session_responses
 from data.play_sessions.sessions import add_answer, create_session, digest, join, list_sessions, read_results, read_session
 from data.play_sessions.single_answers import Estimate, Vote
 from data.store import open_store
-from tests.helpers.bundle_factory import VOTED, put, write
+from tests.helpers.bundle_factory import put_kinds
 
 SOON = datetime.now(UTC) + timedelta(days=1)
 READER, SLEEPER = "a" * 32, "b" * 32
@@ -25,9 +25,7 @@ DATASETS = {"every-clue": "toy", "race": "toy", "estimate": "lives", "vote": "vo
 def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checks")
     opened = open_store(folder / "store", threads=1)
-    put(opened, write(folder / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
-    put(opened, write(folder / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
-    put(opened, write(folder / "toy"))
+    put_kinds(opened, folder, LIVES, MESSAGES, VOTES)
     yield opened
     opened.close()
 

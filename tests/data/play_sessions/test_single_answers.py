@@ -12,7 +12,7 @@ from data.play_sessions.session_run import collect, finished_questions
 from data.play_sessions.sessions import add_answer, create_session, join, list_sessions, read_session
 from data.play_sessions.single_answers import Estimate, Vote
 from data.store import open_store
-from tests.helpers.bundle_factory import VOTED, put, write
+from tests.helpers.bundle_factory import VOTED, put, put_kinds, write
 from tests.helpers.run_tables import stored_rows
 
 SOON = datetime.now(UTC) + timedelta(days=1)
@@ -28,9 +28,7 @@ VOTES = "question_id,class,votes\nv1,yes,7\nv1,no,1\nv2,no,2\nv2,maybe,5\n"
 @pytest.fixture
 def store(tmp_path):
     opened = open_store(tmp_path / "store", threads=1)
-    put(opened, write(tmp_path / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
-    put(opened, write(tmp_path / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
-    put(opened, write(tmp_path / "toy"))
+    put_kinds(opened, tmp_path, LIVES, MESSAGES, VOTES)
     yield opened
     opened.close()
 

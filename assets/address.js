@@ -100,7 +100,7 @@
         for (const { id, value } of controls) {
             if (id.kind === "threshold") continue;
             let text = asText[id.kind](value);
-            if (id.usual && String(text) === id.usual) text = "";
+            if (id.default && String(text) === id.default) text = "";
             // "As in the table" leaves the order to the table's headings.
             if (id.kind === "order" && !text && !clueline.hasOwnColumn(parameters.get(id.key))) continue;
             // Thresholds of one scale mean nothing on another.

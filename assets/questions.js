@@ -17,7 +17,7 @@
         clueline.setKeys({ sort: after });
         const own = ownOrder();
         if (!own || ![before, after].some((sort) => orderKey(sort) === own)) return;
-        const menu = { role: "control", key: "sort", kind: "order", run: "", scale: "", usual: "" };
+        const menu = { role: "control", key: "sort", kind: "order", run: "", scale: "", default: "" };
         window.dash_clientside.set_props(menu, { value: orderKey(after) === own ? after : "" });
         clueline.redraw();
     }

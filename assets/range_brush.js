@@ -12,7 +12,7 @@
     const dragged = { from: Infinity, until: Infinity }; // from the end of a drag until the next press, in ms
 
     const choose = (key, range) => {
-        window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "", usual: "" }, { value: range });
+        window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "", default: "" }, { value: range });
     };
 
     // The horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has a size,

@@ -35,7 +35,7 @@ from tests.helpers.serving import start_server
 
 OUT = Path(__file__).with_suffix(".md")
 SIZES = {0.1: (2_500, 10), 1: (12_500, 20), 10: (50_000, 50), 100: (125_000, 200)}  # million: questions, runs
-USUAL = (0.1, 1, 10)
+DEFAULT_SIZES = (0.1, 1, 10)
 SMALL = 2_000  # responses of an upload
 DATASET = "large"
 METRICS = "brier,accuracy,overconfidence,hmr,ece,ece_debiased,reliability,net_score"  # of the leaderboard's JSON
@@ -217,7 +217,7 @@ def _short(target: str) -> str:
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=float, nargs="+", default=USUAL, choices=SIZES, help="millions of responses")
+    parser.add_argument("--sizes", type=float, nargs="+", default=DEFAULT_SIZES, choices=SIZES, help="millions of responses")
     parser.add_argument("--cold", type=int, default=8, help="ranges that nobody asked for, of each address")
     parser.add_argument("--warm", type=int, default=20, help="repetitions of what was asked for before")
     parser.add_argument("--uploads", type=int, default=3)
@@ -229,7 +229,7 @@ def main() -> None:
     def say(message: str) -> None:
         print(f"[{time.perf_counter() - started:6.0f} s] {message}", flush=True)
 
-    out = options.out or (OUT if set(USUAL) <= {*options.sizes} else None)
+    out = options.out or (OUT if set(DEFAULT_SIZES) <= {*options.sizes} else None)
     results = []
     for million in sorted(options.sizes):
         with tempfile.TemporaryDirectory(prefix="clueline-", dir=options.folder) as folder:

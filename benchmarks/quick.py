@@ -43,7 +43,7 @@ from queries.metrics import CATALOGUE, Metric  # noqa: E402
 from queries.selection import Selection  # noqa: E402
 from queries.slices import slices  # noqa: E402
 
-KEPT = Path(__file__).with_suffix(".json")
+KEPT_RATIOS = Path(__file__).with_suffix(".json")
 LOST = 1.3  # times the kept ratio
 TRIES = 3
 REPEATED = 5
@@ -235,23 +235,23 @@ def measured(chosen: list[Ratio], limits: dict[str, float]) -> dict[str, float]:
 def main() -> int:
     """Measure; compare or keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keep", action="store_true", help=f"write the ratios to {KEPT.name}")
+    parser.add_argument("--keep", action="store_true", help=f"write the ratios to {KEPT_RATIOS.name}")
     options = parser.parse_args()
-    kept: dict[str, float] = json.loads(KEPT.read_text(encoding="utf-8"))["ratios"] if KEPT.exists() else {}
+    kept: dict[str, float] = json.loads(KEPT_RATIOS.read_text(encoding="utf-8"))["ratios"] if KEPT_RATIOS.exists() else {}
     print(machine())
     with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
         chosen = ratios(Path(folder))
         if options.keep:
             rounds = [measured(chosen, {}) for _ in range(TRIES)]
             kept = {ratio.name: round(statistics.median(values[ratio.name] for values in rounds), 3) for ratio in chosen}
-            KEPT.write_text(json.dumps({"written on": machine(), "ratios": kept}, indent=2) + "\n", encoding="utf-8")
+            KEPT_RATIOS.write_text(json.dumps({"written on": machine(), "ratios": kept}, indent=2) + "\n", encoding="utf-8")
             return 0
         values = measured(chosen, {name: LOST * value for name, value in kept.items()})
     lost = [name for name, value in values.items() if name not in kept or value > LOST * kept[name]]
     rows = [[name, f"{values[name]:.2f}", f"{kept.get(name, float('nan')):.2f}"] for name in values]
     print("\n".join(["", *markdown_table(["ratio of processor times", "now", "kept"], rows), ""]))
     for name in lost:
-        print(f"LOST: {name}" if name in kept else f"not in {KEPT.name}, run with --keep: {name}")
+        print(f"LOST: {name}" if name in kept else f"not in {KEPT_RATIOS.name}, run with --keep: {name}")
     return 1 if lost else 0
 
 

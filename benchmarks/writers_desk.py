@@ -14,7 +14,7 @@ from pathlib import Path
 
 from data.guessers.retrieval_guessers import GUESSERS
 from data.sample.pyramid_questions import read_entries, read_questions
-from queries.question_draft import MOST_SENTENCES, MOST_WORDS, DraftText, question_draft, searches
+from queries.question_draft import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")
 TIMES = 5  # that the longest question is answered
@@ -37,7 +37,7 @@ def main() -> None:
         f"| building the four guessers, once in a process | {build:.1f} s |",
         f"| memory of the four guessers | {_memory():.0f} MiB |",
         f"| a question of Pyramid (five or six sentences), median | {_middle(usual) * 1000:.0f} ms |",
-        f"| {MOST_WORDS:,} words in {MOST_SENTENCES} sentences, the most, median | {_middle(longest) * 1000:.0f} ms |",
+        f"| {MAX_WORDS:,} words in {MAX_SENTENCES} sentences, the most, median | {_middle(longest) * 1000:.0f} ms |",
     ]
     OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
@@ -52,9 +52,9 @@ def _seconds(draft: DraftText) -> float:
 def _longest() -> DraftText:
     """Words of the knowledge base in random order, as many as a question may have."""
     words = [word.strip(".,;:") for entry in read_entries() for word in entry.text.split()]
-    chosen = random.Random(0).choices(words, k=MOST_WORDS)
-    size = MOST_WORDS // MOST_SENTENCES
-    parts = (chosen[start : start + size] for start in range(0, MOST_WORDS, size))
+    chosen = random.Random(0).choices(words, k=MAX_WORDS)
+    size = MAX_WORDS // MAX_SENTENCES
+    parts = (chosen[start : start + size] for start in range(0, MAX_WORDS, size))
     return DraftText(" ".join(f"The {' '.join(part[1:-1])} end." for part in parts), "Paris")
 
 

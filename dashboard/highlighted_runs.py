@@ -12,7 +12,7 @@ from dashboard.service import service
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
 
-MOST_HIGHLIGHTED = 8  # more lines than that cannot be told apart
+MAX_HIGHLIGHTED = 8  # more lines than that cannot be told apart
 
 
 def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = ()) -> tuple[str, ...]:
@@ -26,10 +26,10 @@ def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *,
     if request.parameters.pin:
         return tuple(request.parameters.pin)
     runs = selected_runs(request.selection)
-    if len(runs) <= MOST_HIGHLIGHTED:
+    if len(runs) <= MAX_HIGHLIGHTED:
         return tuple(runs)
     best = list(ranking) or (_best_first(request, metric) if metric else [])
-    return tuple(dict.fromkeys([*best, *runs]))[:MOST_HIGHLIGHTED]
+    return tuple(dict.fromkeys([*best, *runs]))[:MAX_HIGHLIGHTED]
 
 
 def _best_first(request: PageRequest[Any], metric: Metric) -> list[str]:

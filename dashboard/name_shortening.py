@@ -7,11 +7,11 @@ from itertools import takewhile
 from string import ascii_letters, digits
 
 WORD = f"{ascii_letters}{digits}."  # characters of one word of a name
-LONGEST = 40  # characters of a name in a table or above a panel
-LONGEST_LABEL = 24  # characters of a name beside a line
+MAX_NAME_LENGTH = 40  # characters of a name in a table or above a panel
+MAX_LABEL_LENGTH = 24  # characters of a name beside a line
 
 
-def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
+def shortened(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
     """A name of at most so many characters: of a longer one, its beginning and its end.
 
     >>> shortened("organisation/family-instruct-70b-preview", 20)
@@ -23,7 +23,7 @@ def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
     return f"{name[: longest - end - 1].rstrip()}…{name[-end:].lstrip()}"
 
 
-def fitting(names: Sequence[str], longest: int = LONGEST) -> list[str]:
+def fitting(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
     """Names no longer than there is room. Of those that ``shortened`` does not tell apart, what comes after the characters that
     they begin with together, from a word's beginning; or their ends, where only these tell them apart.
 

@@ -16,7 +16,7 @@ from queries.parameters import Parameters
 from queries.question_order import FACTS, read_sort
 
 # Of the leaderboard. What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
-USUAL_METRICS = (
+DEFAULT_METRICS = (
     "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
     "overconfidence", "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
@@ -47,7 +47,7 @@ class View(Kind[str]):
         return view
 
 
-def usual_metric(facets: Facets) -> str:
+def default_metric(facets: Facets) -> str:
     """Key of the metric of single questions that pages show by default."""
     return "calscore" if facets.human_teams else "brier"
 

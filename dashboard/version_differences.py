@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queries.pinned_version import ChangedRun, VersionChanges
 
-MOST_NAMED = 5  # runs
+MAX_NAMED = 5  # runs
 
 
 def what_changed(changes: VersionChanges) -> str:
@@ -26,10 +26,10 @@ def what_changed(changes: VersionChanges) -> str:
     if changes.restored:
         parts.append("withdrawn runs were restored, or tags of runs changed")
     if changes.corrected:
-        parts.append(f"grades were corrected of {', '.join(changes.corrected[:MOST_NAMED])}")
+        parts.append(f"grades were corrected of {', '.join(changes.corrected[:MAX_NAMED])}")
     return f"Since the data version of {date} of this link: {'; '.join(parts) or 'the set of runs is another'}."
 
 
 def _names(runs: list[ChangedRun]) -> str:
-    names = ", ".join(f"{run.model} · {run.elicitation} ({run.run}, {run.at[:10]})" for run in runs[:MOST_NAMED])
-    return names + (f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else "")
+    names = ", ".join(f"{run.model} · {run.elicitation} ({run.run}, {run.at[:10]})" for run in runs[:MAX_NAMED])
+    return names + (f" and {len(runs) - MAX_NAMED} more" if len(runs) > MAX_NAMED else "")

@@ -21,13 +21,13 @@ from queries.parameters import split_key
 from queries.selection import Selection, selection_keys
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
-MOST_PARTS = 50  # by which an attribute may divide questions
+MAX_PARTS = 50  # by which an attribute may divide questions
 STEPS = 10  # of difficulty, from 0 to 1
 
 
 def breakdown_fields(facets: Facets) -> tuple[str, ...]:
     """What may divide the questions of a dataset: columns, and attributes as ``attr.language``."""
-    attributes = (key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MOST_PARTS)
+    attributes = (key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MAX_PARTS)
     return (*BREAKDOWN_FIELDS, *attributes)
 
 

@@ -226,7 +226,7 @@ def _net_interval(net: Floats, sums: Floats, replicates: Floats) -> tuple[Floats
     answered_by = sums[sums[:, 0] > 0]
     if len(answered_by) < 2:
         return np.full((2, len(net)), np.nan)[0], np.full(len(net), np.nan)
-    if len(answered_by) >= inference.FEW:
+    if len(answered_by) >= inference.SMALL_SAMPLE:
         return _percentiles(replicates)
     items, right, wrong = answered_by[:, :1], answered_by[:, RIGHT], answered_by[:, WRONG]
     rewards = right[:, :-1] - wrong_answer_costs() * wrong[:, :-1]

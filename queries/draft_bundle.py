@@ -14,11 +14,11 @@ import msgspec
 from queries.parameter_kinds import BadRequest
 from queries.question_draft import ELICITATIONS, DraftText, QuestionDraft, question_draft
 
-MOST_QUESTIONS = 100
-MOST_WORDS = 20_000  # of all questions together
-LONGEST_NAME = 200  # characters of an id, a title or a category
+MAX_QUESTIONS = 100
+MAX_WORDS = 20_000  # of all questions together
+MAX_NAME_LENGTH = 200  # characters of an id, a title or a category
 
-Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
 
 
 class WrittenQuestion(DraftText, frozen=True):
@@ -31,8 +31,8 @@ class WrittenQuestion(DraftText, frozen=True):
 class WrittenDataset(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The body of ``POST /api/v1/write/bundle``."""
 
-    dataset: Annotated[str, msgspec.Meta(pattern="^[a-z0-9-]+$", max_length=LONGEST_NAME)]
-    questions: Annotated[tuple[WrittenQuestion, ...], msgspec.Meta(min_length=1, max_length=MOST_QUESTIONS)]
+    dataset: Annotated[str, msgspec.Meta(pattern="^[a-z0-9-]+$", max_length=MAX_NAME_LENGTH)]
+    questions: Annotated[tuple[WrittenQuestion, ...], msgspec.Meta(min_length=1, max_length=MAX_QUESTIONS)]
     title: Name = ""
 
 
@@ -45,8 +45,8 @@ def draft_bundle(written: WrittenDataset) -> bytes:
     numbered = [(f"q{number}", question) for number, question in enumerate(written.questions, start=1)]
     drafts = [(question_id, _draft(question_id, question)) for question_id, question in numbered]
     words = sum(draft.words for _, draft in drafts)
-    if words > MOST_WORDS:
-        message = f"The questions have {words:,} words; together they can have {MOST_WORDS:,}. Save some as another dataset."
+    if words > MAX_WORDS:
+        message = f"The questions have {words:,} words; together they can have {MAX_WORDS:,}. Save some as another dataset."
         raise BadRequest("too_long", message, "questions")
     facts = {"dataset": written.dataset, "title": written.title.strip() or written.dataset, "kind": "incremental",
              "note": "Written at the writer's desk."}  # fmt: skip

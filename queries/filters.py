@@ -20,8 +20,8 @@ T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]
 Value = str | int  # of a column that a filter chooses from
 Condition = tuple[str, SqlParameters]
-MOST_UNFOLDED = 4  # keys of one kind, such as attributes, whose values stand beside each other and not in menus
-MOST_OFFERED = 100  # values of a named key for which there is a control; an address can name more
+MAX_UNFOLDED = 4  # keys of one kind, such as attributes, whose values stand beside each other and not in menus
+MAX_OFFERED = 100  # values of a named key for which there is a control; an address can name more
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class Filter(SelectionKey[T]):
 
     Attributes:
         narrows: what it is a condition on.
-        usual: whether pages offer it unless they say otherwise.
+        shown_by_default: whether pages offer it unless they say otherwise.
     """
 
     narrows: Narrows
-    usual: bool = field(default=True, kw_only=True)
+    shown_by_default: bool = field(default=True, kw_only=True)
 
     def condition(self, key: str, value: T, table: str) -> Condition:
         """The filter as SQL.
@@ -188,11 +188,11 @@ class NamedFilter(ColumnFilter):
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((option, str(option)) for option in self.options(key, facets))
-        if len(named) > MOST_OFFERED and not value:
+        if len(named) > MAX_OFFERED and not value:
             return None
         field, name = split_key(key)
         names = sum(split_key(other)[0] == field for other in facets.values)
-        return ChoicesControl(name, named, value, folded=names > MOST_UNFOLDED)
+        return ChoicesControl(name, named, value, folded=names > MAX_UNFOLDED)
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
@@ -290,13 +290,13 @@ class SearchFilter(Filter[str]):
 
 @dataclass(frozen=True)
 class ThresholdConvention(SelectionKey[float]):
-    """A confidence from 0 up to but not 1, with a menu of usual ones.
+    """A confidence from 0 up to but not 1, with a menu of suggestions.
 
     Attributes:
-        usual: values of the menu, the standard one first.
+        suggestions: values of the menu, the standard one first.
     """
 
-    usual: tuple[float, ...]
+    suggestions: tuple[float, ...]
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
         """See ``Kind``."""
@@ -311,7 +311,7 @@ class ThresholdConvention(SelectionKey[float]):
 
     def control(self, key: str, value: float, facets: Facets) -> Control:
         """See ``SelectionKey``."""
-        standard, *others = map(format_number, dict.fromkeys((*self.usual, value)))
+        standard, *others = map(format_number, dict.fromkeys((*self.suggestions, value)))
         text = format_number(value)
         options = (("", standard), *((other, other) for other in others))
         return MenuControl(self.label, options, "" if text == standard else text)
@@ -374,9 +374,9 @@ class PeopleChoice(SelectionKey[str]):
         if facets.people_imported:
             offered = {IMPORTED: "Imported with the dataset"} | offered
         current = [run for run in offered if run == IMPORTED or run not in facets.withdrawn]
-        usual = current[0] if current else IMPORTED
-        options = (("" if run == usual else run, name) for run, name in ({usual: "None"} | offered).items())
-        return MenuControl(self.label, tuple(options), "" if value == usual else value)
+        default = current[0] if current else IMPORTED
+        options = (("" if run == default else run, name) for run, name in ({default: "None"} | offered).items())
+        return MenuControl(self.label, tuple(options), "" if value == default else value)
 
 
 @dataclass(frozen=True)

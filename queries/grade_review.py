@@ -10,8 +10,8 @@ from data.importing.grading import doubt
 from data.polars_frames import first_rows
 from data.store import Snapshot
 
-MOST_EXAMINED = 20_000  # distinct guesses: more would take minutes
-MOST_LISTED = 200
+MAX_EXAMINED = 20_000  # distinct guesses: more would take minutes
+MAX_LISTED = 200
 
 
 class UncertainGrade(msgspec.Struct):
@@ -47,7 +47,7 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
             where r.graded in ('answer', 'prompt') and guess is not null and correct = 0
             group by question_id, guess""",
             "prompted desc, position, clues[1], guess",
-            MOST_EXAMINED,
+            MAX_EXAMINED,
         )
     )
     grades = []
@@ -55,4 +55,4 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
         reason = doubt(answer, guess)
         if reason:
             grades.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
-    return GradeReview(len(grades), rows[0][7] if rows else 0, len(rows), grades[:MOST_LISTED])
+    return GradeReview(len(grades), rows[0][7] if rows else 0, len(rows), grades[:MAX_LISTED])

@@ -20,8 +20,8 @@ from queries.query_time_limit import check_time_limit
 from queries.runs import run as run_facts
 from queries.selection import Selection, selection_keys
 
-MOST_RUNS = 200  # compared in one answer
-MOST_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines: more would take minutes
+MAX_RUNS = 200  # compared in one answer
+MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines: more would take minutes
 RIGHT = 0.5  # from this correctness on, an answer counts as right where graders are compared
 Show = Literal["differ", "uncertain", "corrected", "all"]
 SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "all")
@@ -168,7 +168,7 @@ def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
     )
     several = [row[:3] for row in rows if row[3]]
     graded = []
-    for run, model, elicitation in several[:MOST_RUNS]:
+    for run, model, elicitation in several[:MAX_RUNS]:
         check_time_limit()
         facts = _facts(snapshot, run)
         names = [grading.name for grading in facts]
@@ -234,7 +234,7 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
                 count(*) as answers, {grades} as grades
             from ({sql}) a join questions q using (dataset, question_id) where {conditions[show]} group by all""",
             "position, clues[1], guess",
-            MOST_EXAMINED if show == "uncertain" else most,
+            MAX_EXAMINED if show == "uncertain" else most,
         ),
         parameters | ({"graded_run": run} if show == "corrected" else {}),
     )

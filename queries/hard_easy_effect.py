@@ -22,7 +22,7 @@ from queries.selection import Selection, number, selection_keys
 
 GRID = np.linspace(0, 1, 21)
 # Points of a run: more would be a cloud, and those of many runs at once are slow to draw.
-ALL_POINTS, MOST_POINTS, FEWEST_POINTS = 5_000, 1000, 100
+ALL_POINTS, MAX_POINTS, MIN_POINTS = 5_000, 1000, 100
 HARD_EASY = CATALOGUE["hard_easy_slope"]
 
 
@@ -153,7 +153,7 @@ def _line(evidence: Evidence, rows: NDArray[np.int64], heights: Floats, ends: Fl
 
 
 def _points(evidence: Evidence, rows: NDArray[np.int64], gaps: Floats) -> list[QuestionPoint]:
-    most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // len(evidence.runs)))
+    most = max(MIN_POINTS, min(MAX_POINTS, ALL_POINTS // len(evidence.runs)))
     shown = rows[:: max(1, -(-len(rows) // most))]
     columns = evidence.questions[shown].tolist(), evidence.sums["difficulty"][shown].tolist(), gaps[shown].tolist()
     return [QuestionPoint(*row) for row in zip(*columns, strict=True)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
-from queries.engine.distribution_columns import MOST_RANKED, Classes, RunDistributions, dataset_classes
+from queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
 from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
 from queries.engine.gather_evidence import gather
 from queries.engine.selected_statistics import chosen
@@ -130,12 +130,12 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
 def _histograms(
     distance_bin: NDArray[np.int8], entropy_gap: Floats, pairs_turned: NDArray[np.int16], most: int, edges: list[float]
 ) -> Histograms:
-    """Histograms of items; there is none of rankings where the largest number of classes, ``most``, is above ``MOST_RANKED``."""
+    """Histograms of items; there is none of rankings where the largest number of classes, ``most``, is above ``MAX_RANKED``."""
     distance = np.bincount(distance_bin, minlength=kernels.ERROR_BINS)
     gap = np.round(entropy_gap, kernels.DIGITS)
     place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
     pairs = most * (most - 1) // 2
-    ranking = np.bincount(pairs_turned, minlength=pairs + 1).tolist() if most <= MOST_RANKED else []
+    ranking = np.bincount(pairs_turned, minlength=pairs + 1).tolist() if most <= MAX_RANKED else []
     return Histograms(len(distance_bin), distance.tolist(), np.bincount(place, minlength=ENTROPY_BINS).tolist(), ranking)
 
 

@@ -11,7 +11,7 @@ from queries.engine.selected_statistics import selected_responses, selection_cla
 from queries.parameter_kinds import Range
 from queries.selection import Selection
 
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
@@ -64,7 +64,7 @@ def items(
             "off desc, question_position, clue, sample, run_position",
             "$i_limit",
         ),
-        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS), "i_run": run},
+        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MAX_ITEMS), "i_run": run},
     )
     total = int(rows["total"][0]) if len(rows) else 0
     return ItemList(total, [Item(**row) for row in rows.drop("total", "question_position", "run_position").to_dicts()])

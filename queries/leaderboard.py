@@ -19,11 +19,11 @@ from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
 
 ACCURACY = CATALOGUE["accuracy"]
-HARDLY_RIGHT = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
-ALMOST_NEVER_RIGHT = "almost never right: its calibration says little"
+LOW_ACCURACY = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
+LOW_ACCURACY_NOTE = "almost never right: its calibration says little"
 ALL_FAILED = "none of its calls got an answer"
 REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a point of reference, not a model
-BELOW_CHANCE = "right less often than chance: its calibration says little"
+BELOW_CHANCE_NOTE = "right less often than chance: its calibration says little"
 
 
 class LeaderboardRow(RunRow):
@@ -190,10 +190,10 @@ def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str 
     >>> accuracy_note(0.3, 900, 1 / 2)
     'right less often than chance: its calibration says little'
     """
-    if accuracy < HARDLY_RIGHT:
-        return ALMOST_NEVER_RIGHT
+    if accuracy < LOW_ACCURACY:
+        return LOW_ACCURACY_NOTE
     _, high = wilson_interval(np.asarray(accuracy), np.asarray(float(questions)))
-    return BELOW_CHANCE if chance is not None and high < chance else None
+    return BELOW_CHANCE_NOTE if chance is not None and high < chance else None
 
 
 def _chance(snapshot: Snapshot, dataset: str) -> float | None:

@@ -13,7 +13,7 @@ from queries.metrics import CATALOGUE, Metric
 T = TypeVar("T")
 Range = tuple[float, float]
 Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or what lists them given what a dataset offers
-LONGEST_VALUE = 500  # characters
+MAX_VALUE_LENGTH = 500  # characters
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
 
 
@@ -47,7 +47,7 @@ class Kind(Generic[T]):
 
     about: str
     repeatable: ClassVar[bool] = False  # whether the key may be given more than once
-    longest: ClassVar[int | None] = LONGEST_VALUE  # characters of one text; None for any number
+    longest: ClassVar[int | None] = MAX_VALUE_LENGTH  # characters of one text; None for any number
     named: ClassVar[bool] = (
         False  # whether the field stands for all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
     )
@@ -106,13 +106,13 @@ class Choice(Kind[str]):
         options: the values.
         unknown: the error for another one, with ``key``, ``value`` and ``dataset`` to fill in.
         blank: whether a blank text counts as an absent key.
-        usual: the value of an absent key, where that depends on the dataset.
+        dataset_default: the value of an absent key, where that depends on the dataset.
     """
 
     options: Options
     unknown: str = "{key!r} cannot be {value!r}."
     blank: bool = False
-    usual: Callable[[Facets], str] | None = None
+    dataset_default: Callable[[Facets], str] | None = None
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
@@ -122,7 +122,7 @@ class Choice(Kind[str]):
 
     def default(self, facets: Facets) -> str | None:
         """See ``Kind``."""
-        return self.usual(facets) if self.usual else None
+        return self.dataset_default(facets) if self.dataset_default else None
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class MetricChoice(Kind[Metric | None]):
     metrics: Sequence[Metric]
     unknown: str = "There is no metric {value!r}."
     blank: bool = False
-    usual: Callable[[Facets], str] | None = None
+    dataset_default: Callable[[Facets], str] | None = None
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Metric | None:
         """See ``Kind``."""
@@ -219,7 +219,7 @@ class MetricChoice(Kind[Metric | None]):
 
     def default(self, facets: Facets) -> Metric | None:
         """See ``Kind``."""
-        return CATALOGUE[self.usual(facets)] if self.usual else None
+        return CATALOGUE[self.dataset_default(facets)] if self.dataset_default else None
 
     def write(self, value: Metric | None) -> list[str]:
         """See ``Kind``."""

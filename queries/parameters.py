@@ -48,10 +48,10 @@ class Parameters(msgspec.Struct, frozen=True):
             elif isinstance(part, Kind):
                 pairs += [(field.name, text) for text in part.write(value)] if value != field.default else []
             elif part is not None:
-                usual = part.split(part.build())
+                default = part.split(part.build())
                 values = part.split(value).items()
                 pairs += [
-                    (key, text) for key, setting in values if setting != usual[key] for text in part.keys[key].write(setting)
+                    (key, text) for key, setting in values if setting != default[key] for text in part.keys[key].write(setting)
                 ]
         return pairs
 
@@ -171,6 +171,6 @@ def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **k
             values[name] = tuple((split_key(key)[1], part.read(key, texts[key], facets)) for key in keys)
         elif name in texts:
             values[name] = part.read(name, texts[name], facets)
-        elif (usual := part.default(facets)) is not None:
-            values[name] = usual
+        elif (default := part.default(facets)) is not None:
+            values[name] = default
     return cls(**values)

@@ -17,8 +17,8 @@ from queries.selection import Selection, number, selection_keys
 
 POWER = 0.8
 SIGNIFICANCE = 0.05
-FEWEST = 6  # questions: with fewer, no difference has p < 0.05, see ``inference.t_test``
-MOST = 10_000_000  # questions; a difference that needs more is taken for none
+MIN_QUESTIONS = 6  # questions: with fewer, no difference has p < 0.05, see ``inference.t_test``
+MAX_QUESTIONS = 10_000_000  # questions; a difference that needs more is taken for none
 SIZES = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000, 10000)
 
 
@@ -101,7 +101,7 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
         error=error,
         spread=spread,
         questions=questions,
-        detectable=detectable_difference(spread, questions) if questions >= FEWEST else None,
+        detectable=detectable_difference(spread, questions) if questions >= MIN_QUESTIONS else None,
         target=wanted,
         needed=questions_needed(spread, wanted),
         curve=[(size, detectable_difference(spread, size)) for size in SIZES],
@@ -142,9 +142,9 @@ def questions_needed(spread: float, difference: float) -> int | None:
     >>> questions_needed(0.12, 0.031), questions_needed(0.12, 0.0)
     (120, None)
     """
-    if difference <= 0 or detectable_difference(spread, MOST) > difference:
+    if difference <= 0 or detectable_difference(spread, MAX_QUESTIONS) > difference:
         return None
-    low, high = FEWEST - 1, MOST
+    low, high = MIN_QUESTIONS - 1, MAX_QUESTIONS
     while high - low > 1:
         middle = (low + high) // 2
         if detectable_difference(spread, middle) <= difference:

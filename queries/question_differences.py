@@ -13,8 +13,8 @@ from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection
 
 BINS = 41  # of the differences; odd, so that one is about 0
-SMALLEST_SPAN = 1e-9  # a span of differences that can be drawn
-MOST_DOTS = 2000  # more would be a cloud, and slow
+MIN_SPAN = 1e-9  # a span of differences that can be drawn
+MAX_DOTS = 2000  # more would be a cloud, and slow
 
 
 class QuestionDot(msgspec.Struct, array_like=True):
@@ -67,15 +67,15 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
     known_runs(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, [metric])
     if pair is None:
-        return QuestionDifferences(0, [], SMALLEST_SPAN, [0] * BINS, [])
+        return QuestionDifferences(0, [], MIN_SPAN, [0] * BINS, [])
     evidence = pair.measured.evidence
     values = evidence.per_question(metric)
     values_a, values_b = (values[evidence.starts[run] :][: pair.questions] for run in (pair.a, pair.b))
     questions = evidence.questions[evidence.starts[pair.a] :][: pair.questions]
     defined = np.isfinite(values_a) & np.isfinite(values_b)
     values_a, values_b, questions = values_a[defined], values_b[defined], questions[defined]
-    widest = float(np.abs(values_a - values_b).max(initial=SMALLEST_SPAN))
-    shown = slice(None, None, max(1, -(-len(questions) // MOST_DOTS)))
+    widest = float(np.abs(values_a - values_b).max(initial=MIN_SPAN))
+    shown = slice(None, None, max(1, -(-len(questions) // MAX_DOTS)))
     dots = zip(questions[shown].tolist(), values_a[shown].tolist(), values_b[shown].tolist(), strict=True)
     return QuestionDifferences(
         questions=len(questions),

@@ -30,8 +30,8 @@ from queries.parameter_kinds import BadRequest
 
 Elicitation = Literal["softmax", "margin"]
 ELICITATIONS: tuple[Elicitation, ...] = ("softmax", "margin")
-MOST_WORDS, MOST_SENTENCES = 2000, 100  # of a question
-LONGEST_TEXT, LONGEST_ANSWER = 20_000, 2000  # characters of a question, and of an answer line
+MAX_WORDS, MAX_SENTENCES = 2000, 100  # of a question
+MAX_TEXT_LENGTH, MAX_ANSWER_LENGTH = 20_000, 2000  # characters of a question, and of an answer line
 EARLY = 0.5  # share of the words by the end of which a right buzz is too early
 # The confidence above which each run of Pyramid wins most, as /buzz computes it from the questions and people of Pyramid.
 THRESHOLDS: dict[tuple[str, Elicitation], float] = {
@@ -132,17 +132,17 @@ def draft_clues(draft: DraftText) -> list[DraftClue]:
     Raises:
         BadRequest: it is longer than a question may be.
     """
-    if len(draft.text) > LONGEST_TEXT:
-        raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {LONGEST_TEXT:,}.", "text")
-    if len(draft.answer) > LONGEST_ANSWER:
-        message = f"The answer line has {len(draft.answer):,} characters; it can have {LONGEST_ANSWER:,}."
+    if len(draft.text) > MAX_TEXT_LENGTH:
+        raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {MAX_TEXT_LENGTH:,}.", "text")
+    if len(draft.answer) > MAX_ANSWER_LENGTH:
+        message = f"The answer line has {len(draft.answer):,} characters; it can have {MAX_ANSWER_LENGTH:,}."
         raise BadRequest("too_long", message, "answer")
     texts = [" ".join(sentence.split()) for sentence in sentences(draft.text)]
     ends = list(accumulate(map(count_words, texts)))
-    if ends and ends[-1] > MOST_WORDS:
-        raise BadRequest("too_long", f"The text has {ends[-1]:,} words; it can have {MOST_WORDS:,}.", "text")
-    if len(texts) > MOST_SENTENCES:
-        raise BadRequest("too_long", f"The text has {len(texts):,} sentences; it can have {MOST_SENTENCES:,}.", "text")
+    if ends and ends[-1] > MAX_WORDS:
+        raise BadRequest("too_long", f"The text has {ends[-1]:,} words; it can have {MAX_WORDS:,}.", "text")
+    if len(texts) > MAX_SENTENCES:
+        raise BadRequest("too_long", f"The text has {len(texts):,} sentences; it can have {MAX_SENTENCES:,}.", "text")
     return [DraftClue(clue, text, end) for clue, (text, end) in enumerate(zip(texts, ends, strict=True))]
 
 

@@ -15,7 +15,7 @@ from queries.parameter_kinds import BadRequest
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
 
-LONGEST_PAGE = 1000
+MAX_PAGE_SIZE = 1000
 
 
 class QuestionRow(msgspec.Struct):
@@ -70,8 +70,8 @@ def question_page(
         BadRequest: the limit or the cursor is not valid.
     """
     start = _start(cursor)
-    if not 1 <= limit <= LONGEST_PAGE:
-        raise BadRequest("bad_value", f"limit must lie in 1..{LONGEST_PAGE}.", "limit")
+    if not 1 <= limit <= MAX_PAGE_SIZE:
+        raise BadRequest("bad_value", f"limit must lie in 1..{MAX_PAGE_SIZE}.", "limit")
     ids = tuple(order.questions[start : start + limit])
     listed = detail(ids).questions
     if order.values is not None:
@@ -127,7 +127,7 @@ def question_table(
     selection, _ = restrict(snapshot, selection)
     last = len(order.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": order.questions[start:last]}, schema={"question_id": pl.String})
-    if limit is not None and limit <= LONGEST_PAGE:  # many names cost more than reading every question
+    if limit is not None and limit <= MAX_PAGE_SIZE:  # many names cost more than reading every question
         selection = selection.replace(questions=tuple(page["question_id"]))
     page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))

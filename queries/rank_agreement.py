@@ -17,7 +17,7 @@ from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rank_agreement import tau_b
 from queries.selection import Selection, number, selection_keys
 
-FEWEST = 2  # runs
+MIN_RUNS = 2  # runs
 
 
 class RankCorrelation(msgspec.Struct):
@@ -70,8 +70,8 @@ def rank_correlations(metrics: Sequence[Metric], values: Mapping[str, Floats]) -
 def _tau(a: str, b: str, of_a: Floats, of_b: Floats) -> RankCorrelation:
     both = np.isfinite(of_a) & np.isfinite(of_b)
     runs = int(both.sum())
-    if runs < FEWEST:
-        return RankCorrelation(a, b, None, f"fewer than {FEWEST} runs have both", runs)
+    if runs < MIN_RUNS:
+        return RankCorrelation(a, b, None, f"fewer than {MIN_RUNS} runs have both", runs)
     if len(set(of_a[both])) == 1 or len(set(of_b[both])) == 1:
         return RankCorrelation(a, b, None, "one of them ranks all runs the same", runs)
     return RankCorrelation(a, b, number(tau_b(of_a[both], of_b[both])), None, runs)

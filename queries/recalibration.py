@@ -23,7 +23,7 @@ from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
-MOST_ITEMS = 20  # listed of those that lose most
+MAX_ITEMS = 20  # listed of those that lose most
 
 
 class MetricChange(msgspec.Struct):
@@ -176,7 +176,7 @@ def _recalibrated(
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding moves nothing into the bin below
     well = off_before <= WELL + SAME
-    losers = np.argsort(-moved, kind="stable")[:MOST_ITEMS]
+    losers = np.argsort(-moved, kind="stable")[:MAX_ITEMS]
     return RecalibratedRun(
         run=run.run,
         model=run.model,

@@ -117,7 +117,7 @@ def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:
     questions = evidence.questions_with(metric)
     if metric.distance or metric.interval_of or questions.min() < 2:
         return float("nan"), float("nan")
-    if questions.min() < inference.FEW:
+    if questions.min() < inference.SMALL_SAMPLE:
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         influence = inference.influences(values, pseudo_values).mean(axis=1, keepdims=True)
         answered = np.asarray(np.isfinite(pseudo_values).any(axis=1)).reshape(-1, 1)

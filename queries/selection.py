@@ -113,7 +113,9 @@ class Selection(Parameters, frozen=True):
     dataset: Annotated[str, Text("which dataset; the first one by default")]
     run: Annotated[
         tuple[str, ...],
-        RunFilter("these runs, by id; a withdrawn run counts only where it is named here", "Runs", "runs", usual=False),
+        RunFilter(
+            "these runs, by id; a withdrawn run counts only where it is named here", "Runs", "runs", shown_by_default=False
+        ),
     ] = ()
     model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
     elicitation: Annotated[
@@ -133,7 +135,7 @@ class Selection(Parameters, frozen=True):
     ] = ()
     category: Annotated[tuple[str, ...], ColumnFilter("questions of these categories", "Category", "questions")] = ()
     subcategory: Annotated[
-        tuple[str, ...], ColumnFilter("questions of these subcategories", "Subcategory", "questions", usual=False)
+        tuple[str, ...], ColumnFilter("questions of these subcategories", "Subcategory", "questions", shown_by_default=False)
     ] = ()
     radius: Annotated[tuple[int, ...], ColumnFilter("questions with these radii, in years", "Radius, years", "questions")] = ()
     attr: Annotated[
@@ -166,7 +168,9 @@ class Selection(Parameters, frozen=True):
             lambda facets: facets.longest > 1,
         ),
     ] = None
-    q: Annotated[str, SearchFilter("text in the question, its answer or its id", "Search", "questions", usual=False)] = ""
+    q: Annotated[
+        str, SearchFilter("text in the question, its answer or its id", "Search", "questions", shown_by_default=False)
+    ] = ""
     conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
     failed: Annotated[
         bool,

@@ -25,9 +25,9 @@ from queries.parameters import named_key
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
 
-FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
+MIN_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")
-MOST_SLICES = 20  # values of an attribute by which runs are tested
+MAX_SLICES = 20  # values of an attribute by which runs are tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
 
@@ -166,9 +166,9 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
             groups = [np.isfinite(scores) | np.isfinite(scores[:, [reference_run]])]
         differences = turn * (values[part] - references[part])
         low[part], high[part] = inference.influence_interval(differences, turn * influence, groups)
-    testable = questions >= FEWEST_QUESTIONS
+    testable = questions >= MIN_QUESTIONS
     if reference_run is None:
-        testable &= evidence.ends - evidence.starts - questions >= FEWEST_QUESTIONS
+        testable &= evidence.ends - evidence.starts - questions >= MIN_QUESTIONS
     else:
         testable[:, reference_run] = False
     differences = turn * (values - references)
@@ -212,7 +212,7 @@ def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tu
     condition, parameters = selection.question_filter()
     names = snapshot.rows(
         f"""select attribute from attributes where dataset = $d group by 1
-        having count(distinct value) between 2 and {MOST_SLICES} order by 1""",
+        having count(distinct value) between 2 and {MAX_SLICES} order by 1""",
         {"d": selection.dataset},
     )
     for (name,) in names:

@@ -9,7 +9,7 @@ from data.store import Snapshot
 from queries.filters import Filter, NamedFilter
 from queries.parameters import named_key
 
-MOST_VALUES = 1000  # of a key: more are no choice
+MAX_VALUES = 1000  # of a key: more are no choice
 
 
 def named_values(
@@ -28,7 +28,7 @@ def named_values(
         if isinstance(kind, NamedFilter):
             # A null value stands for those of a run that has too many.
             rows = snapshot.rows(
-                f"""select {kind.name}, count(*) > {MOST_VALUES} or count(value) < count(*) as many,
+                f"""select {kind.name}, count(*) > {MAX_VALUES} or count(value) < count(*) as many,
                     case when not many then list(value order by try_cast(value as double), value) end from (
                     select distinct {kind.name}, value from {kind.facts} where dataset = $d
                 ) group by 1 order by 1""",

@@ -13,7 +13,7 @@ from queries.questions import question_details
 from queries.selection import Selection, selection_keys
 
 ACCURACY, CONFIDENCE = CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]
-FEWEST_RUNS = 2  # with one run, these would be its mistakes, which the page of the run lists
+MIN_RUNS = 2  # with one run, these would be its mistakes, which the page of the run lists
 
 
 class UnsolvedQuestion(msgspec.Struct):
@@ -70,7 +70,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     accuracy, confidence = evidence.per_question(ACCURACY), evidence.per_question(CONFIDENCE)
     runs = np.bincount(evidence.places, minlength=size)
     right = np.bincount(evidence.places, accuracy > 0, minlength=size)
-    answered = runs >= FEWEST_RUNS
+    answered = runs >= MIN_RUNS
     chosen = np.flatnonzero(answered & (right == 0))
     names = tuple(str(evidence.selected_questions[place]) for place in np.flatnonzero(answered))
     facts = {fact.question_id: fact for fact in question_details(snapshot, counted, names, ()).questions}

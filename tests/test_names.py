@@ -1,12 +1,14 @@
 """Names say what a thing is, not where a sentence would go on."""
 
 import ast
+import re
 
 import pytest
 
 from tests.helpers.paths import ROOT
 
 VAGUE = {"found", "said", "there", "of", "but"}
+SUPERLATIVE = re.compile(r"_?(MOST|FEWEST|LEAST|LONGEST|LARGEST|SHORTEST|SMALLEST)(_|$)")
 
 
 def names(tree):
@@ -22,12 +24,19 @@ def names(tree):
             yield node.name, node.lineno
 
 
-@pytest.mark.parametrize("folder", ["data", "queries", "dashboard", "tests", "benchmarks"])
-def test_no_name_is_vague(folder):
-    vague = [
-        f"{path.relative_to(ROOT)}:{line} {name}"
-        for path in sorted((ROOT / folder).rglob("*.py"))
+@pytest.fixture(scope="module", params=["data", "queries", "dashboard", "tests", "benchmarks"])
+def places(request):
+    """Each name in a folder, with where it stands."""
+    return [
+        (name, f"{path.relative_to(ROOT)}:{line} {name}")
+        for path in sorted((ROOT / request.param).rglob("*.py"))
         for name, line in names(ast.parse(path.read_text(encoding="utf-8")))
-        if name in VAGUE
     ]
-    assert vague == []
+
+
+def test_no_name_is_vague(places):
+    assert [place for name, place in places if name in VAGUE] == []
+
+
+def test_limits_are_named_max_and_min(places):
+    assert [place for name, place in places if SUPERLATIVE.match(name)] == []

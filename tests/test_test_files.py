@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.paths import ROOT
 
 MIRRORED = ("data", "queries", "dashboard")  # packages whose tests have the same folders
-LONGEST = 60  # characters of a test's name, which must have fewer
+MAX_NAME_LENGTH = 60  # characters of a test's name, which must have fewer
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_no_file_imports_a_test_file(files):
 def test_names_are_labels(files):
     for path, nodes in files.items():
         names = [node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-        assert [name for name in names if len(name) >= LONGEST] == [], path
+        assert [name for name in names if len(name) >= MAX_NAME_LENGTH] == [], path
 
 
 def test_nothing_private_is_used(files):

@@ -78,14 +78,14 @@ def own_address() -> str:
 
 def show_login() -> Response:
     """A form for a token or, for a reader who is logged in, who that is."""
-    return _page(own_target(request.args.get("next", "/")))
+    return _page(login_target(request.args.get("next", "/")))
 
 
 def log_in() -> AnyResponse:
     """Keeps the token of the form (`token`) in a cookie, and leads to `next`. 401 for a token that is not valid."""
     access = service().access
     access.check_same_site()
-    target = own_target(request.form.get("next", "/"))
+    target = login_target(request.form.get("next", "/"))
     token = access.find(request.form.get("token", "").strip())
     if token is None or token.ended_at():
         access.record_refusal(Denied(401, "wrong_token", "No valid token was sent.", by=token.name if token else ""))
@@ -114,10 +114,10 @@ def log_out() -> AnyResponse:
     return answer
 
 
-def own_target(text: str) -> str:
+def login_target(text: str) -> str:
     r"""An address of this server, ``/`` for any other one.
 
-    >>> own_target("/runs?dataset=lab"), own_target("//evil.example"), own_target(r"/\evil.example")
+    >>> login_target("/runs?dataset=lab"), login_target("//evil.example"), login_target(r"/\evil.example")
     ('/runs?dataset=lab', '/', '/')
     """
     own = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()

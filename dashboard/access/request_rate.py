@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-KEPT = 10_000  # keys, before those that made no request for a while are forgotten
+MAX_KEYS = 10_000  # keys, before those that made no request for a while are forgotten
 
 
 class RequestRate:
@@ -36,7 +36,7 @@ class RequestRate:
             if due - now > (self._burst - 1) * self._interval + 1e-9:
                 return False
             self._due[key] = due + self._interval
-            if len(self._due) > KEPT:
+            if len(self._due) > MAX_KEYS:
                 self._due = {name: due for name, due in self._due.items() if due > now}
             return True
 

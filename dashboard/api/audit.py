@@ -15,13 +15,13 @@ from data.store.audit import Audit, AuditEvent
 from queries.parameter_kinds import Text, Whole
 from queries.parameters import Parameters
 
-LONGEST_PAGE = 1000
+MAX_PAGE_SIZE = 1000
 
 
 class AuditParameters(Parameters, frozen=True):
     """Which page of the events."""
 
-    limit: Annotated[int, Whole(f"how many events: 100; at most {LONGEST_PAGE}", LONGEST_PAGE)] = 100
+    limit: Annotated[int, Whole(f"how many events: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
     cursor: Annotated[str | None, Text("`next` of the page before")] = None
 
 

@@ -11,7 +11,7 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
 from dashboard.service import service
 from dashboard.shared_parameters import IntervalsParameters
-from queries.breakdown import BREAKDOWN_FIELDS, MOST_PARTS, Breakdown, breakdown, breakdown_fields
+from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, breakdown, breakdown_fields
 from queries.parameter_kinds import Choice
 from queries.selection import Request
 
@@ -23,7 +23,7 @@ class BreakdownParameters(IntervalsParameters, frozen=True):
         str,
         Choice(
             f"what divides the questions: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or an attribute of at most "
-            f"{MOST_PARTS} values such as `attr.language`",
+            f"{MAX_PARTS} values such as `attr.language`",
             breakdown_fields,
         ),
     ] = BREAKDOWN_FIELDS[0]

@@ -12,15 +12,15 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.run_withdrawal import no_such_run
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES
-from data.store.gradings import LONGEST_NOTE, Correction, NoSuchGuess, correct_grades
+from data.store.gradings import MAX_NOTE_LENGTH, Correction, NoSuchGuess, correct_grades
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
 from queries.parameter_kinds import BadRequest, Whole
 from queries.parameters import NoParameters, Parameters
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
 
-MOST_GRADES = 1000  # that one request corrects
-MOST_CORRECTED = 100_000  # guesses of a run
+MAX_GRADES = 1000  # that one request corrects
+MAX_CORRECTED = 100_000  # guesses of a run
 
 
 class _Grade(msgspec.Struct, forbid_unknown_fields=True):
@@ -102,7 +102,7 @@ def post_grades(run_id: str) -> Response:
     snapshot = service().snapshot()
     selection = Selection(run_facts(snapshot, run_id).dataset)
     corrected = {(grade.question_id, grade.guess) for grade in given}
-    listed = graded_guesses(snapshot, selection, run_id, "corrected", MOST_CORRECTED).guesses
+    listed = graded_guesses(snapshot, selection, run_id, "corrected", MAX_CORRECTED).guesses
     guesses = [guess for guess in listed if (guess.question_id, guess.guess) in corrected]
     return json_response(RunCorrections(run_id, corrections(snapshot, run_id), guesses), 201)
 
@@ -114,13 +114,13 @@ def _read(body: bytes) -> list[Correction]:
     except msgspec.MsgspecError as error:
         message = f'The body must be {{"grades": [{{"question_id", "guess", "correct", "clue", "note"}}]}}: {error}.'
         raise BadRequest("bad_value", message, "grades") from None
-    if not 0 < len(grades) <= MOST_GRADES:
-        raise BadRequest("bad_value", f"Send 1 to {MOST_GRADES:,} grades at a time.", "grades")
+    if not 0 < len(grades) <= MAX_GRADES:
+        raise BadRequest("bad_value", f"Send 1 to {MAX_GRADES:,} grades at a time.", "grades")
     for grade in grades:
         if grade.correct is not None and not 0 <= grade.correct <= 1:
             raise BadRequest("bad_value", "`correct` is true, false, null or a number from 0 to 1.", "grades")
-        if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > LONGEST_NOTE:
-            message = f"`clue` counts from 0, and `note` has at most {LONGEST_NOTE} characters."
+        if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > MAX_NOTE_LENGTH:
+            message = f"`clue` counts from 0, and `note` has at most {MAX_NOTE_LENGTH} characters."
             raise BadRequest("bad_value", message, "grades")
     return [
         Correction(

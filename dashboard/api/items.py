@@ -10,7 +10,7 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import Confidence
-from queries.items import MOST_ITEMS, Item, ItemList, items
+from queries.items import MAX_ITEMS, Item, ItemList, items
 from queries.parameter_kinds import Whole
 from queries.parameters import Parameters
 from queries.selection import Request
@@ -20,7 +20,7 @@ class ItemsParameters(Parameters, frozen=True):
     """Which answers, and how many."""
 
     confidence: Confidence = None
-    limit: Annotated[int, Whole(f"how many: 100; at most {MOST_ITEMS}", MOST_ITEMS)] = 100
+    limit: Annotated[int, Whole(f"how many: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
 
 
 def _items(query: Request[ItemsParameters]) -> ItemList:

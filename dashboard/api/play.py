@@ -29,7 +29,7 @@ from data.play_sessions.sessions import (
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
-from queries.buzzing.buzz_policy import usual_curve
+from queries.buzzing.buzz_policy import default_curve
 from queries.parameter_kinds import BadRequest
 from queries.parameters import NoParameters
 from queries.player_result import PlayedClue, model_runs, player_result
@@ -183,7 +183,7 @@ def _finished(body: _Player) -> tuple[str, list[QuestionResult]]:
 
 def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]:
     facets = service().facets(selection.dataset)
-    asked = question_with_buzzpoints(selection, facets, question_id, Rules(curve=usual_curve(facets)))
+    asked = question_with_buzzpoints(selection, facets, question_id, Rules(curve=default_curve(facets)))
     answers = []
     for run in asked.runs:
         states_buzz = any(answer.buzz is not None for answer in run.clues)

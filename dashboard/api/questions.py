@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE
 from queries.parameter_kinds import BadRequest, Text, Whole
 from queries.parameters import NoParameters, Parameters
 from queries.question import ClueResponse, question
-from queries.questions import LONGEST_PAGE, question_table
+from queries.questions import MAX_PAGE_SIZE, question_table
 from queries.selection import Request
 
 ROWS = 2000  # sent at once
@@ -28,7 +28,7 @@ class QuestionsParameters(Parameters, frozen=True):
     """Which page of the list, in which order, with which metrics."""
 
     sort: Sort = "position"
-    limit: Annotated[int, Whole(f"how many questions: 100; at most {LONGEST_PAGE}", LONGEST_PAGE)] = 100
+    limit: Annotated[int, Whole(f"how many questions: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
     cursor: Annotated[str | None, Text("`next` of the page before")] = None
     metrics: Metrics = (CATALOGUE["brier"],)
 

@@ -15,9 +15,9 @@ from data.play_sessions.session_definition import ModeKey, SessionError
 from data.play_sessions.session_modes import DEFAULT
 from data.play_sessions.sessions import (
     CONSENT,
-    MOST_CHECKS,
-    MOST_PLAYERS,
-    MOST_QUESTIONS,
+    MAX_CHECKS,
+    MAX_PLAYERS,
+    MAX_QUESTIONS,
     SessionSummary,
     create_session,
     list_sessions,
@@ -27,7 +27,7 @@ from queries.parameter_kinds import BadRequest
 from queries.parameters import NoParameters
 from queries.selection import read_parameters
 
-LONGEST_CONSENT = 10_000  # characters
+MAX_CONSENT_LENGTH = 10_000  # characters
 
 
 class Sessions(msgspec.Struct):
@@ -42,10 +42,10 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
     dataset: str
     until: str
     mode: ModeKey = DEFAULT
-    questions: Annotated[int, msgspec.Meta(ge=1, le=MOST_QUESTIONS)] = 20
-    attention_checks: Annotated[int, msgspec.Meta(ge=0, le=MOST_CHECKS)] = 0
-    players: Annotated[int, msgspec.Meta(ge=1, le=MOST_PLAYERS)] = 30
-    consent: Annotated[str, msgspec.Meta(max_length=LONGEST_CONSENT)] = ""
+    questions: Annotated[int, msgspec.Meta(ge=1, le=MAX_QUESTIONS)] = 20
+    attention_checks: Annotated[int, msgspec.Meta(ge=0, le=MAX_CHECKS)] = 0
+    players: Annotated[int, msgspec.Meta(ge=1, le=MAX_PLAYERS)] = 30
+    consent: Annotated[str, msgspec.Meta(max_length=MAX_CONSENT_LENGTH)] = ""
 
 
 class Invitation(msgspec.Struct):

@@ -21,7 +21,7 @@ from dashboard.service import service
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from dashboard.uploads.request_body import check_type, clean_name, receive, too_large
 from data.importing.ingest import Content
-from data.importing.staging import MOST_MOMENTS, Decision, ImportOptions
+from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
@@ -32,8 +32,8 @@ from queries.parameters import Parameters, collect, split_key
 from queries.query_time_limit import Abandoned
 from queries.selection import read_parameters
 
-ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
-MOST_DECISIONS = 10_000
+ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
+MAX_DECISIONS = 10_000
 UNPACKED = 10  # a packed file may be so many times as large as the largest upload
 
 
@@ -59,8 +59,8 @@ class _Decisions(Kind[tuple[Decision, ...]]):
         except msgspec.MsgspecError as error:
             message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
             raise BadRequest("bad_value", message, key) from None
-        if len(grades) > MOST_DECISIONS:
-            raise BadRequest("bad_value", f"{key!r} can hold {MOST_DECISIONS:,} decisions; state `correct` in the file.", key)
+        if len(grades) > MAX_DECISIONS:
+            raise BadRequest("bad_value", f"{key!r} can hold {MAX_DECISIONS:,} decisions; state `correct` in the file.", key)
         for grade in grades:
             if not 0 <= grade.correct <= 1 or not -(2**31) <= (grade.clue or 0) < 2**31:
                 raise BadRequest("bad_value", f"{key!r}: `correct` is true, false or a number from 0 to 1.", key)
@@ -109,13 +109,13 @@ class UploadParameters(Parameters, frozen=True):
         int | None,
         Whole(
             "Metaculus: the forecasts that stood at so many moments between opening and close, as clues of each question; at "
-            f"most {MOST_MOMENTS}",
-            MOST_MOMENTS,
+            f"most {MAX_MOMENTS}",
+            MAX_MOMENTS,
         ),
     ] = None
     tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag of the runs, and its value")] = ()
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
-    rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MOST_ROWS}", MOST_ROWS)] = ROWS
+    rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
     grades: Annotated[
         tuple[Decision, ...],
         _Decisions(

@@ -17,8 +17,8 @@ from queries.parameters import NoParameters
 from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
 from queries.selection import read_parameters
 
-LARGEST_DRAFT = 256 * 1024  # bytes of the body of one question
-LARGEST_BUNDLE = 2 * 2**20  # of many
+MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
+MAX_BUNDLE_BYTES = 2 * 2**20  # of many
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def post_write_guesses() -> Response:
     Pyramid; `warnings` name guessers that are right too early, or sure and wrong. At most 2,000 words in 100 sentences; 413 for
     a body of more than 256 KiB. Nothing is stored.
     """
-    body = _read(_Guesses, LARGEST_DRAFT)
+    body = _read(_Guesses, MAX_DRAFT_BYTES)
     draft = DraftText(body.text, body.answer)
     return json_response(service().compute_alone(question_draft, draft, (body.elicitation,)))
 
@@ -48,7 +48,7 @@ def post_write_bundle() -> Response:
     "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. What the guessers of Pyramid answer
     are its runs. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
     """
-    body = _read(WrittenDataset, LARGEST_BUNDLE)
+    body = _read(WrittenDataset, MAX_BUNDLE_BYTES)
     bundle = service().compute_alone(draft_bundle, body)
     return Response(bundle, mimetype="application/zip", headers=attached(f"{body.dataset}.zip"))
 

@@ -20,8 +20,8 @@ from typing import IO
 from dashboard.cache.errors import CacheFailure
 
 BLOCK = 4096  # bytes; a file takes whole blocks, and one more for its entry in the folder
-LARGEST_PART = 4  # a value may take a quarter of the cache
-KEPT = 0.9  # of the limit, after the oldest values were removed
+VALUES_THAT_FIT = 4  # a value may take a quarter of the cache
+SHARE_AFTER_REMOVAL = 0.9  # of the limit, after the oldest values were removed
 MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
 TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
 NAME = re.compile(r"[0-9a-f]{64}")
@@ -68,10 +68,10 @@ class DiskCache:
             total = _read_size(size_file)
             new = _disk_size(len(value) + 4)
             room = self._room(total) - new
-            if new * LARGEST_PART > self._max_bytes or room < 0:
+            if new * VALUES_THAT_FIT > self._max_bytes or room < 0:
                 return
             if total > room:
-                _write_size(size_file, total := self._remove_oldest(int(room * KEPT)))
+                _write_size(size_file, total := self._remove_oldest(int(room * SHARE_AFTER_REMOVAL)))
             path, draft = self._folder / name, self._folder / f"{name}.tmp"
             replaced = _disk_size(path.stat().st_size) if path.exists() else 0
             try:

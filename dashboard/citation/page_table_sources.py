@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queries.engine.bootstrap import REPLICATES, SEED
-from queries.engine.inference import FEW
+from queries.engine.inference import SMALL_SAMPLE
 from queries.metrics import Metric
 
 RESAMPLED = (
@@ -14,7 +14,7 @@ RESAMPLED = (
     f"(seed {SEED})."
 )
 METRIC_INTERVALS = (
-    f"{RESAMPLED} With fewer than {FEW} questions they come from the jackknife; those of distances from calibration, "
+    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions they come from the jackknife; those of distances from calibration, "
     "such as ECE, contain 0 unless a test shows otherwise."
 )
 WILSON = "Brackets are 95 % Wilson intervals for the number of independent items that a bin is worth."

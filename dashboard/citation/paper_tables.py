@@ -10,7 +10,7 @@ from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.numbers import DASH, short
 from queries.metrics import CATALOGUE
 
-MOST_ROWS = 60
+MAX_ROWS = 60
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
 NAMES = {
     "model": "Model", "elicitation": "Confidence", "questions": "Questions", "lower": "From", "upper": "To",
@@ -73,7 +73,7 @@ def paper_table(
             return f"{_rounded(text)} [{_rounded(ends[0])}, {_rounded(ends[1])}]"
         return _rounded(text) if text else DASH
 
-    printed = [[cell(row, name) for name in kept] for row in rows[:MOST_ROWS]]
+    printed = [[cell(row, name) for name in kept] for row in rows[:MAX_ROWS]]
     numbers = [all(NUMBER.fullmatch(row[place[name]]) or not row[place[name]] for row in rows) for name in kept]
     named = [name.partition(":")[0] for name in kept] + [row[place["metric"]] for row in rows if "metric" in place]
     measured_metrics = {metric.key for metric in source.metrics}

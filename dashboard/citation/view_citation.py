@@ -27,7 +27,7 @@ from queries.parameter_kinds import BadRequest
 from queries.pinned_version import pinned_version
 from queries.selection import Selection
 
-MOST_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it
+MAX_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
 BINNINGS = {
     "width10": "10 bins of equal width, closed on the left",
@@ -44,7 +44,7 @@ class Citation(msgspec.Struct):
         permalink: the same page with its runs named and the data version pinned.
         version: of the data.
         csv: address of the whole table.
-        columns, rows: the table as it is printed: at most ``paper_tables.MOST_ROWS`` rows.
+        columns, rows: the table as it is printed: at most ``paper_tables.MAX_ROWS`` rows.
         total: number of rows, those that are not printed among them.
         latex, markdown: the same; LaTeX needs the package booktabs.
         methods: a paragraph.
@@ -121,7 +121,7 @@ def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
     runs = selected_runs(request.selection)
     collection = request.facets.human_collection(request.selection.people)
     named = request.selection.replace(people=collection[0]) if collection else request.selection
-    if page.name == "run" or not runs or len(runs) > MOST_NAMED:
+    if page.name == "run" or not runs or len(runs) > MAX_NAMED:
         return named
     return named.replace(run=tuple(runs))
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import click
 
-from data.importing.staging import MOST_MOMENTS, ImportOptions
+from data.importing.staging import MAX_MOMENTS, ImportOptions
 from data.readers import formats, readers
 from data.store.run_tags import BadTag, read_tag
 
@@ -38,7 +38,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--respondents", is_flag=True, help="The values of the column `sample` are people who answered."),
         click.option(
             "--series",
-            type=click.IntRange(1, MOST_MOMENTS),
+            type=click.IntRange(1, MAX_MOMENTS),
             metavar="N",
             help="Metaculus: the forecasts that stood at N moments between opening and close, as clues of each question.",
         ),

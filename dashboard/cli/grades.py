@@ -9,7 +9,7 @@ import msgspec
 
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
-from data.importing.run_gradings import MOST_STORED, TooManyGuesses, grade_run
+from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
 from data.store import open_store
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.run_withdrawal import NoSuchRun
@@ -76,7 +76,7 @@ def grades_command(
             return
         graded = next(iter(gradings(snapshot, selection.on_runs([run])).runs), None)
     except TooManyGuesses:
-        raise Refusal(f"the run has more than {MOST_STORED:,} different guesses, too many to be graded at once") from None
+        raise Refusal(f"the run has more than {MAX_STORED:,} different guesses, too many to be graded at once") from None
     except NoSuchRun:
         raise Refusal(f"there is no run {run!r}") from None
     except (NoSuchGuess, BadRequest) as error:

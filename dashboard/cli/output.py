@@ -18,8 +18,8 @@ from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
 from data.store import Store
 
-MOST_ROWS = 20  # problems that are listed one by one; of more, a line for each kind, and all of them in a file
-MOST_KINDS = 50
+MAX_ROWS = 20  # problems that are listed one by one; of more, a line for each kind, and all of them in a file
+MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
     "classes": "give --classes A,B,C",
     "dataset": "give --dataset ID",
@@ -84,17 +84,17 @@ def refusal(refused: Refused, done: str) -> Refusal:
     """
     problems, kinds = refused.problems, refused.kinds
     lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}", *refused.advice]
-    if refused.total <= MOST_ROWS:
+    if refused.total <= MAX_ROWS:
         lines += [f"{problem.place}: {_reason(problem)}" for problem in problems]
     else:
-        lines += [line for kind in kinds[:MOST_KINDS] for line in _kind_lines(kind)]
+        lines += [line for kind in kinds[:MAX_KINDS] for line in _kind_lines(kind)]
         with tempfile.NamedTemporaryFile(
             "w", prefix="clueline-report-", suffix=".csv", delete=False, encoding="utf-8", newline=""
         ) as file:
             writer = csv.writer(file)
             writer.writerow(["file", "line", "row", "column", "value", "reason"])
             writer.writerows((p.file, p.line, p.row, p.column, p.value, _reason(p)) for p in problems)
-        more = f"and {len(kinds) - MOST_KINDS:,} more kinds; " if len(kinds) > MOST_KINDS else ""
+        more = f"and {len(kinds) - MAX_KINDS:,} more kinds; " if len(kinds) > MAX_KINDS else ""
         extent = "all problems" if len(problems) == refused.total else f"the first {len(problems):,} problems"
         lines.append(f"{more}{extent}, row by row: {file.name}")
     return Refusal("\n".join(lines))

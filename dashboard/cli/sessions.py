@@ -14,7 +14,7 @@ from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_definition import ModeKey, SessionError
 from data.play_sessions.session_modes import DEFAULT, MODES
 from data.play_sessions.session_run import collect, finished_questions
-from data.play_sessions.sessions import CONSENT, MOST_CHECKS, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
+from data.play_sessions.sessions import CONSENT, MAX_CHECKS, MAX_PLAYERS, MAX_QUESTIONS, create_session, read_session
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.run_tags import BadTag
@@ -23,9 +23,9 @@ from data.store.run_tags import BadTag
 @click.command("invite")
 @click.argument("dataset")
 @click.option("--mode", type=click.Choice([*MODES]), default=DEFAULT, show_default=True, help="How questions are asked.")
-@click.option("--questions", type=click.IntRange(1, MOST_QUESTIONS), default=20, show_default=True, help="How many are asked.")
-@click.option("--attention-checks", type=click.IntRange(0, MOST_CHECKS), default=0, help="How many are asked beside them.")
-@click.option("--players", type=click.IntRange(1, MOST_PLAYERS), default=30, show_default=True, help="How many may join.")
+@click.option("--questions", type=click.IntRange(1, MAX_QUESTIONS), default=20, show_default=True, help="How many are asked.")
+@click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="How many are asked beside them.")
+@click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many may join.")
 @click.option("--until", type=Until(), metavar="DATE", required=True, help="When it ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link.")

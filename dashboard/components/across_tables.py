@@ -20,8 +20,8 @@ SIGNS: dict[Sign, str] = {
     "neither": "Not shown to be either on",
     "unknown": "Without an interval on",
 }
-LONGEST_HEAD, LONGEST_IN_TEXT = 22, 32  # characters of a dataset's title
-MOST_NAMED = 5  # datasets of one kind in a sentence, the furthest off
+MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
+MAX_NAMED = 5  # datasets of one kind in a sentence, the furthest off
 MEAN_RANK = (
     "Mean rank over the datasets on which the model is ranked. Rows are sorted by mean relative rank, from 0 (best) to 1 (last)"
 )
@@ -32,7 +32,7 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     head: list[Cell] = ["Model"]
     if metric.ranks:
         head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
-    titles = fitting([column.title for column in result.datasets], LONGEST_HEAD)
+    titles = fitting([column.title for column in result.datasets], MAX_HEAD_LENGTH)
     head += [_dataset_head(column, title) for column, title in zip(result.datasets, titles, strict=True)]
     rows = [
         html.Tr(
@@ -117,7 +117,7 @@ def _place(cell: AcrossCell | None) -> str:
 
 def transfer_section(result: Across) -> html.Section:
     """On which datasets each model is over- and underconfident: whether its calibration holds elsewhere."""
-    short_titles = fitting([column.title for column in result.datasets], LONGEST_IN_TEXT)
+    short_titles = fitting([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     models = [
         html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
@@ -147,9 +147,9 @@ def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
     for sign, words in SIGNS.items():
         cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if cell.sign == sign]
         cells.sort(key=lambda part: -abs(part[1] or 0.0))
-        names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MOST_NAMED]]
-        if len(cells) > MOST_NAMED:
-            names.append(f"and {len(cells) - MOST_NAMED} more")
+        names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MAX_NAMED]]
+        if len(cells) > MAX_NAMED:
+            names.append(f"and {len(cells) - MAX_NAMED} more")
         if names:
             parts.append(f"{words} {', '.join(names)}.")
     signs = {cell.sign for cell in line.cells.values()}

@@ -15,7 +15,7 @@ from queries.filters import SelectionKey
 from queries.parameters import kind_of, split_key
 from queries.selection import Selection
 
-LONGEST = 40  # characters of a value
+MAX_VALUE_LENGTH = 40  # characters of a value
 OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # keys of pages that have chips, too
 UNLISTED = ("dataset", "common")  # the menu of datasets and the notice of coverage say these
 
@@ -52,5 +52,5 @@ def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, v
     """A link to the same page without one pair of its address."""
     text = f"{label}: {names.get(value, value)}"
     without = [pair for index, pair in enumerate(pairs) if index != place]
-    parts: list[Component | str] = [shortened(text, LONGEST), html.Span("×", className="remove", **aria(hidden="true"))]
+    parts: list[Component | str] = [shortened(text, MAX_VALUE_LENGTH), html.Span("×", className="remove", **aria(hidden="true"))]
     return page_link(parts, href=address(path, without), title=f"Remove {text}")

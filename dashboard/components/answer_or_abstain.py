@@ -16,11 +16,11 @@ from queries.decide import DECIDE_METRICS, Curve, CurveDifference, Decisions, Me
 from queries.metrics import Conventions
 
 KEY = "t"
-USUAL = str(Conventions().t)
+DEFAULT_THRESHOLD = str(Conventions().t)
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
 FOLLOWING = ("net_score", "best_threshold", "best_score")  # columns that follow the slider
 DIGITS = 4  # of what the browser shows
-SLIDER = control(KEY, "choice", usual=USUAL)
+SLIDER = control(KEY, "choice", default=DEFAULT_THRESHOLD)
 STATE = {"role": "state", "name": "decide", "run": ""}
 
 
@@ -191,7 +191,7 @@ def difference_table(difference: CurveDifference) -> html.Div:
 
 clientside_callback(
     ClientsideFunction("clueline", "followCost"),
-    Input(control(KEY, "choice", MATCH, usual=USUAL), "drag_value"),  # type: ignore[arg-type]
+    Input(control(KEY, "choice", MATCH, default=DEFAULT_THRESHOLD), "drag_value"),  # type: ignore[arg-type]
     Input({"role": "state", "name": "decide", "run": MATCH}, "data"),
     prevent_initial_call=True,
 )

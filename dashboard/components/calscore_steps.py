@@ -16,17 +16,17 @@ KEY = "worked"
 TITLE = "CalScore, clue by clue"
 
 
-def clue_steps_section(result: ClueSteps, names: Mapping[str, str], usual: str) -> html.Section:
+def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
     """The terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
 
     Args:
         result: of the one run to show.
         names: run id to what it is called, of all runs that can be chosen.
-        usual: id of the run that is shown where the address names none.
+        default: id of the run that is shown where the address names none.
     """
     (run,) = result.runs
-    options = {"" if run_id == usual else run_id: name for run_id, name in names.items()}
-    chosen = "" if run.run == usual else run.run
+    options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
+    chosen = "" if run.run == default else run.run
     heading = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
     if run.missing is not None:
         return html.Section([heading, html.P(f"Nothing to work out: {run.missing}.", className="note")], className="section")

@@ -12,7 +12,7 @@ from queries.engine.common_questions import Coverage
 from queries.selection import Facets
 
 Pairs = list[tuple[str, str]]
-MOST_NAMES, MOST_LISTED = 3, 24  # runs named in a notice, and in a list
+MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, and in a list
 
 
 def answered(number: int, questions: int) -> str:
@@ -97,8 +97,8 @@ def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pair
             html.P("Runs are measured on the questions that all of them answered. Choose fewer runs, or"),
             html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
             html.P("Questions answered:"),
-            html.Ul(runs[:MOST_LISTED]),
-            html.P(f"and {len(runs) - MOST_LISTED} more") if len(runs) > MOST_LISTED else None,
+            html.Ul(runs[:MAX_LISTED]),
+            html.P(f"and {len(runs) - MAX_LISTED} more") if len(runs) > MAX_LISTED else None,
         ],
         className="panel empty",
     )
@@ -129,8 +129,8 @@ def _answered(run: str, coverage: Coverage) -> str:
 
 
 def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
-    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MOST_NAMES]]
-    return ", ".join([*named, f"{len(runs) - MOST_NAMES} more"] if len(runs) > MOST_NAMES else named)
+    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MAX_NAMES]]
+    return ", ".join([*named, f"{len(runs) - MAX_NAMES} more"] if len(runs) > MAX_NAMES else named)
 
 
 def _name(run: str, facets: Facets) -> str:

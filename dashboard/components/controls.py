@@ -3,7 +3,7 @@
 The id of a control says which key it sets and how: ``assets/address.js`` reads the controls of a page into the address, each by
 its ``kind``:
 
-- ``choices``: several values, the key repeated; left out where they are the ``usual`` ones;
+- ``choices``: several values, the key repeated; left out where they are the default;
 - ``choice`` and ``text``: one value, left out where it is blank;
 - ``range``: two numbers within 0..1, left out where they are the full range;
 - ``order``: as ``choice``, but a blank leaves the order to the headings of the table;
@@ -21,13 +21,13 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
 from queries.filters import Value
-from queries.parameter_kinds import LONGEST_VALUE
+from queries.parameter_kinds import MAX_VALUE_LENGTH
 
-MOST_UNSEARCHED = 20  # choices of a menu without a box for words to look for
-MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, beyond which they go into a menu
+MAX_UNSEARCHED = 20  # choices of a menu without a box for words to look for
+MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # choices, and characters of their names, beyond which they go into a menu
 
 
-def control(key: str, kind: str, run: str = "", scale: str = "", usual: str = "") -> dict[str, str]:
+def control(key: str, kind: str, run: str = "", scale: str = "", default: str = "") -> dict[str, str]:
     """Id of the control of a key of the address; see the module's docstring for the fields.
 
     Args:
@@ -35,9 +35,9 @@ def control(key: str, kind: str, run: str = "", scale: str = "", usual: str = ""
         kind: how the value is written.
         run: whose threshold it sets, if any.
         scale: under which it was drawn, for thresholds.
-        usual: choices, with commas between them, that are left out of the address.
+        default: choices, with commas between them, that are left out of the address.
     """
-    return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale, "usual": usual}
+    return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale, "default": default}
 
 
 def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
@@ -50,7 +50,7 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
         chosen: values in force.
         blank: what the menu shows while none is chosen.
     """
-    if len(options) > MOST_CHIPS or sum(len(name) for _, name in options) > LONGEST_CHIPS:
+    if len(options) > MAX_CHIPS or sum(len(name) for _, name in options) > MAX_CHIPS_LENGTH:
         return several(key, label, dict(options), chosen, blank)
     chips = dcc.Checklist(
         options=[{"label": name, "value": value} for value, name in options], value=list(chosen), id=control(key, "choices"),
@@ -75,7 +75,7 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
         value=chosen,
         id=control(key, kind),
         clearable=False,
-        searchable=len(options) > MOST_UNSEARCHED,
+        searchable=len(options) > MAX_UNSEARCHED,
         className="menu",
     )
     return labelled(label, inner, key)
@@ -87,7 +87,7 @@ def several(
     options: Mapping[str, str] | Mapping[Value, str],
     chosen: Sequence[Value],
     blank: str,
-    usual: Sequence[str] = (),
+    default: Sequence[str] = (),
 ) -> Component:
     """Several of many named values, in a menu.
 
@@ -97,11 +97,12 @@ def several(
         options: names by value.
         chosen: values in force.
         blank: what the menu shows while none is chosen.
-        usual: the choices that hold where the address says nothing.
+        default: the choices that hold where the address says nothing.
     """
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
-        id=control(key, "choices", usual=",".join(usual)), multi=True, placeholder=blank, closeOnSelect=False, className="menu",
+        id=control(key, "choices", default=",".join(default)),
+        multi=True, placeholder=blank, closeOnSelect=False, className="menu",
     )  # fmt: skip
     return labelled(label, inner, key)
 
@@ -118,7 +119,12 @@ def between(key: str, label: str, chosen: tuple[float, float] | None) -> Compone
 def search(key: str, label: str, text: str, placeholder: str) -> Component:
     """A box for words to look for. It takes effect once the user stops typing."""
     box = dcc.Input(
-        value=text, id=control(key, "text"), type="search", placeholder=placeholder, className="search", maxLength=LONGEST_VALUE
+        value=text,
+        id=control(key, "text"),
+        type="search",
+        placeholder=placeholder,
+        className="search",
+        maxLength=MAX_VALUE_LENGTH,
     )
     return labelled(label, box, key)
 

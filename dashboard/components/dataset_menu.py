@@ -14,7 +14,7 @@ from dashboard.name_shortening import shortened
 from data.importing.seed import BUNDLED
 from queries.datasets import Dataset
 
-LONGEST_TITLE = 34  # characters of a title in the header
+MAX_TITLE_LENGTH = 34  # characters of a title in the header
 SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
 
 
@@ -27,7 +27,7 @@ def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> 
         path: of this page.
     """
     title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
-    label = shortened(title, LONGEST_TITLE) if title else "Datasets"
+    label = shortened(title, MAX_TITLE_LENGTH) if title else "Datasets"
     links = [
         html.Li(
             page_link(

@@ -52,7 +52,9 @@ def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
         every: also those that are offered by few pages.
     """
     return tuple(
-        key for key, kind in Selection.filters().items() if (kind.usual or every) and (not narrows or kind.narrows in narrows)
+        key
+        for key, kind in Selection.filters().items()
+        if (kind.shown_by_default or every) and (not narrows or kind.narrows in narrows)
     )
 
 

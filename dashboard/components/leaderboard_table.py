@@ -24,8 +24,8 @@ from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
 LETTERS = 26  # of the alphabet
-MOST_LETTERS = 8  # characters of the letters in a cell
-LONGEST_MODEL = 34  # characters of a model's name
+MAX_LETTERS = 8  # characters of the letters in a cell
+MAX_MODEL_NAME_LENGTH = 34  # characters of a model's name
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
 TOO_FEW = "Not ranked: answered less than half. Each on its own questions"
@@ -78,7 +78,7 @@ def board_table(
     head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
 
     every = [*board.rows, *unranked]
-    names = dict(zip([row.run for row in every], fitting([row.model for row in every], LONGEST_MODEL), strict=True))
+    names = dict(zip([row.run for row in every], fitting([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True))
 
     def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
         return [
@@ -288,7 +288,7 @@ def letters(cell: MetricCell) -> str:
 
 def _cut(groups: str) -> str:
     """Letters as they stand in a cell, which has little room; the whole is in its tooltip."""
-    return groups if len(groups) <= MOST_LETTERS else f"{groups[: MOST_LETTERS - 1].rstrip(',–')}…"
+    return groups if len(groups) <= MAX_LETTERS else f"{groups[: MAX_LETTERS - 1].rstrip(',–')}…"
 
 
 def _letter(number: int) -> str:

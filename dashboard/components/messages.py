@@ -20,13 +20,13 @@ from queries.pinned_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
 
-MOST_LINKS = 24
+MAX_LINKS = 24
 TITLES = {
     "query_timeout": "This took too long",
     "busy": "The server is busy",
     "too_many_at_once": "Too much at once",
 }
-MOST_IGNORED = 10  # keys of an address that are named
+MAX_IGNORED = 10  # keys of an address that are named
 WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
 
 
@@ -95,7 +95,7 @@ def grading_notice(grading: str, coverage: GradingCoverage) -> html.P | None:
 def ignored_keys(keys: Sequence[str]) -> html.P | None:
     """Says which keys of the address mean nothing here."""
     return (
-        html.P(f"Ignored keys of the link: {', '.join(key[:100] for key in keys[:MOST_IGNORED])}", className="note ignored")
+        html.P(f"Ignored keys of the link: {', '.join(key[:100] for key in keys[:MAX_IGNORED])}", className="note ignored")
         if keys
         else None
     )
@@ -115,7 +115,7 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
     """
     links = []
     if error.code == "unknown_value" and error.field and error.status == 400:
-        for value in error.allowed[:MOST_LINKS]:
+        for value in error.allowed[:MAX_LINKS]:
             kept = [(key, old) for key, old in pairs if key != error.field]
             links.append(html.Li(page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}")))
     elif error.code == "unknown_key":

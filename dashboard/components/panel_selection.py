@@ -11,7 +11,7 @@ from dashboard.components.html_attributes import data
 from dashboard.components.run_names_and_colours import RunColours
 from queries.parameter_kinds import Choice
 
-MOST_PANELS = 16  # that are looked at together
+MAX_PANELS = 16  # that are looked at together
 Panels = Annotated[
     Literal["", "all"],
     Choice("`all`: a panel of every run; by default, of more than 16 runs, the best eight or those pinned", ("all",), blank=True),
@@ -28,14 +28,14 @@ def with_panels(runs: Sequence[T], colours: RunColours, panels: str, run_id: Cal
         panels: see ``Panels``.
         run_id: of an element of ``runs``.
     """
-    if len(runs) <= MOST_PANELS or panels == "all":
+    if len(runs) <= MAX_PANELS or panels == "all":
         return list(runs)
     return [run for run in runs if run_id(run) in colours] or list(runs)
 
 
 def panels_note(runs: int, shown: int) -> html.P | None:
     """How many runs have a panel, and a button for the others; None where there are few runs."""
-    if runs <= MOST_PANELS:
+    if runs <= MAX_PANELS:
         return None
     more = shown < runs
     words = f"Diagrams of {shown} of {runs} runs: those in colour, which are the best eight or pinned. " if more else ""

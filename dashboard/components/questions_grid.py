@@ -19,7 +19,7 @@ from dashboard.components.quizbowl_markup import main_answer, without_markup
 from dashboard.components.run_names_and_colours import RunColours, RunName, legend, run_colours
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
-from dashboard.highlighted_runs import MOST_HIGHLIGHTED
+from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import fitting
 from queries.facets import Facets
 from queries.metrics import Metric
@@ -28,9 +28,9 @@ from queries.questions import QuestionPage, QuestionRow
 from queries.sparklines import Sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time
-LONGEST_HEADING = 22  # characters of a run's name
+MAX_HEADING_LENGTH = 22  # characters of a run's name
 SNIPPET = 160  # characters of a question
-MOST_PAIRED = 4  # with so many runs, every pair is offered as an order; with more, the first run with each other one
+MAX_PAIRED = 4  # with so many runs, every pair is offered as an order; with more, the first run with each other one
 NUMERIC = {"type": "rightAligned", "width": 62, "cellClass": "number", "headerClass": "narrow"}
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 SMALL = NUMERIC | WRAPPED | {"width": 46}
@@ -63,7 +63,7 @@ class QuestionGrid:
     def runs(self) -> list[str]:
         """The runs that have a column, in order of import: all of a few, else the highlighted ones."""
         known = self.selected_runs
-        return known if len(known) <= MOST_HIGHLIGHTED else [run for run in known if run in self.highlighted]
+        return known if len(known) <= MAX_HIGHLIGHTED else [run for run in known if run in self.highlighted]
 
     @cached_property
     def selected_runs(self) -> list[str]:
@@ -164,7 +164,7 @@ class QuestionGrid:
     @cached_property
     def _headings(self) -> dict[str, str]:
         """Names of the runs that have a column, as narrow as that."""
-        return dict(zip(self.runs, fitting([self.names[run] for run in self.runs], LONGEST_HEADING), strict=True))
+        return dict(zip(self.runs, fitting([self.names[run] for run in self.runs], MAX_HEADING_LENGTH), strict=True))
 
     def _run_column(self, run: str) -> ColumnDefinition:
         return {
@@ -199,7 +199,7 @@ class QuestionGrid:
         current = self.sort if self.extra_column else None
         chosen = f"{'-' if current.descending else ''}{current.key}" if current else ""
         runs = self.selected_runs
-        pairs = combinations(runs, 2) if len(runs) <= MOST_PAIRED else ((runs[0], run) for run in runs[1:])
+        pairs = combinations(runs, 2) if len(runs) <= MAX_PAIRED else ((runs[0], run) for run in runs[1:])
         options = {"": "As in the table"}
         for text in [f"-wrong:{run}" for run in runs] + [f"-{self.metric.key}:{a}-{b}" for a, b in pairs]:
             sort = read_sort(text, self.facets.all_runs, self.facets.dataset)

@@ -14,7 +14,7 @@ from dashboard.figures.release_dates import release_dates_figure
 from queries.metrics import Metric
 from queries.release_dates import ReleaseDates
 
-FEWEST = 2  # dates that make a figure
+MIN_DATES = 2  # dates that make a figure
 
 
 def release_dates_section(
@@ -29,7 +29,7 @@ def release_dates_section(
         colours: run id to colour.
     """
     runs = [run for run in result.runs if run.value is not None]
-    if len({run.day for run in runs}) < FEWEST:
+    if len({run.day for run in runs}) < MIN_DATES:
         return None
     rows = [
         row(

@@ -7,7 +7,7 @@ from dash import html
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
 from dashboard.components.table import table
-from dashboard.figures.reliability_across_datasets import MOST_DATASETS, across_diagrams_figure
+from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_diagrams_figure
 from queries.across import Across, AcrossDiagrams
 
 CAPTION = (
@@ -43,8 +43,8 @@ def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
     head = ["Model", "Dataset", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
     drawn = across_diagrams_figure(result, diagrams.diagrams)
     left_out = ""
-    if len(result.datasets) > MOST_DATASETS:
-        left_out = f"The first {MOST_DATASETS} of {len(result.datasets)} datasets are drawn. Choose others above."
+    if len(result.datasets) > MAX_DATASETS:
+        left_out = f"The first {MAX_DATASETS} of {len(result.datasets)} datasets are drawn. Choose others above."
     return html.Section(
         [
             html.H2("Reliability of each model on each dataset"),

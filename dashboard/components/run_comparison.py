@@ -19,7 +19,7 @@ from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
 from queries.question_differences import CategoryWins, QuestionDifferences
 
-MOST_QUESTIONS = 200  # rows of the table of questions
+MAX_QUESTIONS = 200  # rows of the table of questions
 Pair = tuple[str, str]  # of the first run and the second one
 
 
@@ -141,7 +141,7 @@ def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[st
         link: question id to address.
     """
     rows = [
-        row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MOST_QUESTIONS]
+        row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MAX_QUESTIONS]
     ]
     if len(rows) < result.questions:
         rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))

@@ -16,7 +16,7 @@ from dash import html
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import count
 from dashboard.figures.style import INK, OTHERS
-from dashboard.name_shortening import LONGEST, fitting, shortened
+from dashboard.name_shortening import MAX_NAME_LENGTH, fitting, shortened
 from queries.facets import Facets
 
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
@@ -94,7 +94,7 @@ def run_names(runs: Iterable[Named]) -> dict[str, str]:
 
 def name_text(name: str) -> html.Span:
     """A name, shortened in the middle where it is long; then the whole name is shown on hover."""
-    text = name.label if isinstance(name, RunName) else shortened(name, LONGEST)
+    text = name.label if isinstance(name, RunName) else shortened(name, MAX_NAME_LENGTH)
     return html.Span(text, className="name", title=name) if text != name else html.Span(name, className="name")
 
 

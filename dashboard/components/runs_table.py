@@ -14,7 +14,7 @@ from dashboard.components.table import table
 from data.importing.report import rows_without_answer
 from queries.runs import RunFacts
 
-MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
+MAX_DECISIONS = 200  # that stand on the page; the JSON has them all
 
 
 def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Div:
@@ -119,7 +119,7 @@ def _decided(facts: RunFacts) -> Component | str:
             html.Span(decision.guess or "no guess", className="guess"),
             f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue + 1})",
         ])
-        for decision in facts.decisions[:MOST_DECISIONS]
+        for decision in facts.decisions[:MAX_DECISIONS]
     ]  # fmt: skip
     left = len(facts.decisions) - len(listed)
     return html.Details(

@@ -15,8 +15,8 @@ from queries.metrics import Metric
 from queries.parameters import split_key
 from queries.slices import Slice
 
-MOST_SIGNIFICANT = 200  # rows of a table
-LEAST_ROWS = 10  # of a table, filled with the largest differences that are not significant
+MAX_SIGNIFICANT = 200  # rows of a table
+MIN_ROWS = 10  # of a table, filled with the largest differences that are not significant
 
 
 def slices_section(
@@ -37,7 +37,7 @@ def slices_section(
         colours: run id to colour.
         link: address that shows a slice.
     """
-    significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MOST_SIGNIFICANT]
+    significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in slices if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
     rows = [
         html.Tr(
@@ -52,7 +52,7 @@ def slices_section(
                 html.Td(p_value_text(part.p_adjusted), className="number"),
             ]
         )
-        for part in [*significant, *others[: max(LEAST_ROWS - len(significant), 0)]]
+        for part in [*significant, *others[: max(MIN_ROWS - len(significant), 0)]]
     ]
     difference = "Difference" if metric.direction == "zero" else "Worse by"
     head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]

@@ -12,11 +12,11 @@ from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, percent
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.table import row, table
-from dashboard.figures.teams import MOST_TEAMS, team_figure, teams_figure
+from dashboard.figures.teams import MAX_TEAMS, team_figure, teams_figure
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
-MOST_ROWS = 40  # of a table of questions or buzzes
-MOST_TEAMS_OF_A_ROOM = 4  # that its row names
+MAX_ROWS = 40  # of a table of questions or buzzes
+MAX_TEAMS_OF_A_ROOM = 4  # that its row names
 POWERS = "Powers"
 BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
 TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
@@ -36,7 +36,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
         teams: in order.
         link: address that lists a team's buzzes.
     """
-    right = [team for team in teams if team.correct][:MOST_TEAMS]
+    right = [team for team in teams if team.correct][:MAX_TEAMS]
     left_out = len(teams) - len(right)
     title = "Where teams are right: median and quartiles of their correct buzzes"
     if left_out:
@@ -106,7 +106,7 @@ def questions_section(
             *_cells(part, powers),
             html.Span(part.first_team or DASH),
         )
-        for part in hardest[:MOST_ROWS]
+        for part in hardest[:MAX_ROWS]
     ]
     more = len(questions) - len(rows)
     return html.Section(
@@ -137,10 +137,10 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
             *(f"{number:,}" for number in (room.questions, room.converted)),
             *([_number(room.powers)] if powers else []),
         )
-        for room in rooms[:MOST_ROWS]
+        for room in rooms[:MAX_ROWS]
     ]
     head = _head(("Room", "Teams, with correct : incorrect buzzes", "Questions", "Answered correctly", POWERS), powers)
-    more = len(rooms) - MOST_ROWS
+    more = len(rooms) - MAX_ROWS
     return html.Section(
         [
             html.H2("Rooms"),
@@ -180,7 +180,7 @@ def buzzes_section(
             f"{buzz.place} of {buzz.places}" if buzz.place else DASH,
             html.Span(buzz.guess or DASH),
         )
-        for buzz, label in zip(buzzes[:MOST_ROWS], labels, strict=False)
+        for buzz, label in zip(buzzes[:MAX_ROWS], labels, strict=False)
     ]
     head = _head(("Question", "Category", "Room", "Team", "Word", "Read", "Correct", POWERS, "Place", "Answer given"), powers)
     more = len(buzzes) - len(rows)
@@ -211,7 +211,7 @@ def _head(names: Sequence[str], powers: bool) -> list[str]:
 
 
 def _names(room: RoomRow) -> str:
-    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MOST_TEAMS_OF_A_ROOM]]
+    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MAX_TEAMS_OF_A_ROOM]]
     more = len(room.teams) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 

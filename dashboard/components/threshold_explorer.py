@@ -11,7 +11,7 @@ from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.threshold_outcomes import curve_table, outcomes_table
-from dashboard.components.threshold_sliders import MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
+from dashboard.components.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from dashboard.figures.thresholds import wins_figure
 from queries.buzzing import ThresholdExplorer
 
@@ -36,7 +36,7 @@ def threshold_explorer_section(
     """
     drawable = [run for run in explorer.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
-    few = len(explorer.runs) <= MOST_SLIDERS
+    few = len(explorer.runs) <= MAX_SLIDERS
     ends = span(explorer, drawable)
     parts: list[Component | None] = [html.H2("Thresholds"), html.P(threshold_rule(explorer, names), className="note")]
     if valued:

@@ -20,7 +20,7 @@ from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
-MOST_SLIDERS = 8  # with more runs, the rows of sliders would push all else down
+MAX_SLIDERS = 8  # with more runs, the rows of sliders would push all else down
 # What a box takes.
 PATTERNS = {
     "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
@@ -29,7 +29,9 @@ PATTERNS = {
 NOUNS = ("expected wins", "points", "won")
 STEP = 0.001  # of the sliders; the boxes take any number
 DIGITS = 6  # significant ones of the steps that the browser follows; what the server draws is exact
-LOWEST = -5.0  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
+MIN_LOG_PROBABILITY = (
+    -5.0
+)  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
 
 
 def part(role: str, run: str, scale: str) -> dict[str, str]:
@@ -42,8 +44,8 @@ def span(explorer: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[fl
     if explorer.scale == "confidence":
         return 0.0, 1.0
     used = [run.outcome.threshold for run in runs] + [run.optimum.threshold if run.optimum else None for run in runs]
-    lowest = min((run.curve.thresholds[0] for run in runs if run.curve), default=LOWEST)
-    return min([max(lowest, LOWEST), *(value for value in used if value is not None)]), 0.0
+    lowest = min((run.curve.thresholds[0] for run in runs if run.curve), default=MIN_LOG_PROBABILITY)
+    return min([max(lowest, MIN_LOG_PROBABILITY), *(value for value in used if value is not None)]), 0.0
 
 
 def threshold_rows(
@@ -132,7 +134,7 @@ def no_sliders(runs: int, given: bool) -> list[Component | str]:
     """What a page says where there are too many runs for sliders; ``given``: whether the address names thresholds."""
     at = "at the thresholds of the address" if given else "at its best threshold"
     sentence = (
-        f"Each of these {runs} runs buzzes {at}. Choose up to {MOST_SLIDERS} runs in the filters to move theirs with a slider. "
+        f"Each of these {runs} runs buzzes {at}. Choose up to {MAX_SLIDERS} runs in the filters to move theirs with a slider. "
     )
     best = html.Button("All to their best threshold", className="quiet", **data(set=f"{KEY}="))
     return [sentence, best] if given else [sentence]

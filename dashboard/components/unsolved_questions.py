@@ -11,9 +11,9 @@ from dashboard.components.numbers import DASH, count, percent, short
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
-from queries.unsolved import FEWEST_RUNS, Unsolved
+from queries.unsolved import MIN_RUNS, Unsolved
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 
 
 def unsolved_section(
@@ -31,10 +31,10 @@ def unsolved_section(
     """
     heading = html.H2("Questions that no run answered correctly")
     if not result.answered:
-        note = f"No question was answered by {FEWEST_RUNS} runs or more."
+        note = f"No question was answered by {MIN_RUNS} runs or more."
         return html.Section([heading, html.P(note, className="note")], className="section")
     failed = len(result.questions)
-    note = f"{failed:,} of {count(result.answered, 'question')} answered by at least {FEWEST_RUNS} runs. "
+    note = f"{failed:,} of {count(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
     if not failed:
         return html.Section([heading, html.P(note, className="note")], className="section")
     if result.categories.keys() - {""}:
@@ -63,7 +63,7 @@ def unsolved_section(
             short(question.highest_confidence),
             html.Span(named(colours.get(question.surest), names.get(question.surest, question.surest))),
         )
-        for question in result.questions[:MOST_ROWS]
+        for question in result.questions[:MAX_ROWS]
     ]
     head = ["Question", "Category", "People right", "Heard", "Runs", "Mean confidence", "Highest", "Surest run"]
     more = failed - len(rows)

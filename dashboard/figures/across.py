@@ -10,7 +10,7 @@ from queries.metrics import Metric
 
 ROW_HEIGHT = 26  # pixels
 NAMED = 12  # columns; with more, numbers in the fields would be too small, and slanted names overlap
-LONGEST, UPRIGHT = 30, 20  # characters of a name, and of one that is written upwards
+MAX_NAME_LENGTH, UPRIGHT = 30, 20  # characters of a name, and of one that is written upwards
 BELOW = 150  # pixels for the names of columns
 
 
@@ -41,8 +41,8 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
         cells = [list(line) for line in zip(*cells, strict=True)]
         down, across = across, down
     many = len(across) > NAMED
-    columns = [plain(name) for name in fitting(across, UPRIGHT if many else LONGEST)]
-    rows = [plain(name) for name in fitting(down, LONGEST)]
+    columns = [plain(name) for name in fitting(across, UPRIGHT if many else MAX_NAME_LENGTH)]
+    rows = [plain(name) for name in fitting(down, MAX_NAME_LENGTH)]
     return {
         "data": [
             {

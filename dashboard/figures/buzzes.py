@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from dashboard.figures.name_labels import LONGEST_ROW, end_labels, run_labels, run_line
+from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH, end_labels, run_labels, run_line
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
@@ -113,7 +113,7 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
             yaxis=axis(
                 range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
                 categoryorder="array", categoryarray=rows, tickvals=rows,
-                ticktext=[*run_labels(names, [run.run for run in runs], LONGEST_ROW).values(), *map(_who, people)],
+                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_who, people)],
             ),
         ),
     }  # fmt: skip

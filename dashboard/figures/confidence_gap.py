@@ -11,8 +11,8 @@ from queries.leaderboard import Leaderboard
 
 ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name
 LINE = 22  # characters of a name on one line
-LONGEST = 60  # characters of a name
-MANY = 16  # runs above which each has one line, as close as lines of text
+MAX_NAME_LENGTH = 60  # characters of a name
+MAX_SPACED_RUNS = 16  # runs above which each has one line, as close as lines of text
 DENSE_ROW = 18  # pixels per run then
 
 
@@ -25,8 +25,8 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
         colours: run id to colour.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
-    dense = len(rows) > MANY
-    texts = fitting([names[row.run] for row in rows], LINE if dense else LONGEST)
+    dense = len(rows) > MAX_SPACED_RUNS
+    texts = fitting([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [plain(text) if dense else _lines(text) for text in texts]
     places = list(range(len(rows)))
     lines = max((label.count("<br>") for label in labels), default=0)

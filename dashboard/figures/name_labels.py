@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboard.figures.style import OTHERS, PlotlyJson, plain
-from dashboard.name_shortening import LONGEST_LABEL, fitting
+from dashboard.name_shortening import MAX_LABEL_LENGTH, fitting
 
 Names = Mapping[str, str]  # run id to what it is called, or to its colour
-LONGEST_ROW = 30  # characters of a name beside a row of a figure
+MAX_ROW_LABEL_LENGTH = 30  # characters of a name beside a row of a figure
 CHARACTER = 6.2  # pixels of one in a label
 LINE = 14  # pixels between two labels
 
 
-def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = LONGEST_LABEL) -> dict[str, str]:
+def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
     """Run id to its name as a label of a figure.
 
     Args:

@@ -12,7 +12,7 @@ RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's heigh
 MAIN = (0.0, 0.86)
 RANGE = (-0.03, 1.05)  # of confidence
 HEIGHT, AXIS = 420, 60  # pixels of the figure, and of what is below and above its axes
-LONG = 40  # clues; beyond this, lines between clues would be all there is to see
+MAX_SEPARATED_CLUES = 40  # clues; beyond this, lines between clues would be all there is to see
 
 
 def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
@@ -53,7 +53,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     labels = end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
-    marks = words[:-1] if len(words) <= LONG else []
+    marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
     line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     shapes = [
         {**line, "x0": words[cursor], "x1": words[cursor], "line": {"color": "var(--cursor)", "width": 2}, "name": "cursor"},

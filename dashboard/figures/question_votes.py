@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, layout, plain
+from dashboard.name_shortening import fitting
 from queries.question import Question
 
 ROW = 40  # pixels of a class; more where there are many runs
 DOT = 7  # pixels between the dots of two runs, at least
-LONGEST = 28  # characters of a class's name
+MAX_CLASS_NAME_LENGTH = 28  # characters of a class's name
 
 
 def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
@@ -48,7 +49,7 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
             xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
                 range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},
-                ticktext=[plain(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…") for name in votes.classes],
+                ticktext=[plain(name) for name in fitting(votes.classes, MAX_CLASS_NAME_LENGTH)],
             ),
         ),
     }  # fmt: skip

@@ -11,7 +11,7 @@ from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
 
 ROW = 26  # pixels per rank
-MOST = 560  # pixels
+MAX_HEIGHT = 560  # pixels
 AXIS = 48  # pixels below and above the axis of ranks
 
 
@@ -29,7 +29,7 @@ def ranks_figure(
     highlighted = [row for row in board.rows if row.run in colours]
     labels = run_labels(names, [row.run for row in highlighted])
     # As high as the heatmap beside it, if need be; of very many runs, lines lie closer together.
-    height = max(260, min(ROW * len(board.rows) + 100, MOST), SIDE * len(metrics) + 90)
+    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), SIDE * len(metrics) + 90)
     bottom, top = len(board.rows) + 0.6, 0.4
     # Bars of neighbouring runs stand beside each other, not upon each other.
     aside = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}

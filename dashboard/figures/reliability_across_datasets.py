@@ -12,8 +12,8 @@ from queries.engine.reliability_diagrams import ReliabilityBin
 
 COLUMN, ROW = 1.12, 1.32  # from one field to the next, in units of confidence and of accuracy: a row has a name above it
 ROW_HEIGHT = 100  # pixels
-LONGEST, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's
-MOST_DATASETS = 12  # that are drawn; more would have no room
+MAX_NAME_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's
+MAX_DATASETS = 12  # that are drawn; more would have no room
 LEVEL, UPRIGHT = 6, 20  # datasets whose names are written in level lines, and characters of one that is written upwards
 COLOURS = ("var(--run-1)", "var(--run-2)")  # bins that are under- or well calibrated, and overconfident ones
 
@@ -26,7 +26,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
         result: whose rows and datasets, the first twelve, are those of the figure.
         diagrams: of its runs.
     """
-    columns = result.datasets[:MOST_DATASETS]
+    columns = result.datasets[:MAX_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}
     fields = [
         (column * COLUMN, -line * ROW, by_run[cell.run], row.model, place.title)
@@ -38,7 +38,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in fitting(titles, UPRIGHT)]
-    models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], LONGEST)]
+    models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_NAME_LENGTH)]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
         "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],

@@ -13,7 +13,7 @@ from queries.sparklines import QuestionSparklines
 
 WIDTH, HEIGHT = 92, 26  # pixels
 LEFT, RIGHT, EDGE = 1, 4, 4  # margins; dots need room
-MOST = 46  # points of a line: more than one in two pixels would not be seen
+MAX_POINTS = 46  # points of a line: more than one in two pixels would not be seen
 
 
 def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson | None:
@@ -52,7 +52,7 @@ def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: M
 def _thinned(at: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
     """Points of a line, evenly picked where there are too many; its first and last stay."""
     last = len(at) - 1
-    picked = range(last + 1) if last < MOST else [round(index * last / (MOST - 1)) for index in range(MOST)]
+    picked = range(last + 1) if last < MAX_POINTS else [round(index * last / (MAX_POINTS - 1)) for index in range(MAX_POINTS)]
     return [(at[index], values[index]) for index in picked]
 
 

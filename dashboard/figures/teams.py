@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.name_labels import LONGEST_ROW
+from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, downwards, layout, plain
 from dashboard.name_shortening import fitting
 from queries.teams import TeamBuzz, TeamRow
 
 ROW = 20  # pixels per team
-MOST_TEAMS = 40  # rows of the figure
+MAX_TEAMS = 40  # rows of the figure
 SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
 
 
@@ -18,7 +18,7 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
     """A row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
 
     Args:
-        teams: those that were right at least once, at most ``MOST_TEAMS``, in order.
+        teams: those that were right at least once, at most ``MAX_TEAMS``, in order.
     """
     quartiles = [team.correct_at_quartiles or [] for team in teams]
     places = list(range(len(teams)))
@@ -41,7 +41,7 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
             xaxis=axis("share of the question read at a correct buzz", **SHARE),
             yaxis=axis(
                 range=downwards(len(teams)), showgrid=False, tickvals=places,
-                ticktext=[plain(text) for text in fitting([team.team for team in teams], LONGEST_ROW)],
+                ticktext=[plain(text) for text in fitting([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
                 tickfont={"size": 12, "color": INK},
             ),
         ),
@@ -80,7 +80,8 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
             xaxis=axis("share of the question read", **SHARE),
             yaxis=axis(
                 range=downwards(len(categories)), tickvals=list(place.values()),
-                ticktext=[plain(text) for text in fitting(categories, LONGEST_ROW)], tickfont={"size": 12, "color": MUTED},
+                ticktext=[plain(text) for text in fitting(categories, MAX_ROW_LABEL_LENGTH)],
+                tickfont={"size": 12, "color": MUTED},
             ),
         ),
     }  # fmt: skip

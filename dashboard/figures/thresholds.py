@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import LONGEST_ROW, end_labels, label_margin, run_labels, run_line
+from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import GRID, INK, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 
@@ -140,7 +140,7 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
             xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
             yaxis=axis(
                 range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK},
-                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], LONGEST_ROW).values()),
+                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values()),
             ),
         ),
     }  # fmt: skip

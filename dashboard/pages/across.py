@@ -22,7 +22,7 @@ from queries.metrics import CATALOGUE, METRICS
 from queries.parameter_kinds import Flag
 
 PATH = "/across"
-USUAL = "net_score"
+DEFAULT_METRIC = "net_score"
 POOLED = (
     " The last rows are means over the ranked runs that have the tag, each run counting the same. Their intervals hold for these "
     "models on other questions, not for other models; distances from calibration have none."
@@ -32,7 +32,7 @@ POOLED = (
 class AcrossPage(PageParameters, frozen=True):
     """Which metric, of which datasets."""
 
-    metric: AcrossMetric = CATALOGUE[USUAL]
+    metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
     pool: AcrossTag = ""
@@ -58,7 +58,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
-    metrics = {"" if choice.key == USUAL else choice.key: choice.name for choice in METRICS}
+    metrics = {"" if choice.key == DEFAULT_METRIC else choice.key: choice.name for choice in METRICS}
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
@@ -76,7 +76,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
+                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
                 menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
                 menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
                 menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),

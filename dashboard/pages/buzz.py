@@ -28,7 +28,7 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
-from queries.buzzing.buzz_policy import RULES, SCALES, usual_curve
+from queries.buzzing.buzz_policy import RULES, SCALES, default_curve
 from queries.datasets import Dataset
 
 PATH = "/buzz"
@@ -108,8 +108,8 @@ def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
         parts.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
     if request.facets.human_teams or rules.curve == "dataset":
-        usual, written = usual_curve(request.facets), request.written("curve")
-        options = {(curve if curve != usual or written == usual else ""): name for curve, name in OPPONENTS.items()}
+        default, written = default_curve(request.facets), request.written("curve")
+        options = {(curve if curve != default or written == default else ""): name for curve, name in OPPONENTS.items()}
         parts.append(menu("curve", "Opponents", options, written))
     return html.Div(parts, className="heading")
 

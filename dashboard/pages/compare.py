@@ -27,7 +27,7 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import known_run, usual_metric
+from dashboard.shared_parameters import default_metric, known_run
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
@@ -40,7 +40,7 @@ PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of what is no sum take as long as all the others together, a hundred times over: shown where they are asked for.
-USUAL = tuple(metric for metric in RANKED if metric.pairs is None)
+DEFAULT_METRICS = tuple(metric for metric in RANKED if metric.pairs is None)
 NAMED = {metric.key: metric.name for metric in RANKED}
 
 
@@ -55,13 +55,13 @@ class ComparePage(PageParameters, frozen=True):
             "by which single questions are compared",
             PER_QUESTION,
             "Questions have no metric {value!r} to compare.",
-            usual=usual_metric,
+            dataset_default=default_metric,
         ),
     ] = PER_QUESTION[0]
     metrics: Annotated[
         tuple[Metric, ...],
         MetricList("those of the table; a few by default", RANKED, "There is no metric {value!r} to compare runs by."),
-    ] = USUAL
+    ] = DEFAULT_METRICS
 
 
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
@@ -75,7 +75,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     colours = run_colours(request.facets, (a, b))
     tones = (colours.own[a], colours.own[b])
     names = (runs[a], runs[b])
-    standard = usual_metric(request.facets)
+    standard = default_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in PER_QUESTION}
 
     def link(question_id: str) -> str:
@@ -124,7 +124,7 @@ def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
 def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
     """Addresses of the list of questions by the difference of both runs: the first run's highest first, and the second one's."""
     pairs = request.selection.on_runs((a, b)).pairs()
-    key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
+    key = [("metric", metric.key)] if metric.key != default_metric(request.facets) else []
     descending, ascending = (address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]) for sign in ("-", ""))
     return descending, ascending
 

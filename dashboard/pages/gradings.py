@@ -22,7 +22,7 @@ from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
 
 PATH = "/gradings"
-MOST_LISTED = 100  # guesses
+MAX_LISTED = 100  # guesses
 SHOW_NAMES = {"": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected", "all": "all"}
 OFF = "This server takes no corrections (CLUELINE_UPLOADS=off): its operator makes them on the command line."
 KEYS = (
@@ -43,7 +43,7 @@ class GradingsPage(PageParameters, frozen=True):
 def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
     """The agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
-    run = request.parameters.graded_run or _usual_run(request, compared)
+    run = request.parameters.graded_run or _default_run(request, compared)
     heading = html.Div([html.H1("Gradings"), html.P(_lead(request, compared), className="lead")], className="heading")
     if not run:
         empty = [html.H2("No runs yet"), html.P("A run is graded when it is imported.")]
@@ -66,7 +66,7 @@ def _lead(request: PageRequest[GradingsPage], compared: Gradings) -> str:
     return f"{request.facets.title}: {several} with several gradings, {single} with one. Where graders differ, a person decides."
 
 
-def _usual_run(request: PageRequest[GradingsPage], compared: Gradings) -> str:
+def _default_run(request: PageRequest[GradingsPage], compared: Gradings) -> str:
     if compared.runs:
         return max(compared.runs, key=lambda run: run.differing).run
     return next((run for run, _, _ in request.facets.runs), "")
@@ -74,12 +74,12 @@ def _usual_run(request: PageRequest[GradingsPage], compared: Gradings) -> str:
 
 def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -> html.Section:
     show = request.parameters.show or "differ"
-    result = service().ask(graded_guesses, request.selection, run, show, MOST_LISTED)
+    result = service().ask(graded_guesses, request.selection, run, show, MAX_LISTED)
     names = {name: f"{model} · {elicitation}" for name, model, elicitation in request.facets.runs}
     options = {graded.run: f"{graded.model} · {graded.elicitation}" for graded in compared.runs}
     options |= {run: names.get(run, run)}
-    usual = _usual_run(request, compared)
-    listed = {"" if name == usual else name: label for name, label in options.items()}
+    default = _default_run(request, compared)
+    listed = {"" if name == default else name: label for name, label in options.items()}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
     mode = service().access.page_mode()
     return html.Section(
@@ -87,7 +87,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
             html.Div(
                 [
                     html.H2("Guesses and their grades"),
-                    menu("graded_run", "Run", listed, "" if run == usual else run),
+                    menu("graded_run", "Run", listed, "" if run == default else run),
                     menu("show", "Where", {value: SHOW_NAMES[value] for value in SHOW_NAMES}, "" if show == SHOWN[0] else show),
                 ],
                 className="heading",

@@ -28,7 +28,7 @@ from dashboard.components.run_names_and_colours import RunColours, run_colours, 
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import USUAL_METRICS
+from dashboard.shared_parameters import DEFAULT_METRICS
 from queries.confident_early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
@@ -76,7 +76,7 @@ class LeaderboardPage(PageParameters, frozen=True):
         ),
     ] = ""
     metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default")] = tuple(
-        CATALOGUE[key] for key in USUAL_METRICS
+        CATALOGUE[key] for key in DEFAULT_METRICS
     )
 
 
@@ -107,7 +107,9 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                     + _meaning(sort),
                     className="lead",
                 ),
-                several("metrics", "Columns", NAMED, [metric.key for metric in chosen], "Default columns", usual=USUAL_METRICS),
+                several(
+                    "metrics", "Columns", NAMED, [metric.key for metric in chosen], "Default columns", default=DEFAULT_METRICS
+                ),
                 published_menu(reference),
             ],
             className="heading",

@@ -24,7 +24,7 @@ from dashboard.composite_queries import question_order, question_with_buzzpoints
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import Sort, known_run, usual_metric
+from dashboard.shared_parameters import Sort, default_metric, known_run
 from queries.buzzing import Rules
 from queries.buzzing.buzz_policy import RULES
 from queries.calscore_steps import clue_steps
@@ -60,7 +60,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
     colours = run_colours(
-        request.facets, highlighted_runs(request, request.parameters.metric or CATALOGUE[usual_metric(request.facets)])
+        request.facets, highlighted_runs(request, request.parameters.metric or CATALOGUE[default_metric(request.facets)])
     )
     names = run_names(question.runs)
     cursor = _cursor(request, question)
@@ -85,11 +85,11 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: d
     """CalScore of one run, worked out; None where nobody heard the question, or it is asked whole."""
     if question.human is None or len(question.clues) < 2 or not question.runs:
         return None
-    usual, worked = question.runs[0].run, request.parameters.worked
-    shown = worked if worked in names else usual
+    default, worked = question.runs[0].run, request.parameters.worked
+    shown = worked if worked in names else default
     selection = request.selection.without_filters("runs").replace(run=(shown,))
     result = service().ask(clue_steps, selection, question.question_id)
-    return clue_steps_section(result, names, usual)
+    return clue_steps_section(result, names, default)
 
 
 def _exists(request: PageRequest[QuestionPage]) -> None:

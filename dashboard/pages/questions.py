@@ -22,7 +22,7 @@ from dashboard.composite_queries import question_list, question_order, selected_
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.service import service
-from dashboard.shared_parameters import Sort, usual_metric
+from dashboard.shared_parameters import Sort, default_metric
 from data.store import StoreError
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest, MetricChoice
@@ -31,7 +31,7 @@ from queries.questions import QuestionRow
 from queries.sparklines import Sparklines, sparklines
 
 STATE = {"role": "state", "name": "grid"}
-MOST_ROWS = 1000  # that the grid is given at a time
+MAX_ROWS = 1000  # that the grid is given at a time
 
 
 class QuestionsPage(PageParameters, frozen=True):
@@ -44,7 +44,7 @@ class QuestionsPage(PageParameters, frozen=True):
             "whose values each run has in the list",
             QUESTION_METRICS,
             "There is no metric {value!r} of a single question.",
-            usual=usual_metric,
+            dataset_default=default_metric,
         ),
     ] = QUESTION_METRICS[0]
 
@@ -54,7 +54,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     total = len(question_order(request.selection, request.parameters.sort).questions)
     if not total:
         return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
-    grid, metric, standard = _grid(request), request.parameters.metric.key, usual_metric(request.facets)
+    grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
     revision = service().revision(request.selection.dataset)  # so that the rows fit the columns, whatever is imported meanwhile
     own = request.parameters.sort if grid.extra_column else ""
@@ -108,7 +108,7 @@ def rows() -> flask.Response:
     pairs = list(flask.request.args.items(multi=True))
     texts = dict(pairs)
     try:
-        start, count = int(texts["start"]), min(int(texts["count"]), MOST_ROWS)
+        start, count = int(texts["start"]), min(int(texts["count"]), MAX_ROWS)
         if "revision" in texts:
             service().read_revision(texts["revision"])
         request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision", "own")])

@@ -20,7 +20,7 @@ from dashboard.components.worst_questions import worst_questions
 from dashboard.composite_queries import question_list
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import USUAL_METRICS, usual_metric
+from dashboard.shared_parameters import DEFAULT_METRICS, default_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import reliability
@@ -30,7 +30,7 @@ from queries.runs import run as run_query
 WORST = 12  # questions that are listed
 # Of metrics over sorted pairs, intervals take as long as those of all others together.
 QUICK = {metric.key: metric for metric in METRICS if metric.direction != "none" and metric.pairs is None}
-SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*USUAL_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
+SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*DEFAULT_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
@@ -47,7 +47,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     names = run_names([row])
     diagram = service().ask(reliability, alone, "pointwise").runs
     ranked = sum(other.ranked for other in board.rows)
-    metric = CATALOGUE[usual_metric(request.facets)]
+    metric = CATALOGUE[default_metric(request.facets)]
     better = "" if metric.direction == "higher" else "-"
     page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
 

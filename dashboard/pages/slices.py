@@ -31,11 +31,11 @@ from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.parameters import split_key
 from queries.published_values import published
-from queries.slices import FEWEST_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
+from queries.slices import MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved import unsolved
 
 PATH = "/slices"
-USUAL = "overconfidence"
+DEFAULT_METRIC = "overconfidence"
 TABLES = tuple(table.key for table in published().tables if table.by == "category")
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
@@ -46,7 +46,7 @@ UNTESTED = (
 )
 
 
-def usual_division(facets: Facets) -> str:
+def default_division(facets: Facets) -> str:
     """By what a dataset's questions are divided unless somebody asks for something else."""
     return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
 
@@ -61,7 +61,7 @@ class SlicesPage(PageParameters, frozen=True):
             RANKED,
             "Parts cannot be compared by {value!r}.",
         ),
-    ] = CATALOGUE[USUAL]
+    ] = CATALOGUE[DEFAULT_METRIC]
     against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
     by: Annotated[
         str,
@@ -70,7 +70,7 @@ class SlicesPage(PageParameters, frozen=True):
             "attribute such as `attr.language`; by default the first that the dataset has",
             breakdown_fields,
             blank=True,
-            usual=usual_division,
+            dataset_default=default_division,
         ),
     ] = BREAKDOWN_FIELDS[0]
     published: Annotated[
@@ -94,7 +94,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     colours = run_colours(request.facets, list(runs))
-    metrics = {"" if metric.key == USUAL else metric.key: metric.name for metric in RANKED}
+    metrics = {"" if metric.key == DEFAULT_METRIC else metric.key: metric.name for metric in RANKED}
     link = partial(_link, request)
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
@@ -112,7 +112,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
+                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
                 menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
                 *_division(request),
                 parts_menu(request.parameters.published, _by(request)),
@@ -125,7 +125,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
             "Parts are categories, radii, thirds of difficulty, every two of these, and values of attributes, with at least "
-            f"{FEWEST_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
+            f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
             "The others are the largest differences, and may be due to chance. /api/v1/slices has all."
             + (UNTESTED if request.facets.response_attributes else ""),
             className="note",
@@ -138,18 +138,18 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
 
 
 def _by(request: PageRequest[SlicesPage]) -> str:
-    return request.parameters.by or usual_division(request.facets)
+    return request.parameters.by or default_division(request.facets)
 
 
 def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     """The control of what divides the questions; none where there is no choice."""
-    usual = usual_division(request.facets)
+    default = default_division(request.facets)
     fields = breakdown_fields(request.facets)
     offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
     if len(offered) < 2:
         return []
-    names = {"" if by == usual else by: split_key(by)[1] or by for by in offered}
-    return [menu("by", "Table by", names, "" if _by(request) == usual else _by(request))]
+    names = {"" if by == default else by: split_key(by)[1] or by for by in offered}
+    return [menu("by", "Table by", names, "" if _by(request) == default else _by(request))]
 
 
 def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:

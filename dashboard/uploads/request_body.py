@@ -22,9 +22,9 @@ from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
 CHUNK_TIMEOUT = 60.0  # seconds in which each chunk must arrive
-MAX_FIELDS = 8 * 2**20  # bytes of the fields of a form beside the file
+MAX_FIELD_BYTES = 8 * 2**20  # bytes of the fields of a form beside the file
 MAX_PARTS = 40  # of a form
-MAX_NAME = 200  # characters
+MAX_NAME_LENGTH = 200  # characters
 # Content types that are accepted. Browsers and curl name a CSV in many ways; the content decides how a file is read.
 TYPES = frozenset({
     "", "text/csv", "text/x-csv", "application/csv", "application/vnd.ms-excel", "text/plain", "text/tab-separated-values",
@@ -77,7 +77,9 @@ def receive(folder: Path, max_bytes: int) -> Received:
         Denied: the body is too large, too slow, empty, incomplete, or a form without a file.
         StoreError: the file cannot be written.
     """
-    request.max_content_length = max_bytes + (MAX_FIELDS + MAX_PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0)
+    request.max_content_length = max_bytes + (
+        MAX_FIELD_BYTES + MAX_PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0
+    )
     with closing(LimitedFile(folder / "file", max_bytes)) as target:
         try:
             with _timed_stream() as stream:
@@ -119,7 +121,7 @@ def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
 
     parser = MultiPartParser(
         open_file,  # type: ignore[arg-type]
-        max_form_memory_size=MAX_FIELDS,
+        max_form_memory_size=MAX_FIELD_BYTES,
         buffer_size=CHUNK,
         max_form_parts=MAX_PARTS,
     )
@@ -142,7 +144,7 @@ def clean_name(name: str | None) -> str | None:
     """
     last = re.split(r"[/\\]", name or "")[-1]
     printable = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip()
-    return printable[-MAX_NAME:] or None
+    return printable[-MAX_NAME_LENGTH:] or None
 
 
 class LimitedFile:

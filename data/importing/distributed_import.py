@@ -30,7 +30,7 @@ from data.store.audit import Audit
 from data.store.dataset_revisions import State, states
 from data.store.run_files import StoredObject
 
-MOST_REASONS = 3  # that are named for each group
+MAX_REASONS = 3  # that are named for each group
 RUN_COLUMNS = ("model", "elicitation")
 
 
@@ -156,7 +156,7 @@ def _reason(refused: Refused) -> str:
     for problem in refused.problems:
         column = f"{problem.column}{f' {problem.value!r}' if problem.value else ''}: " if problem.column else ""
         reasons.append(f"{column}{problem.reason}")
-    shown = list(dict.fromkeys(reasons))[:MOST_REASONS]
+    shown = list(dict.fromkeys(reasons))[:MAX_REASONS]
     return f"{'; '.join(shown)} ({refused.total:,} {'problem' if refused.total == 1 else 'problems'})"
 
 

@@ -15,7 +15,7 @@ import duckdb
 from data.importing.ingest import Content, Progress, check_content, check_ids, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
-from data.importing.table_files import LARGEST
+from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.importing.trial_catalogue import make_trial
 from data.store import Snapshot, Store, StoreError
 from data.store.files import FolderFiles
@@ -49,7 +49,7 @@ def open_dry_run(
     form: str | None = None,
     names: Sequence[str] | None = None,
     content: Content = "runs",
-    largest: int = LARGEST,
+    largest: int = MAX_UNPACKED_BYTES,
     hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[DryRun]:

@@ -17,12 +17,12 @@ import polars as pl
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, QUESTIONS, SHOWN, responses_columns
-from data.importing.table_files import LONGEST_LINE, TOO_LONG, WRONG_LINE, TableFile
+from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import literal
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 YES, NO = "yes", "no"  # what a forecast question resolves to
-MOST_CLASSES = 26  # options that the questions of a dataset may share as its classes
+MAX_CLASSES = 26  # options that the questions of a dataset may share as its classes
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: pl.String for name in ("model", "elicitation", "question_id", "guess", "confidence", "options", "correct", "place")},
@@ -381,7 +381,7 @@ def common_start(texts: Sequence[str]) -> str:
 
 def letters(count: int) -> list[str]:
     """Names of options without a text of their own: A, B, C..."""
-    return [chr(ord("A") + index) if index < MOST_CLASSES else str(index + 1) for index in range(count)]
+    return [chr(ord("A") + index) if index < MAX_CLASSES else str(index + 1) for index in range(count)]
 
 
 def with_choices(text: str, choices: Mapping[str, str]) -> str:
@@ -399,7 +399,7 @@ def shared_classes(options: Sequence[Sequence[str]]) -> list[str] | None:
     """The options that several questions have in common, in order; None where they differ."""
     first = list(options[0]) if len(options) > 1 else []
     same = all(list(other) == first for other in options)
-    return first if same and 1 < len(first) <= MOST_CLASSES else None
+    return first if same and 1 < len(first) <= MAX_CLASSES else None
 
 
 def json_lines(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, object]]]:
@@ -410,13 +410,13 @@ def json_lines(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[st
                 if not line.strip():
                     continue
                 try:
-                    row = json.loads(line) if len(line) <= LONGEST_LINE else None
+                    row = json.loads(line) if len(line) <= MAX_LINE_LENGTH else None
                 except (ValueError, RecursionError):
                     row = None
                 if isinstance(row, dict):
                     yield line_number, row
                 else:
-                    reason = TOO_LONG if len(line) > LONGEST_LINE else WRONG_LINE
+                    reason = TOO_LONG if len(line) > MAX_LINE_LENGTH else WRONG_LINE
                     staging.report.problems.append(Problem(file.name, line_number, None, line[:80].strip(), reason))
     except UnicodeDecodeError:
         raise file.not_utf8() from None

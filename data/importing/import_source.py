@@ -15,16 +15,16 @@ from pathlib import Path
 
 from data.importing.report import Refused, refuse
 from data.importing.staging import Staging
-from data.importing.table_files import LONGEST_LINE, TableFile, UnpackingLimit, size
+from data.importing.table_files import MAX_LINE_LENGTH, TableFile, UnpackingLimit, size
 
 if sys.version_info >= (3, 14):
     import zipfile
 else:
     from backports.zstd import zipfile  # reads members that are packed with zstd, too
 
-MOST_MEMBERS = 100_000  # of a zip; a log of an evaluation has one for each sample
+MAX_MEMBERS = 100_000  # of a zip; a log of an evaluation has one for each sample
 START = 65_536  # bytes at the start of a file by which readers may recognise it
-LARGEST_DOCUMENT = 2**30  # bytes of a JSON document, which is read into memory as a whole
+MAX_DOCUMENT_BYTES = 2**30  # bytes of a JSON document, which is read into memory as a whole
 # Members of logs of Inspect AI, which appends to them: of several files of one name, the last counts, as there.
 APPENDED = {"header.json", "_journal/start.json"}
 ENCRYPTED = 1  # flag of a member of a zip
@@ -129,11 +129,11 @@ class Incoming:
         path = self.file.path
         try:
             with path.open(encoding="utf-8-sig") as lines:
-                first = lines.readline(LONGEST_LINE)
+                first = lines.readline(MAX_LINE_LENGTH)
                 if any(line.strip() for line in lines) and _is_json(first):  # a document of one line is parsed once
                     return None
-            if path.stat().st_size > LARGEST_DOCUMENT:
-                raise refuse(self.name, f"a JSON document may have {size(LARGEST_DOCUMENT)} at most")
+            if path.stat().st_size > MAX_DOCUMENT_BYTES:
+                raise refuse(self.name, f"a JSON document may have {size(MAX_DOCUMENT_BYTES)} at most")
             return json.loads(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             raise self.file.not_utf8() from None
@@ -179,8 +179,8 @@ def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingL
 
     A member never unpacks to more than it states: there zipfile stops and reports damage.
     """
-    if len(archive.infolist()) > MOST_MEMBERS:
-        raise refuse(name, f"the zip holds more than {MOST_MEMBERS:,} files")
+    if len(archive.infolist()) > MAX_MEMBERS:
+        raise refuse(name, f"the zip holds more than {MAX_MEMBERS:,} files")
     names = Counter(archive.namelist())
     repeated = [path for path, count in names.items() if count > 1]
     if repeated and not names.keys() & APPENDED:

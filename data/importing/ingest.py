@@ -12,7 +12,7 @@ from data.importing.checks import run_checks
 from data.importing.import_source import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import ImportOptions, Staging, open_staging
-from data.importing.table_files import LARGEST
+from data.importing.table_files import MAX_UNPACKED_BYTES
 from data.importing.trial_catalogue import make_trial
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
@@ -33,7 +33,7 @@ def import_paths(
     names: Sequence[str] | None = None,
     by: str | None = None,
     content: Content = "all",
-    largest: int = LARGEST,
+    largest: int = MAX_UNPACKED_BYTES,
     hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Report:

@@ -14,7 +14,7 @@ LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"correct": 1.0, "yes": 1.0, "true": 1.0, "incorrect": 0.0, "no": 0.0, "false": 0.0}
 ENDED_BY_ERROR = "the sample ended by an error"
 ROUNDING = 1e-3  # by which a log-probability may exceed 0
-LONGEST_GUESS = 2000  # characters of an output that is taken as the answer
+MAX_GUESS_LENGTH = 2000  # characters of an output that is taken as the answer
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
     for name, score in named.items():
         stated = score.get("answer")
         answer = _resolved(stated, attachments) if isinstance(stated, str) and stated else None
-        guess = answer if answer is not None or options else completion[:LONGEST_GUESS] or None
+        guess = answer if answer is not None or options else completion[:MAX_GUESS_LENGTH] or None
         confidence = confidences[name] if confidences[name] is not None else any_confidence
         tokens = _token_confidence(content, options, answer)
         for part, value in _values(score.get("value")).items():

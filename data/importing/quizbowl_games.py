@@ -161,10 +161,10 @@ def dataset_id(name: str) -> str:
     return "-".join("".join(c if c in "abcdefghijklmnopqrstuvwxyz0123456789" else " " for c in name.lower()).split())
 
 
-def lasting_pseudonym(name: str) -> str:
+def stable_pseudonym(name: str) -> str:
     """A pseudonym of a team that does not depend on the other teams, so that a later import finds the same team.
 
-    >>> lasting_pseudonym("Ash")
+    >>> stable_pseudonym("Ash")
     'Team 77470574'
     """
     digest = hashlib.sha256(name.strip().casefold().encode()).digest()

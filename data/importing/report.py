@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-KEPT = 1000  # problems of one kind in one file that are reported one by one; the others are counted
+MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are reported one by one; the others are counted
 EXAMPLES = 3  # of a kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
 # What the analyst can say beside the file to mend a problem. The command line, the JSON addresses and the page each have

@@ -17,8 +17,8 @@ from data.store.run_files import Objects, StoredObject, stored_objects
 
 # That a row of a stored run, called r, is at the place of a row of an incoming one.
 SAME_PLACE = "{0}.question_id = r.question_id and {0}.clue = r.clue and {0}.sample is not distinct from r.sample"
-MOST_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
-MOST_STORED = 1_000_000  # of a stored run: more would not fit into memory
+MAX_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
+MAX_STORED = 1_000_000  # of a stored run: more would not fit into memory
 
 
 class TooManyGuesses(Exception):
@@ -51,9 +51,9 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
     for name in stated:
         (part,) = stored_objects(connection, "responses", runs=[name])
         try:
-            count = grade_by_rules(connection, objects, part, MOST_GRADED)
+            count = grade_by_rules(connection, objects, part, MAX_GRADED)
         except TooManyGuesses:
-            line = f"more than {MOST_GRADED:,} different guesses, which were not graded by Clueline's rules beside the file"
+            line = f"more than {MAX_GRADED:,} different guesses, which were not graded by Clueline's rules beside the file"
             staging.report.lines.append(f"run {name}: {line}")
             continue
         if count:
@@ -170,7 +170,7 @@ def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, data
     ).fetchall()
     for part in stored_objects(connection, "responses", runs=[run for (run,) in graded]):
         with suppress(TooManyGuesses):
-            grade_by_rules(connection, objects, part, MOST_STORED)
+            grade_by_rules(connection, objects, part, MAX_STORED)
     reviewed = connection.execute("select distinct run from corrections where dataset = $d order by 1", {"d": dataset}).fetchall()
     gradings.review(connection, objects, [run for (run,) in reviewed])
 
@@ -199,7 +199,7 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
         if own == [(GRADED,)]:
             return None
         (part,) = stored_objects(connection, "responses", runs=[run])
-        differs = grade_by_rules(connection, objects, part, MOST_STORED)
+        differs = grade_by_rules(connection, objects, part, MAX_STORED)
         gradings.review(connection, objects, [run])
         for name in (GRADED, gradings.REVIEWED):
             run_statistics.derive_grading(connection, objects, dataset, name, [run])

@@ -37,9 +37,9 @@ import duckdb
 import polars as pl
 
 from data.importing.extracted_rows import FrameFile
-from data.importing.report import KEPT, Hint, Problem, Report, refuse
+from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
-from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
+from data.importing.table_files import MAX_UNPACKED_BYTES, TableFile, UnpackingLimit
 from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
@@ -47,7 +47,7 @@ from data.store.catalogue_schema import tables_of_datasets
 from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
-MOST_MOMENTS = 100  # of a series of forecasts
+MAX_MOMENTS = 100  # of a series of forecasts
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
 TABLES = f"""
@@ -367,7 +367,7 @@ class Staging:
             first_rows(
                 f"select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}] as value, {reason} as reason from {table} s {where}",
                 "file, ordinal",
-                KEPT,
+                MAX_LISTED_PROBLEMS,
             )
         ).fetchall()
         if not bad:
@@ -418,7 +418,7 @@ class Staging:
 
 
 @contextmanager
-def open_staging(store: Store, largest: int = LARGEST, hidden: Collection[str] = ()) -> Iterator[Staging]:
+def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collection[str] = ()) -> Iterator[Staging]:
     """A new scratch database beside the current version of the store, removed at the end.
 
     Args:

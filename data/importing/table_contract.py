@@ -17,17 +17,17 @@ import duckdb
 import polars as pl
 
 from data.importing.extracted_rows import FrameFile
-from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
-from data.importing.table_files import LONGEST_LINE, MOST_COLUMNS, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Refused, Report, refuse
+from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import ArrowStream, first_rows, literal, quoted
-from data.store.run_tags import LONGEST_TAG, LONGEST_VALUE
+from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
-LARGEST_INTEGER = 2**31 - 1
-LONGEST_NAME = 500  # characters of model and elicitation: what an address can hold
+MAX_INTEGER = 2**31 - 1
+MAX_NAME_LENGTH = 500  # characters of model and elicitation: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
-FEW = 20_000  # rows that cost less to convert once than the conversions of a view cost to plan in each query
-NEAR = 0.75  # similarity of two names of columns, 0 to 1, from which one may be meant by the other
+SMALL_TABLE = 20_000  # rows that cost less to convert once than the conversions of a view cost to plan in each query
+MIN_NAME_SIMILARITY = 0.75  # similarity of two names of columns, 0 to 1, from which one may be meant by the other
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ RESPONSES = (
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
     Column("failed", "flag"),
-    Column("sample", longest=LONGEST_NAME),
+    Column("sample", longest=MAX_NAME_LENGTH),
     Column("buzz", "flag"),
-    Column("model", longest=LONGEST_NAME),
-    Column("elicitation", longest=LONGEST_NAME),
+    Column("model", longest=MAX_NAME_LENGTH),
+    Column("elicitation", longest=MAX_NAME_LENGTH),
 )
 QUESTIONS = (
     Column("question_id", required=True),
@@ -122,12 +122,12 @@ CORRECTIONS = (
 TAGS = (
     Column("model", required=True),
     Column("elicitation", required=True),
-    Column("tag", required=True, longest=LONGEST_TAG),
-    Column("value", required=True, longest=LONGEST_VALUE),
+    Column("tag", required=True, longest=MAX_TAG_LENGTH),
+    Column("value", required=True, longest=MAX_VALUE_LENGTH),
 )
 
 
-LONGEST_ATTRIBUTE, MOST_ATTRIBUTES = 100, 50  # characters of the name of an attribute, and attributes of a table
+MAX_ATTRIBUTE_LENGTH, MAX_ATTRIBUTES = 100, 50  # characters of the name of an attribute, and attributes of a table
 ATTRIBUTE_VALUE = 500  # characters: an address can hold it
 ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
 
@@ -159,16 +159,16 @@ def attribute_names(
     own = {column.name for column in columns}
     times = Counter(names)
     further = [name for name in times if name.strip() and name not in own]
-    if len(further) > MOST_ATTRIBUTES:
-        leave_out(f"the table has {len(further):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes")
+    if len(further) > MAX_ATTRIBUTES:
+        leave_out(f"the table has {len(further):,} columns beside its own; at most {MAX_ATTRIBUTES} can be kept as attributes")
         return []
     taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
     for name in further:
         if times[name] > 1:
             leave_out("this column is in the header twice", name[:SHOWN])
-        elif len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
+        elif len(name) > MAX_ATTRIBUTE_LENGTH or not name.isprintable() or name != name.strip():
             reason = (
-                f"the name of a column is kept as an attribute: at most {LONGEST_ATTRIBUTE} characters that can be seen, "
+                f"the name of a column is kept as an attribute: at most {MAX_ATTRIBUTE_LENGTH} characters that can be seen, "
                 "without spaces around them"
             )
             leave_out(reason, name[:SHOWN])
@@ -233,7 +233,7 @@ def stage(
     report.problems += [Problem(file.name, 1, name, None, missing_column(name, file.columns)) for name in lacking]
     typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {quoted(c.name)}" for c in columns]
     rows = f"select {ORDINAL}, {', '.join(typed)} from {raw}"
-    if file.format != "parquet" and connection.execute(f"select count(*) <= {FEW} from {raw}").fetchall()[0][0]:
+    if file.format != "parquet" and connection.execute(f"select count(*) <= {SMALL_TABLE} from {raw}").fetchall()[0][0]:
         connection.execute(f"create or replace table typed_of_{into} as {rows}")
         rows = f"from typed_of_{into}"
     connection.execute(f"create or replace view {into} as {rows}")
@@ -255,7 +255,7 @@ def missing_column(name: str, columns: Sequence[str]) -> str:
     "this column is missing; is 'Question ID' meant? The file has: Question ID, clue"
     """
     by_word = {_words(column): column for column in reversed(columns)}
-    near = get_close_matches(_words(name), by_word, n=1, cutoff=NEAR)
+    near = get_close_matches(_words(name), by_word, n=1, cutoff=MIN_NAME_SIMILARITY)
     meant = f" is {by_word[near[0]]!r} meant? The" if near else " the"
     return f"this column is missing;{meant} file has: {(', '.join(columns) or 'none')[:400]}"
 
@@ -307,7 +307,7 @@ def _read_raw(
 # Quotes are read strictly; otherwise DuckDB repairs them and loses text. It stops at the first bad row: its option to record
 # bad rows and go on takes gigabytes where there are millions.
 READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
-    max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
+    max_line_size = {MAX_LINE_LENGTH}, buffer_size = {MAX_LINE_LENGTH}"""
 
 
 def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Choose, into: str) -> list[str]:
@@ -350,13 +350,13 @@ def _read_json_lines(
         1,
     )
     bad = connection.execute(
-        first_rows(f"select ordinal, line[:{SHOWN}] as line from lines where not good", "ordinal", KEPT)
+        first_rows(f"select ordinal, line[:{SHOWN}] as line from lines where not good", "ordinal", MAX_LISTED_PROBLEMS)
     ).fetchall()
     report.add([Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad], bad[0][2] if bad else 0)
-    keys = f"select distinct key from (select unnest(json_keys(line)) as key from lines where good) limit {MOST_COLUMNS + 1}"
+    keys = f"select distinct key from (select unnest(json_keys(line)) as key from lines where good) limit {MAX_COLUMNS + 1}"
     names = sorted(key for (key,) in connection.execute(keys).fetchall())
-    if len(names) > MOST_COLUMNS:
-        raise refuse(file.name, f"the lines have more than {MOST_COLUMNS:,} different keys")
+    if len(names) > MAX_COLUMNS:
+        raise refuse(file.name, f"the lines have more than {MAX_COLUMNS:,} different keys")
     have = choose(names)
     values = "".join(f", json_extract_string(line, {literal(_pointer(name))}) as {quoted(name)}" for name in have)
     connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
@@ -372,12 +372,12 @@ def _pointer(key: str) -> str:
 def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Callable[[str], str], width: int) -> None:
     """Run SQL that reads a text file, made from the literal of its path; raise ``Refused`` unless rows are ``width`` fields."""
     if file.has_endless_line():
-        raise Refused(file.misshapen(width, KEPT)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
+        raise Refused(file.misshapen(width, MAX_LISTED_PROBLEMS)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
     try:
         connection.execute(sql(literal(file.pattern)))
         return
     except duckdb.InvalidInputException:
-        problems, more = file.misshapen(width, KEPT)
+        problems, more = file.misshapen(width, MAX_LISTED_PROBLEMS)
         if problems:
             raise Refused(problems, {problems[-1].kind: more}) from None
         if not file.mixes_line_ends():
@@ -445,8 +445,8 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
     if column.required:
         faults.append((f"{text} is null", "a value is required here", None))
     if column.type == "integer":
-        too_large = f"abs(try_cast({text} as double)) between {LARGEST_INTEGER + 1} and 'infinity'::double"
-        faults.append((too_large, f"must be at most {LARGEST_INTEGER}", None))
+        too_large = f"abs(try_cast({text} as double)) between {MAX_INTEGER + 1} and 'infinity'::double"
+        faults.append((too_large, f"must be at most {MAX_INTEGER}", None))
     expected = {
         "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
         "flag": "true or false",
@@ -505,7 +505,8 @@ def _report_cells(
         return
     entries = ", ".join(f"{{'number': {fault}, 'value': {text}}}" for fault, text in zip(first_faults, texts, strict=True))
     kinds = connection.execute(f"""
-        select fault.number, count(*), arg_min({{'ordinal': ordinal, 'value': fault.value}}, ordinal, {KEPT}) from (
+        select fault.number, count(*),
+            arg_min({{'ordinal': ordinal, 'value': fault.value}}, ordinal, {MAX_LISTED_PROBLEMS}) from (
             select ordinal, unnest([{entries}]) as fault from (select {", ".join(cells)}, * from {raw}) where {faulty}
         ) where fault.number is not null group by 1 order by 1""").fetchall()
     places = file.places_of({row["ordinal"] for _, _, rows in kinds for row in rows})

@@ -26,15 +26,15 @@ else:
     from backports import zstd
 
 Format = Literal["csv", "jsonl", "parquet"]
-LONGEST_LINE = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
-LARGEST = 64 * 2**30  # bytes that the compressed files of an import may unpack to by default
+MAX_LINE_LENGTH = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
+MAX_UNPACKED_BYTES = 64 * 2**30  # bytes that the compressed files of an import may unpack to by default
 HEADER = 1_000_000  # characters in which a header must end
-MOST_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
+MAX_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
 CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat a cell a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
 COUNTED = 200_000  # bad rows that are counted at most
-LONGEST_CAUSE = 300  # characters of an error of DuckDB that are shown
+MAX_CAUSE_LENGTH = 300  # characters of an error of DuckDB that are shown
 SHOWN_LINES, SHOWN = 3, 120  # lines and characters of a bad row that are shown
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes
 PARQUET = "binary_as_string = true, hive_partitioning = false"
@@ -54,14 +54,14 @@ NO_TABLES = {
     b"Obj\x01": "an Avro file; write it as Parquet",
     b"\x89PNG": "a picture, not a table",
 }
-TOO_LONG = f"this row is longer than {LONGEST_LINE // 2**20} MiB; is a quote left open?"
+TOO_LONG = f"this row is longer than {MAX_LINE_LENGTH // 2**20} MiB; is a quote left open?"
 OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
 
 
 class UnpackingLimit:
     """How many bytes the packed files of one import may unpack to, all together."""
 
-    def __init__(self, largest: int = LARGEST) -> None:
+    def __init__(self, largest: int = MAX_UNPACKED_BYTES) -> None:
         self.largest = largest
         self._taken = 0
 
@@ -130,8 +130,8 @@ class TableFile:
             )
         delimiter = max(DELIMITERS, key=first.count)
         header = next(csv.reader([first], delimiter=delimiter))
-        if len(header) > MOST_COLUMNS:
-            raise refuse(self.name, f"the first line names more than {MOST_COLUMNS:,} columns", line=1)
+        if len(header) > MAX_COLUMNS:
+            raise refuse(self.name, f"the first line names more than {MAX_COLUMNS:,} columns", line=1)
         return delimiter, [column.strip() for column in header]
 
     @cached_property
@@ -145,8 +145,8 @@ class TableFile:
             try:
                 with duckdb.connect() as connection:
                     described = connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
-                if len(described) > MOST_COLUMNS:
-                    raise refuse(self.name, f"the file has more than {MOST_COLUMNS:,} columns")
+                if len(described) > MAX_COLUMNS:
+                    raise refuse(self.name, f"the file has more than {MAX_COLUMNS:,} columns")
                 return [row[0] for row in described]
             except duckdb.Error as error:
                 raise self.damaged_parquet(error) from error
@@ -161,15 +161,15 @@ class TableFile:
         try:
             with self._text() as lines:
                 while not line.strip():  # the first line is not blank: it begins with {
-                    line, number = lines.readline(LONGEST_LINE), number + 1
-            first = json.loads(line, parse_int=float) if len(line) < LONGEST_LINE else None
+                    line, number = lines.readline(MAX_LINE_LENGTH), number + 1
+            first = json.loads(line, parse_int=float) if len(line) < MAX_LINE_LENGTH else None
         except UnicodeDecodeError:
             raise self.not_utf8() from None
         except RecursionError:
             raise refuse(self.name, "this line nests too deeply", line=number, value=line[:80]) from None
         except ValueError:
             first = None
-        if len(line) == LONGEST_LINE:
+        if len(line) == MAX_LINE_LENGTH:
             raise refuse(self.name, TOO_LONG, line=number, value=line[:80])
         if not isinstance(first, dict):
             raise refuse(self.name, NULS if "\0" in line else WRONG_LINE, line=number, value=line[:80])
@@ -199,7 +199,7 @@ class TableFile:
             Refused: if ``strict`` and a quote is left open or followed by text.
         """
         with self._text() as lines:
-            csv.field_size_limit(LONGEST_LINE)
+            csv.field_size_limit(MAX_LINE_LENGTH)
             rows = csv.reader(lines, delimiter=self.dialect[0], strict=strict)
             next(rows, None)
             before = rows.line_num
@@ -242,19 +242,19 @@ class TableFile:
 
         def lines() -> Iterator[str]:
             nonlocal number, length
-            while line := source.readline(LONGEST_LINE):
+            while line := source.readline(MAX_LINE_LENGTH):
                 number, length = number + 1, length + len(line)
                 if len(start) < SHOWN_LINES:
                     start.append(line[:SHOWN])
-                if len(line) == LONGEST_LINE:
+                if len(line) == MAX_LINE_LENGTH:
                     while line and not line.endswith(("\n", "\r")):
-                        line = source.readline(LONGEST_LINE)
+                        line = source.readline(MAX_LINE_LENGTH)
                     raise csv.Error(TOO_LONG)
                 yield line
 
         with self._text() as source:
             if self.format == "csv":
-                csv.field_size_limit(LONGEST_LINE)
+                csv.field_size_limit(MAX_LINE_LENGTH)
                 source.readline()
                 number = 1
                 quoting: dict[str, Any] = {"delimiter": self.dialect[0], "strict": True}
@@ -275,12 +275,12 @@ class TableFile:
                     yield first, TOO_LONG if long else OPEN_QUOTE, "".join(start)[:SHOWN].strip("\r\n")
 
     def has_endless_line(self) -> bool:
-        """Whether a line is longer than ``LONGEST_LINE``. DuckDB drops such a row without an error."""
+        """Whether a line is longer than ``MAX_LINE_LENGTH``. DuckDB drops such a row without an error."""
         length = 0
         with self.path.open("rb") as file:
             while chunk := file.read(CHUNK):
                 ends = [at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0]
-                if length + (min(ends) if ends else len(chunk)) > LONGEST_LINE:
+                if length + (min(ends) if ends else len(chunk)) > MAX_LINE_LENGTH:
                     return True
                 length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
         return False
@@ -345,7 +345,7 @@ class TableFile:
     def damaged_parquet(self, error: Exception) -> Exception:
         """The refusal for a Parquet file that DuckDB cannot read."""
         cause = (
-            str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:LONGEST_CAUSE]
+            str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:MAX_CAUSE_LENGTH]
         )
         return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({cause})")
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from data.play_sessions.mode_interface import GradedAnswer, Mode, Played, QuestionResult
 
-FEWEST_TIMES = 10  # by which speed is judged
-FEWEST_ANSWERS = 20  # by which the variety of confidence and the number of guesses are judged
-NEARLY_ALL = 0.95
-FEWEST_QUESTIONS, MOST_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
+MIN_TIMES = 10  # by which speed is judged
+MIN_ANSWERS = 20  # by which the variety of confidence and the number of guesses are judged
+MIN_SHARE_OF_ANSWERS = 0.95
+MIN_QUESTIONS, MAX_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
 LEVEL = 0.01  # chance that any two players of a session who do not know each other are flagged as copying
 
 Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "missed checks", "same mistakes"]
@@ -47,7 +47,7 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
         Flag(player, "too fast", f"answered {haste.fast} of {haste.times} {haste.what}")
         for player, questions in played.items()
         for haste in [mode.haste(questions)]
-        if haste.times >= FEWEST_TIMES and 2 * haste.fast > haste.times
+        if haste.times >= MIN_TIMES and 2 * haste.fast > haste.times
     ]
     for player, graded in checks.items():
         heard = [result for result in graded if result.counts]
@@ -57,7 +57,7 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
     results = {player: [mode.grade(part) for part in questions] for player, questions in played.items()}
     for player, graded in results.items():
         left = sum(not result.counts for result in graded)
-        if len(graded) >= FEWEST_QUESTIONS and left > MOST_LEFT * len(graded):
+        if len(graded) >= MIN_QUESTIONS and left > MAX_LEFT * len(graded):
             flags.append(Flag(player, "left questions", f"left {left} of {len(graded)} questions before their end"))
         flags += _own_signs(player, [answer for result in graded for answer in result.answers], mode.guesses)
     return sorted([*flags, *(_same_mistakes(results) if mode.guesses else ())])
@@ -65,13 +65,13 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
 
 def _own_signs(player: str, answers: list[GradedAnswer], guesses: bool) -> Iterator[Flag]:
     """The signs in the answers of one player."""
-    if len(answers) < FEWEST_ANSWERS:
+    if len(answers) < MIN_ANSWERS:
         return
     ((confidence, times),) = Counter(answer.confidence for answer in answers).most_common(1)
-    if times >= NEARLY_ALL * len(answers):
+    if times >= MIN_SHARE_OF_ANSWERS * len(answers):
         yield Flag(player, "one confidence", f"was {confidence:.0%} sure at {times} of {len(answers)} answers")
     blank = sum(not answer.guess.strip() for answer in answers)
-    if guesses and blank >= NEARLY_ALL * len(answers):
+    if guesses and blank >= MIN_SHARE_OF_ANSWERS * len(answers):
         yield Flag(player, "no guesses", f"gave no guess at {blank} of {len(answers)} answers")
 
 

@@ -17,12 +17,12 @@ from data.play_sessions.session_definition import ModeKey, Session, SessionError
 from data.store import Snapshot
 
 Verdict = Literal["accept", "prompt", "reject"]
-LONGEST_GUESS = 300  # characters
-Guess = Annotated[str, msgspec.Meta(max_length=LONGEST_GUESS)]
+MAX_GUESS_LENGTH = 300  # characters
+Guess = Annotated[str, msgspec.Meta(max_length=MAX_GUESS_LENGTH)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
-FASTEST = 1000  # words a minute: four times the mean speed of silent reading (Brysbaert 2019: 238)
-SHORTEST = 5  # words of a text by which speed is judged
+MAX_WORDS_PER_MINUTE = 1000  # words a minute: four times the mean speed of silent reading (Brysbaert 2019: 238)
+MIN_WORDS = 5  # words of a text by which speed is judged
 CHECK = "This question only checks that you are reading."
 CHECK_WORDS = ("maple", "lantern", "violet", "harbor", "copper")  # the answers to attention checks
 
@@ -314,10 +314,10 @@ class ClueByClue(Mode[E]):
         speeds = [
             60_000 * words / max(after - before, 1.0)
             for (_, before), (text, after) in pairwise(clues)
-            if before is not None and after is not None and (words := len(text.split())) >= SHORTEST
+            if before is not None and after is not None and (words := len(text.split())) >= MIN_WORDS
         ]
-        fast = sum(speed > FASTEST for speed in speeds)
-        return Haste(fast, len(speeds), f"clues faster than {FASTEST:,} words a minute can be read")
+        fast = sum(speed > MAX_WORDS_PER_MINUTE for speed in speeds)
+        return Haste(fast, len(speeds), f"clues faster than {MAX_WORDS_PER_MINUTE:,} words a minute can be read")
 
 
 def check_id(number: int) -> str:

@@ -43,8 +43,8 @@ SLOWEST, FASTEST_PACE = 60, 400  # words a minute
 GRACE = 5_000  # milliseconds after the last word in which a buzz is taken
 TIME_TO_ANSWER = 30_000  # milliseconds
 LATENCY = 2_000  # milliseconds that a buzz or an answer may be on its way
-OLDEST = 3_000  # milliseconds: a buzz counts no earlier than at what was due so long before it came
-FASTEST_TYPING = 20  # characters a second: twice the fastest of 168,000 typists, 120 words of 5 a minute (Dhakal et al. 2018)
+MAX_DELAY = 3_000  # milliseconds: a buzz counts no earlier than at what was due so long before it came
+MAX_TYPING_SPEED = 20  # characters a second: twice the fastest of 168,000 typists, 120 words of 5 a minute (Dhakal et al. 2018)
 
 
 class Start(Entry, frozen=True, omit_defaults=True):
@@ -170,7 +170,7 @@ class Race(Mode[Entry]):
             if due < total:
                 raise refuse("the question is still being read")
             return msgspec.structs.replace(entry, due=due)
-        counted = max(min(entry.word, due), words_due(start, total, now - OLDEST), 1)
+        counted = max(min(entry.word, due), words_due(start, total, now - MAX_DELAY), 1)
         return msgspec.structs.replace(entry, counted=counted, due=due)
 
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, Entry]:
@@ -271,8 +271,8 @@ class Race(Mode[Entry]):
             if isinstance(answer, Answer) and not answer.timed_out and buzz.received_ms and answer.received_ms:
                 typed = len(answer.guess) + 1
                 speeds.append(1000 * typed / max(answer.received_ms - buzz.received_ms, 1.0))
-        fast = sum(speed > FASTEST_TYPING for speed in speeds)
-        return Haste(fast, len(speeds), f"buzzes faster than {FASTEST_TYPING} characters a second can be typed")
+        fast = sum(speed > MAX_TYPING_SPEED for speed in speeds)
+        return Haste(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
 
     def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
         """Number of each question in the player's order, the question, and what was said to it."""

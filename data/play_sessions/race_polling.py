@@ -13,7 +13,7 @@ from data.play_sessions.session_definition import SessionError
 from data.play_sessions.sessions import NOT_JOINED, clock, digest, read_session
 from data.store.play_log import PlayLog
 
-MOST_REMEMBERED = 5000  # readings of a log that a process keeps in memory; none ever changes
+MAX_REMEMBERED = 5000  # readings of a log that a process keeps in memory; none ever changes
 
 
 class Words(msgspec.Struct):
@@ -78,7 +78,7 @@ def _reading(log: PlayLog, secret: str, player: str, step: int) -> _Reading:
         if step - BUZZ not in entries:
             raise SessionError("no_step", f"the reading of step {step} has not begun")
         start = msgspec.json.decode(entries[step - BUZZ], type=Start)
-        if len(known) >= MOST_REMEMBERED:
+        if len(known) >= MAX_REMEMBERED:
             known.clear()
         known[key] = _Reading(start, spoken_words(session.order(place)[number]))
     return known[key]

@@ -25,9 +25,9 @@ CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
     "No name and no address is kept. You can erase your answers at any time from this browser."
 )
-MOST_QUESTIONS, MOST_PLAYERS, MOST_CHECKS = 200, 1000, len(CHECK_WORDS)
-MOST_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
-MOST_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
+MAX_QUESTIONS, MAX_PLAYERS, MAX_CHECKS = 200, 1000, len(CHECK_WORDS)
+MAX_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
+MAX_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
 NOT_JOINED = "this player has not joined the session, or was erased"
 
 _sessions: MutableMapping[PlayLog, dict[str, Session]] = WeakKeyDictionary()
@@ -55,7 +55,7 @@ def create_session(
         until: when it ends.
         consent: what players agree to.
         mode: how questions are asked.
-        checks: attention checks beside the questions, at most ``MOST_CHECKS``.
+        checks: attention checks beside the questions, at most ``MAX_CHECKS``.
 
     Returns:
         The secret of the session. It cannot be shown again: only its hash is kept.
@@ -65,8 +65,8 @@ def create_session(
         StoreError: it cannot be written.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
-    if sum(not session.ended for session in list_sessions(log)) >= MOST_SESSIONS:
-        raise SessionError("too_many", f"there are {MOST_SESSIONS:,} sessions that have not ended; wait for the end of one")
+    if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
+        raise SessionError("too_many", f"there are {MAX_SESSIONS:,} sessions that have not ended; wait for the end of one")
     if not candidates:
         fitting = [key for key, other in MODES.items() if other.candidates(snapshot, dataset)]
         offers = f"; its questions fit {' and '.join(fitting)}" if fitting else ""
@@ -146,7 +146,7 @@ def read_session(log: PlayLog, secret: str) -> Session:
         document = log.session(name)
         if document is None:
             raise SessionError("unknown_session", "there is no session with this link")
-        if len(known) >= MOST_REMEMBERED:
+        if len(known) >= MAX_REMEMBERED:
             known.clear()
         known[name] = msgspec.json.decode(document, type=Session)
     return known[name]

@@ -24,7 +24,7 @@ from data.play_sessions.mode_interface import (
 from data.play_sessions.session_definition import Session, SessionQuestion
 from data.store import Snapshot
 
-OLDEST = 130  # years that can be guessed
+MAX_AGE = 130  # years that can be guessed
 
 
 class Estimate(Entry, frozen=True, omit_defaults=True):
@@ -35,7 +35,7 @@ class Estimate(Entry, frozen=True, omit_defaults=True):
         confidence: in [0, 1].
     """
 
-    age: Annotated[float, msgspec.Meta(ge=0, le=OLDEST)]
+    age: Annotated[float, msgspec.Meta(ge=0, le=MAX_AGE)]
     confidence: Share
 
 

@@ -16,7 +16,7 @@ from data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, 
 from data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
 from data.quizbowl.question_words import UNREAD
 
-LONGEST_CLAUSE = 2000  # characters; more is cut
+MAX_CLAUSE_LENGTH = 2000  # characters; more is cut
 VERBS: dict[str, Verdict] = {
     "accept": "accept", "or": "accept", "also accept": "accept", "prompt on": "prompt", "prompt": "prompt",
     "anti-prompt on": "prompt", "antiprompt on": "prompt", "anti-prompt": "prompt", "antiprompt": "prompt",
@@ -97,7 +97,7 @@ def _phrase(text: str) -> Phrase:
 def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
     """(verdict, phrase) for each clause of the notes: ``accept X or Y; prompt on Z by asking "which?"``."""
     for clause in notes.split(";"):
-        kept = re.sub(r"</?(?!/?(?:u|b|req|strong)>)[A-Za-z][^<>]*>", "", clause[:LONGEST_CLAUSE], flags=re.IGNORECASE).strip()
+        kept = re.sub(r"</?(?!/?(?:u|b|req|strong)>)[A-Za-z][^<>]*>", "", clause[:MAX_CLAUSE_LENGTH], flags=re.IGNORECASE).strip()
         start = VERB.match(kept)
         if start:
             yield VERBS[start.group().lower()], ASIDE.sub("", kept[start.end() :]).strip(" ,")

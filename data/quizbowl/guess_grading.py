@@ -16,8 +16,8 @@ from data.quizbowl.answer_words import KINDS, NUMERALS, TITLES, guess_forms, mea
 
 Verdict = Literal["accept", "prompt", "reject"]
 Outcome = Literal["accept", "review", "reject"]
-LONGEST_GUESS = 2000  # characters; more is no answer
-NEAR = 80  # similarity of spelling, 0 to 100, from which a grade is uncertain
+MAX_GUESS_LENGTH = 2000  # characters; more is no answer
+MIN_SPELLING_SIMILARITY = 80  # similarity of spelling, 0 to 100, from which a grade is uncertain
 SAME = 92  # similarity from which a long word counts as spelled in another way
 LONG_WORD = 9  # characters
 SAME_CONSONANTS = 87  # similarity from which a word counts as the same if it has the same consonants, four or more
@@ -32,7 +32,7 @@ TO_PROMPT = "the answer line says to prompt on this"
 TO_REJECT = "the answer line says not to accept this"
 LACKING = "it lacks underlined words"
 NO_ANSWER = "there is no answer"
-TOO_LONG = f"it has more than {LONGEST_GUESS:,} characters, too many for an answer"
+TOO_LONG = f"it has more than {MAX_GUESS_LENGTH:,} characters, too many for an answer"
 NO_MATCH = "the answer line has nothing like it"
 
 
@@ -100,7 +100,7 @@ class AnswerLine:
 
     def _decide(self, guess: str | None) -> Judgement | None:
         """What a rule of the answer line says; None where none speaks of the guess."""
-        if len(guess or "") > LONGEST_GUESS:
+        if len(guess or "") > MAX_GUESS_LENGTH:
             return Judgement("reject", TOO_LONG)
         guessed = guess_forms(guess or "")
         if not guessed:
@@ -215,7 +215,7 @@ def _is_same_word(given: str, word: str) -> bool:
 
 def _is_near(guess: str, form: str) -> bool:
     """Whether a person should look at two spellings: they are alike, or have the same consonants, four or more."""
-    if fuzz.ratio(guess, form, score_cutoff=NEAR):
+    if fuzz.ratio(guess, form, score_cutoff=MIN_SPELLING_SIMILARITY):
         return True
     consonants = _consonants(guess)
     return len(consonants) > 3 and consonants == _consonants(form)

@@ -86,7 +86,7 @@ PREDICTIONS = (
     Column("true", "integer", low=0),
 )
 NUMBERS = {2: "two", 3: "three"}
-MOST_ORDERED = 6  # classes whose every order is tried
+MAX_ORDERED = 6  # classes whose every order is tried
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -266,7 +266,7 @@ def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple
         ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
         {"dataset": dataset},
     ).fetchall()
-    if not rows or len(order) > MOST_ORDERED:
+    if not rows or len(order) > MAX_ORDERED:
         return
     counts = {(label, answer): count for label, answer, count in rows}
 

@@ -30,7 +30,7 @@ answer states none; the report says how many there are. Answers that were not ju
 ELICITATION = "verbalized"
 TITLES = {"browsecomp": "BrowseComp", "hle": "Humanity's Last Exam"}
 LOOKED_AT = 100  # answers by which a file is recognised: some may not have been judged
-MOST = 100  # also written for an answer that states no confidence
+FULL_CONFIDENCE = 100  # also written for an answer that states no confidence
 NOT_JUDGED = "the answer was not judged"
 NOT_STATED = "no confidence is stated"
 
@@ -65,16 +65,19 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             continue
         confidence = _add(log, question, answer, place, options)
         stated += confidence is not None
-        sure += str(confidence) in (str(MOST), f"{MOST}.0")
+        sure += str(confidence) in (str(FULL_CONFIDENCE), f"{FULL_CONFIDENCE}.0")
         above_one += not 0 <= (number(confidence) or 0) <= 1
     if document and not stated and not log.problems:
         raise NothingToCalibrate(log.name)
     if sure:
         staging.report.warnings.append(
-            f"{log.name}: {sure:,} of {stated:,} confidences are {MOST}, which the judge also writes for answers that state none"
+            f"{log.name}: {sure:,} of {stated:,} confidences are {FULL_CONFIDENCE}, "
+            "which the judge also writes for answers that state none"
         )
     if stated > 1 and not above_one:
-        staging.report.warnings.append(f"{log.name}: no confidence exceeds 1, of {MOST} that are sure; are these shares of 1?")
+        staging.report.warnings.append(
+            f"{log.name}: no confidence exceeds 1, of {FULL_CONFIDENCE} that are sure; are these shares of 1?"
+        )
     log.add_to(staging, options)
 
 

@@ -12,7 +12,7 @@ from data.importing.evaluation_log import dataset_id, known_questions
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import LONGEST_NAME, Column, missing_column
+from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column
 from data.importing.table_files import TableFile
 from data.life_table import RADII
 from data.polars_frames import literal
@@ -45,7 +45,7 @@ QUESTIONS = (
 # failed call, unless the file has another answer to the question.
 ANSWERS = (Column("Answer"), Column("Confidence"), Column("Question ID", "integer", required=True, low=0))
 PAIRS = (
-    Column("llm", required=True, longest=LONGEST_NAME),
+    Column("llm", required=True, longest=MAX_NAME_LENGTH),
     Column("qset", required=True),
     Column("question_id", required=True),
     Column("stated_confidence"),
@@ -56,7 +56,7 @@ PAIRS = (
 KINDS = (("stated_confidence", "stated"), ("chosen_token_confidence", "token"))
 # What people answered: one row for each respondent and question. A confidence is always a percentage.
 PEOPLE = (
-    Column("ResponseId", required=True, longest=LONGEST_NAME),
+    Column("ResponseId", required=True, longest=MAX_NAME_LENGTH),
     Column("PGuess"),
     Column("PConf"),
     Column("MinAge", "integer", required=True, low=0),

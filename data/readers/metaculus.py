@@ -50,8 +50,8 @@ VOID = ("annulled", "ambiguous")
 OPTIONS = ("MC Options (All)", "MC Options (Current)", "MC Options", "Options")
 FORECASTER = "Forecaster (Anonymized)"
 HASH_DIGITS = 12
-LONGEST_LIST = 100_000  # characters of a cell that holds a list
-MOST_FORECASTERS = 1000
+MAX_LIST_LENGTH = 100_000  # characters of a cell that holds a list
+MAX_FORECASTERS = 1000
 AFTER_CLOSE = "forecasts made after the question closed"
 TWICE = "questions that are in the file twice, counted once"
 UNKNOWN = f"forecasts of questions that {QUESTIONS} does not have"
@@ -206,8 +206,8 @@ def _forecasts(
                 continue
             own = forecasts.setdefault((_forecaster(row), question.question_id), [])
             own.append(Forecast(line, start, _time(log, file, line, row, "End Time"), row))
-    if len({forecaster for forecaster, _ in forecasts}) > MOST_FORECASTERS:
-        reason = f"there are more than {MOST_FORECASTERS:,} forecasters; export fewer questions, or aggregates alone"
+    if len({forecaster for forecaster, _ in forecasts}) > MAX_FORECASTERS:
+        reason = f"there are more than {MAX_FORECASTERS:,} forecasters; export fewer questions, or aggregates alone"
         raise refuse(file.name, reason)
     for reason, count in left_out.items():
         if count:
@@ -299,7 +299,7 @@ def _add_forecast(
 
 def _list(cell: str) -> list[object]:
     """A list in a cell, as JSON or as Python writes it, None and nan among its values; empty for anything else."""
-    if not cell.startswith("[") or len(cell) > LONGEST_LIST:
+    if not cell.startswith("[") or len(cell) > MAX_LIST_LENGTH:
         return []
     without_nan = re.sub(r"\bnan\b", "None", cell)
     for parse, text in ((json.loads, cell), (ast.literal_eval, cell), (ast.literal_eval, without_nan)):

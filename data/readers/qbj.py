@@ -24,8 +24,8 @@ from data.importing.quizbowl_games import (
     add_questions,
     dataset_id,
     exposure_rows,
-    lasting_pseudonym,
     settle,
+    stable_pseudonym,
 )
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
@@ -206,11 +206,11 @@ class _Games:
         if len(teams) != 2 or len(set(teams)) != 2:
             raise refuse(file, f"{prefix}a game needs two teams with different names in match_teams")
         packet = self._packet(file, match)
-        label = {team: team if self.names else lasting_pseudonym(team) for team in teams}
+        label = {team: team if self.names else stable_pseudonym(team) for team in teams}
         known_as = " vs ".join(sorted(teams))
         # The same match has the same id in another import.
         title = f"{packet} {match.get('_round') or ''} {known_as}"
-        match_id = known_as if self.names else f"Match {lasting_pseudonym(title).partition(' ')[2]}"
+        match_id = known_as if self.names else f"Match {stable_pseudonym(title).partition(' ')[2]}"
         match_id = f"{packet}: {match_id}"
         for position, question in enumerate(map(resolved, _list(match, "match_questions")), start=1):
             place = f"{prefix}question {whole(question.get('question_number')) or position}"

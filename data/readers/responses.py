@@ -51,7 +51,7 @@ BAD_NAME = (
     "a further grading is a column `correct.NAME`, whose name is made of a-z, 0-9 and -, at most 40 of them; "
     f"{', '.join(RESERVED)} are names that Clueline gives"
 )
-MOST_RUNS = 1000  # of one file
+MAX_RUNS = 1000  # of one file
 PROMPT = "text"  # a column of the sheet of prompts, which comes back filled in: what the model was shown
 LOOKED_AT = 2000  # rows of a Parquet file by which columns that are too long are told
 
@@ -108,10 +108,10 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     if not model and "model" not in columns:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
         model = "?"
-    runs = f"select distinct model, elicitation from loaded where model is not null limit {MOST_RUNS + 1}"
-    if len(staging.connection.execute(runs).fetchall()) > MOST_RUNS:
+    runs = f"select distinct model, elicitation from loaded where model is not null limit {MAX_RUNS + 1}"
+    if len(staging.connection.execute(runs).fetchall()) > MAX_RUNS:
         raise refuse(
-            file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
+            file.name, f"the file holds answers of more than {MAX_RUNS:,} models; is `model` another column?", column="model"
         )
     elicitation = literal(options.elicitation) if options.elicitation else "null"
     if "token_logprobs" in columns and not options.elicitation:

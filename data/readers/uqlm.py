@@ -29,7 +29,7 @@ stands in it. The model and the dataset are given with the file.
 """,
 )
 NO_SCORERS = {"prompts", "responses", "index"}  # beside columns that are no numbers
-MOST_COMPARED = 2 * 10**9  # characters of prompts that are compared with questions
+MAX_COMPARED = 2 * 10**9  # characters of prompts that are compared with questions
 START = 8  # characters of a question that are looked for first
 
 
@@ -118,7 +118,7 @@ def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[i
         if not questions:
             places = [place for place in range(len(prompt)) if prompt[place : place + width] in starts]
             compared += len(places) * most
-            if compared > MOST_COMPARED:
+            if compared > MAX_COMPARED:
                 reason = f"the prompts are too long for the questions of dataset {log.dataset!r} to be looked for in them"
                 raise refuse(log.name, reason)
             parts = {part for place in places if (part := longest_beginning(prompt[place : place + most], texts))}

@@ -18,7 +18,7 @@ from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, su
 from data.sample.bundle_files import write_csv, write_json
 
 FOLDER = Path(__file__).parent / "lifeeval"
-OLDEST = 100  # years: the highest minimum age that is asked
+MAX_AGE = 100  # years: the highest minimum age that is asked
 DECIMALS = 12  # of a confidence
 TABLE_DECIMALS = 6  # of a death probability, in the life table
 ADULT = range(30, 96)  # ages at which Gompertz's law is fitted
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 def questions() -> list[Question]:
     """Both sexes, men first, times ages 0 to 100, times the radii: 808 questions, in LifeEval's order."""
-    people = [(sex, age, radius) for sex in ("male", "female") for age in range(OLDEST + 1) for radius in RADII]
+    people = [(sex, age, radius) for sex in ("male", "female") for age in range(MAX_AGE + 1) for radius in RADII]
     return [Question(number, *whom) for number, whom in enumerate(people)]
 
 
@@ -72,7 +72,7 @@ def wording(question: Question) -> str:
 
 def age_group(age: int) -> str:
     """The category of a question."""
-    return next(f"{low}-{high}" for low, high in ((0, 24), (25, 49), (50, 74), (75, OLDEST)) if age <= high)
+    return next(f"{low}-{high}" for low, high in ((0, 24), (25, 49), (50, 74), (75, MAX_AGE)) if age <= high)
 
 
 def optimal(question: Question) -> Answer:

@@ -26,7 +26,7 @@ FOLDS = 10
 INVERSE_PENALTY = 10.0  # of logistic regression
 SMOOTHING = 0.3  # added to the count of each word in each class
 NEARNESS = 0.05  # cosine by which a text must be nearer to weigh e times as much
-HOTTEST = 20.0  # T is sought between its inverse and this
+MAX_TEMPERATURE = 20.0  # T is sought between its inverse and this
 
 
 class Classifier(NamedTuple):
@@ -139,4 +139,4 @@ def temperature(logs: Floats, gold: Places) -> float:
         return float((expected - logs[np.arange(len(gold)), gold]).mean())
 
     # The loss is convex in 1 / T. The root of its slope is found to the last digit, its minimum only to half of the digits.
-    return float(1.0 / brentq(slope, 1 / HOTTEST, HOTTEST, xtol=1e-14))
+    return float(1.0 / brentq(slope, 1 / MAX_TEMPERATURE, MAX_TEMPERATURE, xtol=1e-14))

@@ -37,8 +37,8 @@ GRADED = "graded"  # by Clueline's rules
 REVIEWED = "reviewed"  # by Clueline's rules, with the corrections of reviewers
 RESERVED = (IMPORTED, GRADED, REVIEWED)
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
-LONGEST_NAME = 40  # characters
-LONGEST_NOTE = 500  # characters
+MAX_NAME_LENGTH = 40  # characters
+MAX_NOTE_LENGTH = 500  # characters
 
 
 class Correction(NamedTuple):
@@ -72,10 +72,10 @@ def grading_name(text: str, taken: Collection[str] = ()) -> str:
     >>> grading_name("Second reader"), grading_name("graded"), grading_name("a", ["a", "a-2"])
     ('second-reader', 'other-graded', 'a-3')
     """
-    name = re.sub(r"[^a-z0-9]+", "-", anyascii(text).lower())[:LONGEST_NAME].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", anyascii(text).lower())[:MAX_NAME_LENGTH].strip("-")
     if not name or name in RESERVED:
         name = f"other-{name}".rstrip("-")
-    numbered = (f"{name[: LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}" for suffix in (f"-{n}" for n in count(2)))
+    numbered = (f"{name[: MAX_NAME_LENGTH - len(suffix)].rstrip('-')}{suffix}" for suffix in (f"-{n}" for n in count(2)))
     return next(each for each in chain([name], numbered) if each not in taken)
 
 

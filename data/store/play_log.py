@@ -19,7 +19,7 @@ from data.store.errors import StoreError
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
-MOST_IDLE = 4  # connections that are kept, of each process
+MAX_IDLE = 4  # connections that are kept, of each process
 TABLES = (
     "create table if not exists clueline_play_sessions (session text primary key, document text not null)",
     """create table if not exists clueline_play_players (
@@ -251,7 +251,7 @@ class PlayLog:
         except BaseException:
             connection.close()
             raise
-        if len(self._idle) < MOST_IDLE:
+        if len(self._idle) < MAX_IDLE:
             self._idle.append((self._place(), connection))
         else:
             connection.close()

@@ -7,12 +7,12 @@ import duckdb
 from data.polars_frames import execute
 from data.store.run_files import Objects, stored_objects
 
-MOST_VALUES = 100  # of an attribute that a run can be divided by
-SURELY_MORE = 4  # times as many, by an estimate in little memory, are not counted
+MAX_VALUES = 100  # of an attribute that a run can be divided by
+ESTIMATE_MARGIN = 4  # times as many, by an estimate in little memory, are not counted
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute of more than ``MOST_VALUES`` values is listed without them.
+    """List the attributes of a run in the catalogue. An attribute of more than ``MAX_VALUES`` values is listed without them.
 
     Args:
         connection: to a catalogue.
@@ -23,13 +23,13 @@ def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (
         select dataset, run, unnest(map_entries(attributes)) as entry from {objects.relation("responses", parts)}))"""
     counts = f"select attribute, approx_count_distinct(value) from {entries} group by 1"
-    few = [name for name, values in connection.execute(counts).fetchall() if values <= SURELY_MORE * MOST_VALUES]
+    few = [name for name, values in connection.execute(counts).fetchall() if values <= ESTIMATE_MARGIN * MAX_VALUES]
     execute(
         connection,
         f"""insert into response_attributes by name
         select dataset, run, attribute, value, count(*) as responses from {entries}
         where list_contains($few::varchar[], attribute) group by 1, 2, 3, 4
-        qualify count(*) over (partition by attribute) <= {MOST_VALUES} order by attribute, value""",
+        qualify count(*) over (partition by attribute) <= {MAX_VALUES} order by attribute, value""",
         {"few": few},
     )
     execute(

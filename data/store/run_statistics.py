@@ -23,7 +23,7 @@ from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # items in memory at a time, about
-MOST_RUNS = 200  # read together
+MAX_RUNS = 200  # read together
 
 
 class _Batch(NamedTuple):
@@ -136,7 +136,7 @@ def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
     """Divide runs into groups of about a batch; a longer run is a group of its own."""
     group: list[StoredObject] = []
     for part in parts:
-        if group and (sum(other.rows for other in group) + part.rows > BATCH or len(group) == MOST_RUNS):
+        if group and (sum(other.rows for other in group) + part.rows > BATCH or len(group) == MAX_RUNS):
             yield group
             group = []
         group.append(part)

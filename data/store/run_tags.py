@@ -15,8 +15,8 @@ from data.store.dataset_revisions import renew
 from data.store.gradings import dataset_of
 from data.store.store import Store
 
-LONGEST_TAG, LONGEST_VALUE = 100, 500  # characters: an address can hold both
-MOST_TAGS = 100  # of one run
+MAX_TAG_LENGTH, MAX_VALUE_LENGTH = 100, 500  # characters: an address can hold both
+MAX_TAGS = 100  # of one run
 
 
 class BadTag(ValueError):
@@ -33,7 +33,10 @@ def checked_tag(tag: str, value: str) -> tuple[str, str]:
         BadTag: one of them is blank, too long, or holds characters that cannot be seen.
     """
     tag, value = tag.strip(), value.strip()
-    for text, what, longest in ((tag, "the name of a tag", LONGEST_TAG), (value, f"the value of the tag {tag!r}", LONGEST_VALUE)):
+    for text, what, longest in (
+        (tag, "the name of a tag", MAX_TAG_LENGTH),
+        (value, f"the value of the tag {tag!r}", MAX_VALUE_LENGTH),
+    ):
         if not text:
             raise BadTag(f"{what} is missing; a tag is written NAME=VALUE, such as reasoning=yes")
         if len(text) > longest:
@@ -77,8 +80,8 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
         """The tags of the run as they should be, and whether they are others now."""
         now = tags_of(connection, run)
         tags = {tag: value for tag, value in now.items() if tag not in removed} | wanted
-        if len(tags) > MOST_TAGS:
-            raise BadTag(f"a run has at most {MOST_TAGS} tags")
+        if len(tags) > MAX_TAGS:
+            raise BadTag(f"a run has at most {MAX_TAGS} tags")
         return tags, tags != now
 
     connection = store.snapshot().connection

@@ -37,7 +37,7 @@ from data.store.snapshot import Snapshot
 from data.store.sweep import sweep
 
 T = TypeVar("T")
-MOST_TRIES = 20  # of a write whose connection to the register is lost
+MAX_TRIES = 20  # of a write whose connection to the register is lost
 log = logging.getLogger(__name__)
 CONNECTING = threading.Lock()  # connections to one file share settings, of which some cannot be made twice
 
@@ -294,7 +294,7 @@ class Store:
         """Call ``commit`` with the lock of the writers. If the lock is lost before the pointer has moved, call it again."""
         attempt = _Attempt()
         try:
-            for _ in range(MOST_TRIES):
+            for _ in range(MAX_TRIES):
                 with suppress(LockLost), self.register.locked() as lock:
                     if attempt.version and self.pointer().version == attempt.version:
                         return cast("T", attempt.result)  # the pointer had moved
@@ -306,7 +306,7 @@ class Store:
         except (OSError, duckdb.IOException, duckdb.FatalException) as error:
             raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
         raise StoreError(
-            f"the store in {self.place} cannot be written: the connection to its register was lost {MOST_TRIES} times"
+            f"the store in {self.place} cannot be written: the connection to its register was lost {MAX_TRIES} times"
         )
 
     def migrate(self) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from data.store.register import Register
 PREFIX = "clueline_"  # by which scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 RESERVED = frozenset({"open"})  # the provenance of an upload without a token
-LONGEST = 200  # characters of a token that are read
+MAX_TOKEN_LENGTH = 200  # characters of a token that are read
 USER = "user:"  # stands before the name of a user of a trusted proxy, where readers of a dataset are listed
 
 # Each right includes those before it: to read; to upload, withdraw and restore; to read every dataset and say who else may.
@@ -78,7 +78,7 @@ class AccessRecord(msgspec.Struct, frozen=True):
 
     def find(self, token: str) -> Token | None:
         """The entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
-        digest = _digest(token[:LONGEST])
+        digest = _digest(token[:MAX_TOKEN_LENGTH])
         match = None
         for known in self.tokens:
             if hmac.compare_digest(known.digest, digest):

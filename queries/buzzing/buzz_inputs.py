@@ -16,7 +16,7 @@ from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.item_filter import attribute_masks
-from queries.engine.selected_statistics import batches_of_runs, rows_about, selection_clauses
+from queries.engine.selected_statistics import batches_of_runs, rows_of_questions, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,
@@ -199,7 +199,7 @@ def _players_of_runs(
         scores = [run_items.confidence for run_items in items_of_runs]
     else:
         scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
-    row_indices = rows_about([run_items.positions for run_items in items_of_runs], positions)
+    row_indices = rows_of_questions([run_items.positions for run_items in items_of_runs], positions)
     masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
     for run, run_items, score, mask, rows, places in zip(runs, items_of_runs, scores, masks, *row_indices, strict=True):
         check_time_limit()

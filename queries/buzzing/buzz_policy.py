@@ -66,7 +66,7 @@ class _Thresholds(Kind[Thresholds]):
         return [number if run is None else f"{run}:{number}" for run, number in value]
 
 
-def usual_curve(facets: Facets) -> str:
+def default_curve(facets: Facets) -> str:
     """The curve that values a buzz unless another is chosen: that of the dataset's own people, where it has any."""
     return CURVES[1] if facets.human_teams else CURVES[0]
 
@@ -104,7 +104,7 @@ RULES: Group[Rules] = Group(
             "how a buzz is valued: `dataset`, by its people (the default where it has any), or `polynomial`, the published curve",
             CURVES,
             UNKNOWN,
-            usual=usual_curve,
+            dataset_default=default_curve,
         ),
     },
     _build,

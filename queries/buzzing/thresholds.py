@@ -18,14 +18,14 @@ from queries.buzzing.results import (
     ThresholdOutcome,
 )
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
-from queries.engine.inference import FEW, jackknife_t_interval
+from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.opponents import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
-MOST_STEPS = 400  # listed of a curve
+MAX_STEPS = 400  # listed of a curve
 
 
 def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -> ThresholdExplorer:
@@ -182,7 +182,7 @@ def mean_interval(values: Floats, places: Ints, selected: int, low: float, high:
         places: place of each among the ``selected`` questions, which replicates draw from.
         low, high: what the mean cannot pass.
     """
-    if len(values) < FEW:
+    if len(values) < SMALL_SAMPLE:
         ends = jackknife_t_interval(np.asarray(values.mean()), values)
         return max(float(ends[0]), low), min(float(ends[1]), high)
     columns = np.stack([values, np.ones(len(values))], axis=-1)
@@ -214,8 +214,8 @@ def _optimum(player: RunBuzzing) -> Optimum | None:
 def _curve(player: RunBuzzing, heard: int) -> ThresholdCurve:
     thresholds, totals = player.steps
     listed = np.arange(len(thresholds))
-    if len(listed) > MOST_STEPS:
-        listed = np.round(np.linspace(0, len(thresholds) - 1, MOST_STEPS)).astype(np.int64)
+    if len(listed) > MAX_STEPS:
+        listed = np.round(np.linspace(0, len(thresholds) - 1, MAX_STEPS)).astype(np.int64)
         if player.optimum is not None:
             listed = np.union1d(listed, np.searchsorted(thresholds, player.optimum.low))
     shown = thresholds[listed]

@@ -26,7 +26,7 @@ SIGNIFICANCE = 0.05  # p-values below it say that two runs, or a run and a part 
 SEED = 2605
 # Beyond so many questions, each is put into one of so many groups by lot, and groups are drawn: the spread of a mean over
 # groups of exchangeable questions is that over the questions, and the interval then costs the same whatever the selection.
-MOST_CLUSTERS = 1_000
+MAX_CLUSTERS = 1_000
 TIED = 1e-12  # values this near are the same: numbers added up in another order differ in the last digit
 DIGITS = 12  # kept of an interval's ends: below that, the order of a sum shows, which differs from machine to machine
 
@@ -66,14 +66,14 @@ def _stepped(drawn: NDArray[Any], step: float) -> Floats:
 @lru_cache(maxsize=16)
 def question_clusters(questions: int) -> NDArray[np.int64]:
     """Cluster of each question of a selection in its order, shape (questions,): its own while they are few."""
-    if questions <= MOST_CLUSTERS:
+    if questions <= MAX_CLUSTERS:
         return np.arange(questions)
-    return np.random.default_rng((SEED, questions)).permutation(questions) % MOST_CLUSTERS
+    return np.random.default_rng((SEED, questions)).permutation(questions) % MAX_CLUSTERS
 
 
 def cluster_count(questions: int) -> int:
     """Number of clusters that the replicates of a selection of so many questions draw from."""
-    return min(questions, MOST_CLUSTERS)
+    return min(questions, MAX_CLUSTERS)
 
 
 def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

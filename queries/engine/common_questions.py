@@ -22,7 +22,7 @@ from queries.selection import ClueMask, Selection
 Bools = NDArray[np.bool_]
 ROWS_AT_ONCE = 1_000_000  # of statistics, read together
 BYTES_OF_ROW = 12  # of the columns that are read
-LEAST_SHARE = 0.5  # of the clues that any run answered, for a run to take part
+MIN_SHARE = 0.5  # of the clues that any run answered, for a run to take part
 
 
 class Coverage(msgspec.Struct):
@@ -223,7 +223,7 @@ def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
     any_run, common = np.zeros_like(answers.selected), answers.selected.copy()
     for row in answers.answered:  # one after the other, which needs no copy
         any_run |= row
-    taking_part = counts >= LEAST_SHARE * np.count_nonzero(any_run)
+    taking_part = counts >= MIN_SHARE * np.count_nonzero(any_run)
     for index in np.flatnonzero(taking_part):
         common &= answers.answered[index]
     if not taking_part.any():

@@ -20,7 +20,7 @@ from queries.metrics.kernels import distributions as kernels
 
 READ_AT_ONCE = 500_000  # items, about
 SEPARATOR = "\x1f"  # between the names of classes, which no name holds
-MOST_RANKED = 12  # classes up to which the pairs of them that are ranked otherwise are counted
+MAX_RANKED = 12  # classes up to which the pairs of them that are ranked otherwise are counted
 POLLED = "select distinct class from votes where dataset = $d order by class"
 QUESTIONS = """select position, question_id, any_value(answer) as answer,
         list(class order by class) filter (class is not null) as classes,
@@ -52,7 +52,7 @@ class RunDistributions:
         distance: TVD(f, pi), NaN where nobody voted, shape (items,).
         entropy_gap: H(f) - H(pi) in nats, NaN where nobody voted, shape (items,).
         same_ranking, compatible_ranking: whether f ranks the classes as pi does, ties broken or free; shape (items,).
-        pairs_turned: pairs of classes in another order than people's, of at most ``MOST_RANKED`` classes, else 0; shape (items,).
+        pairs_turned: pairs of classes in another order than people's, of at most ``MAX_RANKED`` classes, else 0; shape (items,).
         distance_bin: bin of the distance, -1 where nobody voted, shape (items,).
         reference_bin: bin of the human reference's distance, -1 where there are too few votes for it, shape (items,).
         reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference, shape (items,).
@@ -292,7 +292,7 @@ def _compare(ballots: Sequence[_Ballot], ballot: Ints, options: Floats) -> tuple
     option, classes, votes, majority, gold = (column(name) for name in ("option", "classes", "votes", "majority", "gold"))
     taken = option[ballot]
     shares = np.where(taken >= 0, np.take_along_axis(options, np.maximum(taken, 0), axis=1), 0.0)
-    counted = votes.shape[1] <= MOST_RANKED
+    counted = votes.shape[1] <= MAX_RANKED
     columns = {name: np.full(len(ballot), missing, kind) for name, (kind, missing) in COMPARED.items()}
     graded = np.flatnonzero(gold[ballot] >= 0)
     columns["quadratic"][graded] = kernels.quadratic_score(shares[graded], gold[ballot[graded]])

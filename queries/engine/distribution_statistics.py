@@ -19,7 +19,7 @@ from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
 from queries.selection import Selection
 
-MOST_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
+MAX_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
 
 # Sums over the items of a question, of a column of items. Items without a whole distribution are in none, and add 0.
 SUMS: dict[str, Callable[[Callable[[str], NDArray[Any]]], NDArray[Any]]] = {
@@ -154,7 +154,7 @@ def _class_gaps(
 
 def comparable(classes: Classes) -> bool:
     """Whether the classes are those of many questions: not if a dataset names none and each question has options of its own."""
-    return classes.named or len(classes.names) <= MOST_CLASSES
+    return classes.named or len(classes.names) <= MAX_CLASSES
 
 
 def class_bin(shares: Floats, conventions: Conventions) -> tuple[Ints, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.bootstrap import (
-    MOST_CLUSTERS,
+    MAX_CLUSTERS,
     Draws,
     cluster_count,
     item_replicates,
@@ -136,7 +136,7 @@ class Evidence:
         check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
-        if self.adds_up(metric) and self.selected > MOST_CLUSTERS:
+        if self.adds_up(metric) and self.selected > MAX_CLUSTERS:
             return self.cluster_totals.values(metric)
         totals = self._metric_totals(metric, self.contributions(metric))
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
@@ -237,7 +237,7 @@ class Evidence:
         for run in range(len(self.runs)):
             check_time_limit()
             rows = slice(self.starts[run], self.ends[run])
-            few = counts[run] <= MOST_CLUSTERS
+            few = counts[run] <= MAX_CLUSTERS
             group = np.unique((self.places if few else self.clusters)[rows], return_inverse=True)[1]
             groups = int(group.max()) + 1
             without = self._without_groups(metric, run, group, groups)

@@ -16,8 +16,10 @@ from queries.engine.bootstrap import LEVEL, SEED, TIED
 from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
-FEW = 60  # questions: with fewer, intervals come from the jackknife, which covers better there than bootstrap percentiles
-LEAST_ERROR = 0.5  # of the largest standard error of a curve, which each of its errors counts as at least
+SMALL_SAMPLE = (
+    60  # questions: with fewer, intervals come from the jackknife, which covers better there than bootstrap percentiles
+)
+MIN_RELATIVE_ERROR = 0.5  # of the largest standard error of a curve, which each of its errors counts as at least
 FLIPS = 2000  # sign flips or permutations of a test
 
 
@@ -192,7 +194,7 @@ def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float =
 
     At each point its width is the same multiple of the standard error there: so large that the largest deviation of a replicate,
     in standard errors of that replicate, is within it. Where few questions tell anything their error is hardly known; it counts
-    as at least ``LEAST_ERROR`` of the largest one of the curve.
+    as at least ``MIN_RELATIVE_ERROR`` of the largest one of the curve.
 
     Args:
         sums: over the items of each question or cluster of questions, shape (clusters, points).
@@ -220,7 +222,7 @@ def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float =
     def errors(squares: Floats, means: Floats, of_items: Floats) -> Floats:
         variance = np.maximum(squares - means**2 / clusters, 0.0) * (clusters / (clusters - 1))
         error = np.sqrt(variance) / of_items
-        widened: Floats = np.maximum(error, LEAST_ERROR * error.max(axis=-1, keepdims=True))
+        widened: Floats = np.maximum(error, MIN_RELATIVE_ERROR * error.max(axis=-1, keepdims=True))
         return widened
 
     error = errors((influence**2).sum(axis=0), influence.sum(axis=0), total)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, MOST_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.engine.summed_evidence import RunEvidence, SummedRuns
 from queries.metrics import CATALOGUE, Metric
@@ -41,8 +41,8 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     low, high, defined = percentile_interval(replicates)
     if source.distance:
         low, high = _of_distance(evidence, source, replicates)
-    elif (counts < inference.FEW).any():
-        few = (counts < inference.FEW) & np.array([run.run not in evidence.respondents for run in evidence.runs])
+    elif (counts < inference.SMALL_SAMPLE).any():
+        few = (counts < inference.SMALL_SAMPLE) & np.array([run.run not in evidence.respondents for run in evidence.runs])
         ends = _jackknife_ends(evidence, source, few)
         low = np.where(few, np.maximum(ends[0], source.low), low).astype(np.float64)
         high = np.where(few, np.minimum(ends[1], source.high), high).astype(np.float64)
@@ -90,14 +90,14 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
     """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs).
 
-    Beyond ``MOST_CLUSTERS`` questions, the jackknife leaves out clusters of questions, and not one question after the other:
+    Beyond ``MAX_CLUSTERS`` questions, the jackknife leaves out clusters of questions, and not one question after the other:
     the errors are the same but for a few percent, which is their own noise, and cost the same whatever the selection.
     """
     counts = evidence.questions_with(metric).astype(float)
-    if isinstance(evidence, SummedRuns) or (evidence.adds_up(metric) and evidence.selected > MOST_CLUSTERS):
+    if isinstance(evidence, SummedRuns) or (evidence.adds_up(metric) and evidence.selected > MAX_CLUSTERS):
         errors, _ = inference.difference_errors(evidence.cluster_totals.pseudo_values(metric))
         return errors, np.minimum(counts[:, None], counts[None, :])
-    if evidence.adds_up(metric) or evidence.selected < inference.FEW:
+    if evidence.adds_up(metric) or evidence.selected < inference.SMALL_SAMPLE:
         return inference.difference_errors(evidence.pseudo_values(metric))
     return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
 
@@ -110,7 +110,7 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
         metric: of which to take the difference, the first run's value less the second's.
         a, b: indices of the runs.
     """
-    if evidence.questions_with(metric)[[a, b]].min() < inference.FEW:
+    if evidence.questions_with(metric)[[a, b]].min() < inference.SMALL_SAMPLE:
         pseudo_values = evidence.pseudo_values(metric)[:, [a, b]]
         values = evidence.values(metric)
         low, high = inference.jackknife_t_interval(values[a] - values[b], pseudo_values[:, 0] - pseudo_values[:, 1])

@@ -57,7 +57,7 @@ def stored_rows(
         pairs: whether items are asked for.
     """
     names = runs["run"].to_list()
-    rows, places = rows_about(run_columns.row_positions(snapshot, dataset, names), questions["position"].to_numpy())
+    rows, places = rows_of_questions(run_columns.row_positions(snapshot, dataset, names), questions["position"].to_numpy())
 
     def concatenated(columns: Iterable[NDArray[Any]], indices: Iterable[Ints] = rows) -> Floats:
         pairs_of_runs = zip(columns, indices, strict=True)
@@ -81,7 +81,7 @@ def stored_rows(
     )
 
 
-def rows_about(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
+def rows_of_questions(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
     """The rows about some questions, of each run.
 
     Args:
@@ -192,7 +192,7 @@ def _responses(
         batch_names = [names[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
         masks = attribute_masks(snapshot, selection, batch_names, failed=selection.failed)
-        rows, places = rows_about([items.positions for items in items_of_runs], positions)
+        rows, places = rows_of_questions([items.positions for items in items_of_runs], positions)
         for index, items, mask, run_rows, run_places in zip(indices, items_of_runs, masks, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
             place, clue = np.repeat(run_places, sizes), items.clue[entries]

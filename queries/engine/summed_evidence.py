@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine import distribution_statistics, selected_statistics
-from queries.engine.bootstrap import MOST_CLUSTERS, cluster_count
+from queries.engine.bootstrap import MAX_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run
 from queries.engine.gather_evidence import columns_of_rows, gather
@@ -149,7 +149,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
         f"{clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
     runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
-    if len(questions) <= MOST_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
+    if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
     parts = _Reader(graded, selection.dataset, conventions, questions, runs, metrics).parts()
     answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]

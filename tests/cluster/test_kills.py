@@ -17,7 +17,7 @@ from data.store.repair import damage_of
 
 KILLS = int(os.environ.get("CLUSTER_KILLS", "40"))
 WRITERS = 2
-FEWEST = 2  # runs that a test must see acknowledged, or it shows nothing; on a slow machine it kills more for that
+MIN_ACKNOWLEDGED = 2  # runs that a test must see acknowledged, or it shows nothing; on a slow machine it kills more for that
 # The programs are loaded once, so that a writer starts at once.
 PRELOADED = multiprocessing.get_context("forkserver")
 PRELOADED.set_forkserver_preload(["tests.cluster.test_kills", "data.store.postgres_register", "data.store.s3_files"])
@@ -68,7 +68,7 @@ def test_no_acknowledged_run_is_lost_and_none_is_half(store, url, tmp_path, requ
 
     def besiege(writer):
         chance = random.Random(writer)
-        while sum(killed) < KILLS or (len(acknowledged) < FEWEST and sum(killed) < 10 * KILLS):
+        while sum(killed) < KILLS or (len(acknowledged) < MIN_ACKNOWLEDGED and sum(killed) < 10 * KILLS):
             started = Writer(url, tmp_path, f"{writer}-{killed[writer]}")
             time.sleep(chance.uniform(0.05, 1.5))
             runs = started.kill()
@@ -92,7 +92,7 @@ def test_no_acknowledged_run_is_lost_and_none_is_half(store, url, tmp_path, requ
     snapshot = opened.snapshot()
     runs = {run for (run,) in snapshot.rows("select run from runs")}
     assert {*acknowledged} <= runs
-    assert len(acknowledged) >= FEWEST
+    assert len(acknowledged) >= MIN_ACKNOWLEDGED
     assert damage_of(opened) is None
     new = sorted(runs - bundled)
     for kind, rows in (("responses", 5), ("statistics", 5)):

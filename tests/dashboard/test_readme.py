@@ -11,7 +11,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-LARGEST = 200_000  # bytes of a picture
+MAX_PICTURE_BYTES = 200_000  # bytes of a picture
 
 
 def test_the_block_works_when_it_is_pasted(served):
@@ -41,7 +41,7 @@ def test_pictures_are_there_and_small():
     pictures = re.findall(r"!\[.+?\]\((docs/images/.+?)\)", TEXT)
     assert len(pictures) == 6
     assert {os.path.basename(path) for path in pictures} == {path.name for path in (ROOT / "docs" / "images").iterdir()}
-    assert all((ROOT / path).stat().st_size < LARGEST for path in pictures)
+    assert all((ROOT / path).stat().st_size < MAX_PICTURE_BYTES for path in pictures)
 
 
 def test_findings_are_those_of_the_bundled_datasets(client):

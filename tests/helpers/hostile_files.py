@@ -32,7 +32,7 @@ GOOD = (H + ROWS).encode()
 TAKEN = [("q1", 0, "Rome", 0.25), ("q1", 1, "Paris", 0.5), ("q2", 1, "Nile", 0.75)]
 LINES = "".join(json.dumps({"question_id": q, "clue": c, "guess": g, "confidence": p}) + "\n" for q, c, g, p in TAKEN).encode()
 MANY = H.encode() + b"q1,0,Rome,0.25\n" * 4000
-LARGEST = 4 * 2**20  # bytes to which these files may unpack
+MAX_UNPACKED_BYTES = 4 * 2**20  # bytes to which these files may unpack
 BUNDLE = {
     "dataset.json": json.dumps(bundles.FACTS),
     "questions.csv": bundles.QUESTIONS,

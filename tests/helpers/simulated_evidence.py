@@ -7,7 +7,7 @@ from queries.engine.evidence import Evidence, Run
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions
 
-MOST_CLUES = 6
+MAX_CLUES = 6
 STANDARD = Conventions()
 
 
@@ -19,10 +19,10 @@ def simulated(runs, questions, seed, shift=0.0):
     moves what is correct, on the scale of log-odds.
     """
     chance = np.random.default_rng(seed)
-    shape = (runs, questions, MOST_CLUES)
+    shape = (runs, questions, MAX_CLUES)
     ease = 1.2 * chance.normal(size=(runs, questions, 1))
-    revealed = np.arange(MOST_CLUES) / MOST_CLUES
-    answered = np.arange(MOST_CLUES) < chance.integers(1, MOST_CLUES + 1, (runs, questions, 1))
+    revealed = np.arange(MAX_CLUES) / MAX_CLUES
+    answered = np.arange(MAX_CLUES) < chance.integers(1, MAX_CLUES + 1, (runs, questions, 1))
 
     def logistic(x):
         return 1 / (1 + np.exp(-x))

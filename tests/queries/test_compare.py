@@ -120,7 +120,7 @@ def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, 
 def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkeypatch):
     a, b = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
     every = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
-    monkeypatch.setattr("queries.question_differences.MOST_DOTS", 5)
+    monkeypatch.setattr("queries.question_differences.MAX_DOTS", 5)
     some = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
     assert every.questions > 5
     assert some.dots == every.dots[:: -(-every.questions // 5)]

@@ -8,7 +8,7 @@ import pytest
 from queries.compare import compare
 from queries.engine.inference import t_test
 from queries.metrics import CATALOGUE, METRICS
-from queries.power import FEWEST, POWER, detectable_difference, power, questions_needed
+from queries.power import MIN_QUESTIONS, POWER, detectable_difference, power, questions_needed
 from queries.selection import Selection
 
 BOARDS = 6000
@@ -53,7 +53,7 @@ def test_so_many_questions_show_a_difference_and_fewer_do_not():
 def test_needed_is_the_inverse_of_detectable(difference):
     needed = questions_needed(0.3, difference)
     assert detectable_difference(0.3, needed) <= difference
-    assert needed == FEWEST or detectable_difference(0.3, needed - 1) > difference
+    assert needed == MIN_QUESTIONS or detectable_difference(0.3, needed - 1) > difference
 
 
 def test_the_spread_is_that_of_the_questions(snapshot, offered):

@@ -3,7 +3,7 @@
 import pytest
 
 from queries.buzzing import Rules, best_thresholds
-from queries.buzzing.buzz_policy import usual_curve
+from queries.buzzing.buzz_policy import default_curve
 from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.question_draft import ELICITATIONS, THRESHOLDS, DraftText, question_draft
@@ -21,7 +21,7 @@ def draft(text, answer="", elicitations=ELICITATIONS[:1]):
 
 def test_thresholds_are_the_best_on_pyramid(bundled):
     offered = facets(bundled, "pyramid")
-    best = best_thresholds(bundled, PYRAMID, Rules(curve=usual_curve(offered))).thresholds
+    best = best_thresholds(bundled, PYRAMID, Rules(curve=default_curve(offered))).thresholds
     assert {(model, elicitation): best[run] for run, model, elicitation in offered.runs} == THRESHOLDS
 
 

@@ -9,7 +9,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameter_kinds import BadRequest, read_range
 from queries.selection import Selection
-from queries.slices import FEWEST_QUESTIONS, slices
+from queries.slices import MIN_QUESTIONS, slices
 
 SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
 
@@ -33,7 +33,7 @@ def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
     whole = {row.run: row.metrics[key].value for row in leaderboard(bundled, SELECTION[dataset], [metric]).rows}
     for slice_ in result.slices[:: max(1, len(result.slices) // 25)]:
         (row,) = leaderboard(bundled, filtered(SELECTION[dataset], slice_.filters, slice_.run), [metric]).rows
-        assert row.questions == slice_.questions >= FEWEST_QUESTIONS
+        assert row.questions == slice_.questions >= MIN_QUESTIONS
         assert slice_.value == pytest.approx(row.metrics[key].value, abs=1e-12)
         assert slice_.reference == pytest.approx(whole[slice_.run], abs=1e-12)
         worse = slice_.value - slice_.reference if metric.direction == "lower" else slice_.reference - slice_.value

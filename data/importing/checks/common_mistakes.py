@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.importing.staging import Staging
 
-MOST = 0.9  # share of the bad rows that one explanation must explain
+MIN_SHARE_EXPLAINED = 0.9  # share of the bad rows that one explanation must explain
 
 UNKNOWN = """select s.dataset, s.question_id from responses_read s anti join questions using (dataset, question_id)
     where s.question_id is not null"""
@@ -23,7 +23,7 @@ def _other_case(staging: Staging) -> str | None:
         from ({UNKNOWN}) u left join (
             select dataset, lower(question_id) as folded, any_value(question_id) as known from questions group by all
         ) q on q.dataset = u.dataset and q.folded = lower(trim(u.question_id))""").fetchall()[0]
-    if not count or matched < MOST * count:
+    if not count or matched < MIN_SHARE_EXPLAINED * count:
         return None
     return f"The question ids are written in another case than in the dataset: {wrong!r} is {right!r} there."
 
@@ -33,7 +33,7 @@ def _other_dataset(staging: Staging) -> str | None:
     rows = staging.connection.execute(f"""
         select q.dataset, count(*), (select count(*) from ({UNKNOWN})) from ({UNKNOWN}) u
         join questions q on q.question_id = u.question_id and q.dataset <> u.dataset group by 1 order by 2 desc, 1""").fetchall()
-    fitting = [dataset for dataset, matched, count in rows if matched >= MOST * count]
+    fitting = [dataset for dataset, matched, count in rows if matched >= MIN_SHARE_EXPLAINED * count]
     if not fitting:
         return None
     names = ", ".join(repr(dataset) for dataset in fitting[:3])
@@ -54,6 +54,6 @@ def _clues(staging: Staging) -> str | None:
         select count(*) from (select s.dataset, s.question_id, s.clue {rows} and s.clue >= q.clues) s semi join (
             select dataset, question_id, unnest([word_end - 1, word_end]) as clue from clues
         ) using (dataset, question_id, clue)""").fetchall()[0][0]
-    if words >= MOST * beyond:
+    if words >= MIN_SHARE_EXPLAINED * beyond:
         return "The column clue seems to hold positions of words. Here the clues of a question are numbered 0, 1, 2 and so on."
     return None

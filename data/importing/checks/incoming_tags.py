@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.importing.report import Problem
 from data.importing.staging import ImportOptions, Staging
-from data.store.run_tags import MOST_TAGS
+from data.store.run_tags import MAX_TAGS
 
 
 def tag_runs(staging: Staging, options: ImportOptions) -> None:
@@ -31,11 +31,11 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
                 join numbered_runs n using (dataset, model, elicitation)
         )
         select n, trim(tag) as tag, trim(arg_min(value, place)) as value from given group by all""")
-    crowded = run("select count(*) from tags_of_runs group by n having count(*) > $most limit 1", {"most": MOST_TAGS}).fetchone()
+    crowded = run("select count(*) from tags_of_runs group by n having count(*) > $most limit 1", {"most": MAX_TAGS}).fetchone()
     if crowded:
         files = staging.connection.execute("select min(file) from tags_read").fetchall()
         name = "tags" if files[0][0] is None else staging.files[files[0][0]].name
-        staging.report.problems.append(Problem(name, None, "tag", None, f"a run has at most {MOST_TAGS} tags"))
+        staging.report.problems.append(Problem(name, None, "tag", None, f"a run has at most {MAX_TAGS} tags"))
     staging.report.raise_problems()
     if len(staging.report.stored) < len(staging.report.runs):
         run("""insert into new_tags by name

@@ -167,7 +167,7 @@ def _check_lifeeval(staging: Staging) -> None:
         del computed
 
 
-KEPT = ("text", "answer", "category", "subcategory", "given_difficulty")  # of questions, where a dataset grows
+UNCHANGED_COLUMNS = ("text", "answer", "category", "subcategory", "given_difficulty")  # of questions, where a dataset grows
 FACTS = ("title", "licence", "source", "simulated", "note")  # runs do not depend on them
 
 
@@ -240,7 +240,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
 
 def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
     """Whether the incoming questions are the stored ones and perhaps more, with the clues of those that runs answered."""
-    same = " and ".join(f"n.{column} is not distinct from o.{column}" for column in KEPT)
+    same = " and ".join(f"n.{column} is not distinct from o.{column}" for column in UNCHANGED_COLUMNS)
     cut = "select question_id, list(word_end order by clue) as ends from {} where dataset = $d group by 1"
     sql = f"""select 1 from store.questions o left join new_questions n using (dataset, question_id)
             left join ({cut.format("new_clues")}) c using (question_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from data.importing.grading import grade_guesses
-from data.importing.report import KEPT, Problem
+from data.importing.report import MAX_LISTED_PROBLEMS, Problem
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import SHOWN
 from data.polars_frames import ArrowStream, first_rows
@@ -44,7 +44,11 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
          "select max(nth) as nth from decided_rows group by file, ordinal having count(distinct nth) > 1"),
     ):  # fmt: skip
         bad = run(
-            first_rows(f"select nth, question_id, guess[:{SHOWN}] as guess from decisions where nth in ({wrong})", "nth", KEPT)
+            first_rows(
+                f"select nth, question_id, guess[:{SHOWN}] as guess from decisions where nth in ({wrong})",
+                "nth",
+                MAX_LISTED_PROBLEMS,
+            )
         ).fetchall()
         problems = [
             Problem(DECISIONS, nth, "guess", guess, f"{reason} (question {question!r})") for nth, question, guess, _ in bad

@@ -6,7 +6,7 @@ import math
 
 from queries.metrics.metric import AnalysisMetric, Direction
 
-FEW = "the run answered fewer than two questions"
+TOO_FEW_QUESTIONS = "the run answered fewer than two questions"
 CUMULATED = r"C_j = \sum_{i \le j} (y_i - c_i)"
 
 # Key, name, label, symbol, formula, words, source and caveat of each.
@@ -63,7 +63,7 @@ CALIBRATION_TESTS = tuple(
         address="/api/v1/triptych",
         fields=(f"runs.{key}",),
         caveat=f"{caveat} A large p does not show that a run is calibrated: it may have too few questions to tell.",
-        undefined=FEW,
+        undefined=TOO_FEW_QUESTIONS,
         level="item",
     )
     for key, name, label, symbol, formula, words, source, caveat in TEXTS

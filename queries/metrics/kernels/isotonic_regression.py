@@ -15,10 +15,10 @@ from scipy.special import ndtr, ndtri
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
-MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
+MAX_LEVELS = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100
 CURVES = 300  # simulated for a consistency band
-MANY_ITEMS = 5_000  # beyond so many, right answers are drawn by confidence, not item by item
+LARGE_SAMPLE = 5_000  # beyond so many, right answers are drawn by confidence, not item by item
 NODES = 64  # of Gauss-Hermite quadrature
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
@@ -136,14 +136,14 @@ def consistency_band(
         Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (draws that hang together). The
         simultaneous band is the mean of the curves and so many of their standard deviations that the largest is within it.
     """
-    if len(np.unique(confidence)) > MANY:
+    if len(np.unique(confidence)) > MAX_LEVELS:
         confidence = np.rint(confidence * FINE) / FINE
     stated, number = distinct(confidence)
     count = np.bincount(number, minlength=len(stated))
     shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
     shared = math.sin(math.pi / 2 * question_correlation(confidence, correct, sizes))
-    if shared > 0 and len(confidence) > MANY_ITEMS:
+    if shared > 0 and len(confidence) > LARGE_SAMPLE:
         drawn = _right_by_confidence(stated, number, sizes, shared, random)
     elif shared > 0:
         order = np.argsort(number, kind="stable")

@@ -19,7 +19,7 @@ from queries.metrics.kernels.isotonic_regression import isotonic
 
 Map = Callable[[Floats], Floats]
 SURE = 1e-6  # confidences are taken as this far from 0 and 1 at least: their log-odds would be infinite
-COLDEST, HOTTEST = 1e-3, 1e3  # temperatures
+COLDEST, MAX_TEMPERATURE = 1e-3, 1e3  # temperatures
 STEPS = 100  # of Newton's method, which takes about six
 
 
@@ -64,7 +64,7 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMa
     def steepness(inverse: float) -> float:
         return float(odds @ (correct - items * expit(inverse * odds)))
 
-    lowest, highest = 1 / HOTTEST, 1 / COLDEST
+    lowest, highest = 1 / MAX_TEMPERATURE, 1 / COLDEST
     if not odds.any():
         inverse = 1.0
     elif steepness(lowest) <= 0:

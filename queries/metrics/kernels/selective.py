@@ -16,7 +16,7 @@ from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 COVERAGES = (0.5, 0.8, 0.9)  # shares of the items whose accuracy has a metric of its own
 PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))
-LEAST = 1e-6  # confidences are clipped to [LEAST, 1 - LEAST] before their logarithm is taken
+MIN_PROBABILITY = 1e-6  # confidences are clipped to [MIN_PROBABILITY, 1 - MIN_PROBABILITY] before their logarithm is taken
 
 
 def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
@@ -82,11 +82,11 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     >>> log_scores(np.array([0.5, 1.0]), np.array([1.0, 0.0]), ItemWeights.equal(2)).round(4).tolist()
     [[7.2543], [0.5]]
     """
-    right, wrong = (np.log(np.clip(chance, LEAST, 1 - LEAST)) for chance in (confidence, 1 - confidence))
+    right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
     score = -(correct * right + (1 - correct) * wrong)
     infinite = ((confidence == 0) & (correct > 0)) | ((confidence == 1) & (correct < 1))
     items, scores, infinites = weights.sums(np.ones_like(score), score, infinite.astype(float))
-    return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(LEAST)], [1.0]])
+    return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(MIN_PROBABILITY)], [1.0]])
 
 
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:

@@ -38,7 +38,7 @@ def test_one_flood_holds_nobody_else_up():
 
 
 def test_keys_that_are_made_up_are_forgotten(monkeypatch):
-    monkeypatch.setattr(request_rate, "KEPT", 100)
+    monkeypatch.setattr(request_rate, "MAX_KEYS", 100)
     clock = Clock()
     rate = RequestRate(10, 5, clock)
     for number in range(5000):

@@ -87,7 +87,7 @@ def test_a_bad_session_is_refused(ask, changes, status, code, words):
 def test_there_is_a_limit_of_sessions(ask, monkeypatch):
     wanted = {"dataset": "pyramid", "until": SOON}
     ask("POST", 201, json=wanted)
-    monkeypatch.setattr(sessions, "MOST_SESSIONS", len(ask("GET", 200)["sessions"]))
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", len(ask("GET", 200)["sessions"]))
     assert ask("POST", 409, json=wanted)["error"]["code"] == "too_many"
 
 

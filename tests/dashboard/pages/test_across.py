@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.figures.across import across_figure
-from dashboard.figures.reliability_across_datasets import MOST_DATASETS, across_diagrams_figure
+from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_diagrams_figure
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS
 
@@ -43,6 +43,6 @@ def test_diagrams_of_some_datasets_have_room(datasets, angle):
     across = _across(1, datasets)
     drawn = across_diagrams_figure(across, [AcrossDiagram("d0", "run", "m0", "verbalized", [])])
     names = drawn["layout"]["xaxis"]["ticktext"]
-    assert len(names) == min(datasets, MOST_DATASETS) and drawn["layout"]["xaxis"]["tickangle"] == angle
+    assert len(names) == min(datasets, MAX_DATASETS) and drawn["layout"]["xaxis"]["tickangle"] == angle
     frames = drawn["data"][0]["x"].count(None)
     assert frames == len(names)

@@ -11,7 +11,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.components.run_names_and_colours import COLOURS, run_colours
 from dashboard.figures.name_labels import end_labels
-from dashboard.highlighted_runs import MOST_HIGHLIGHTED
+from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import fitting
 from dashboard.page_parts import divide
 from dashboard.settings import Settings
@@ -71,7 +71,7 @@ def test_the_best_eight_have_colours(crowd):
     runs = runs_of(crowd)
     shades = line_colours(crowd, "leaderboard", "sort=accuracy")
     coloured = {run for run, shade in shades.items() if shade != {"var(--run-other)"}}
-    assert coloured == {runs[number] for number in range(RUNS - MOST_HIGHLIGHTED, RUNS)}
+    assert coloured == {runs[number] for number in range(RUNS - MAX_HIGHLIGHTED, RUNS)}
     assert len(shades) == RUNS
 
 
@@ -98,7 +98,7 @@ def test_pinned_runs_alone_have_colours(crowd):
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
-        ("", range(MOST_HIGHLIGHTED)), ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
+        ("", range(MAX_HIGHLIGHTED)), ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
         ("run={0}&run={1}&run={2}", (0, 1, 2)),
     ],
 )  # fmt: skip
@@ -127,7 +127,7 @@ def test_coloured_lines_have_labels(crowd):
         for name in names:
             labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
             panels = figures[name]["layout"].get("meta", {}).get("panels", 1)
-            assert len(labels) == MOST_HIGHLIGHTED * panels, name
+            assert len(labels) == MAX_HIGHLIGHTED * panels, name
 
 
 def test_a_withdrawn_run_leaves_the_colours_of_others(crowd):

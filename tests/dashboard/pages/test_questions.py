@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from dashboard import composite_queries
-from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
+from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
 from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
 from tests.helpers.drawn_pages import drawn, plain, walk
 
@@ -172,7 +172,7 @@ def test_a_small_figure_of_many_clues_keeps_its_ends():
     count = 200
     revealed = [(index + 1) / count for index in range(count)]
     figure = spark_figure(QuestionSparklines({"a": RunSparkline(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
-    assert figure["runs"][0]["path"].count(" L") == MOST - 1
+    assert figure["runs"][0]["path"].count(" L") == MAX_POINTS - 1
     assert (figure["runs"][0]["x"], figure["runs"][0]["y"]) == (WIDTH - RIGHT, EDGE)
     assert "200 clues" in figure["label"] and figure["people"] is None
 

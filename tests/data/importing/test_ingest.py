@@ -145,7 +145,7 @@ def test_names_in_any_script_are_taken(store, tmp_path):
 def test_rows_are_the_same_converted_once_or_in_each_query(store, folder, tmp_path, monkeypatch):
     bundles.write(folder, **bundles.TEXTS)
     bundles.put(store, folder, model="m")
-    monkeypatch.setattr(table_contract, "FEW", -1)
+    monkeypatch.setattr(table_contract, "SMALL_TABLE", -1)
     other = open_store(tmp_path / "other", threads=1)
     bundles.put(other, folder, model="m")
     assert bundles.content(other) == bundles.content(store)

@@ -50,7 +50,7 @@ def test_there_is_one_grading_where_nothing_else_can_be_said(store, folder, resp
 
 
 def test_very_many_guesses_are_left_to_the_file(store, folder, monkeypatch):
-    monkeypatch.setattr(run_gradings, "MOST_GRADED", 2)
+    monkeypatch.setattr(run_gradings, "MAX_GRADED", 2)
     report = put(store, write(folder, responses=STATED), model="m")
     assert any("more than 2 different guesses" in line for line in report.lines)
     assert [name for name, _, _ in rows(store, GRADINGS)] == ["imported", "second"]

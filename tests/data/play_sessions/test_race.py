@@ -9,7 +9,7 @@ import pytest
 
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.mode_interface import Played
-from data.play_sessions.race import GRACE, LATENCY, OLDEST, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
+from data.play_sessions.race import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
 from data.play_sessions.race_polling import read_words
 from data.play_sessions.session_definition import SessionError, SessionQuestion
 from data.play_sessions.session_modes import MODES
@@ -115,7 +115,7 @@ def test_after_a_buzz_no_tab_gets_further_words(log, secret, started):
 
 def test_a_buzz_counts_as_far_as_it_can_be_true(log, secret, started):
     """A player cannot have seen what is not due, nor can what was due long ago be the last that was shown."""
-    oldest = int(OLDEST / WORD)
+    oldest = int(MAX_DELAY / WORD)
     for player, shown, due, counted in [(BEN, 99, 3, 3), (CAT, 1, 3, 1), ("d" * 32, 1, oldest + 2, 2), ("e" * 32, 2, 4, 2)]:
         join(log, secret, player)
         now = NOW + 10**6

@@ -6,13 +6,13 @@ import pytest
 
 from data.importing.report import Refused
 from data.quizbowl.answer_lines import parse_answer_line
-from data.quizbowl.guess_grading import LONGEST_GUESS, TOO_LONG
+from data.quizbowl.guess_grading import MAX_GUESS_LENGTH, TOO_LONG
 from data.store import open_store
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.run_tables import stored_rows
 
-LEAST = 0.25  # seconds; less is the import itself, whatever it reads
-MOST_TIMES = 3.5  # of quadratic work it would be 4, and of linear work 2
+MIN_SECONDS = 0.25  # seconds; less is the import itself, whatever it reads
+MAX_TIMES = 3.5  # of quadratic work it would be 4, and of linear work 2
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +57,20 @@ def test_twice_the_size_takes_about_twice_the_time(store, tmp_path, case):
         return time.process_time() - began
 
     half, whole = (min(seconds(size, number) for number in range(3)) for size in (100_000, 200_000))
-    assert whole < MOST_TIMES * max(half, LEAST), (half, whole)
+    assert whole < MAX_TIMES * max(half, MIN_SECONDS), (half, whole)
 
 
 def test_a_guess_that_is_too_long_is_graded_wrong(store, tmp_path):
     """It begins with the answer, and is stored as it is."""
     line = parse_answer_line("Paris [or City of Light]")
-    assert line.judge("Paris " * (LONGEST_GUESS // 6)).rule != TOO_LONG
-    long = "Paris" + " " * LONGEST_GUESS
+    assert line.judge("Paris " * (MAX_GUESS_LENGTH // 6)).rule != TOO_LONG
+    long = "Paris" + " " * MAX_GUESS_LENGTH
     assert (line.judge(long).outcome, line.judge(long).rule) == ("reject", TOO_LONG)
-    assert str(LONGEST_GUESS)[0] + "," + str(LONGEST_GUESS)[1:] in TOO_LONG
+    assert str(MAX_GUESS_LENGTH)[0] + "," + str(MAX_GUESS_LENGTH)[1:] in TOO_LONG
     path = tmp_path / "run.jsonl"
-    path.write_text(guess_of("Paris, ")(7 * LONGEST_GUESS) + "\n", encoding="utf-8")
+    path.write_text(guess_of("Paris, ")(7 * MAX_GUESS_LENGTH) + "\n", encoding="utf-8")
     report = put(store, path, dataset="toy", model="long")
     ((guess, correct),) = stored_rows(
         store, "select guess, correct from responses where list_contains($runs, run)", {"runs": report.runs}
     )
-    assert len(guess) > LONGEST_GUESS and correct == 0
+    assert len(guess) > MAX_GUESS_LENGTH and correct == 0

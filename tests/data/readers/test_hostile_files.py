@@ -14,10 +14,10 @@ from data import scratch_folders
 from data.importing import ingest
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
-from data.importing.table_files import LONGEST_LINE
+from data.importing.table_files import MAX_LINE_LENGTH
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
-from tests.helpers.hostile_files import CASES, LARGEST, H
+from tests.helpers.hostile_files import CASES, MAX_UNPACKED_BYTES, H
 from tests.helpers.run_tables import with_runs
 
 SECONDS = 20  # of the processor that a file may take; most take a tenth of one
@@ -76,7 +76,7 @@ def take(toy_store, name, content, model, note, memory=MEMORY):
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     began = time.process_time()  # of the processor: the machine may be busy with other things
     try:
-        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=LARGEST)
+        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=MAX_UNPACKED_BYTES)
         outcome = with_runs(store.snapshot()).rows(
             "select question_id, clue, guess, confidence from responses where list_contains($runs, run) order by all",
             {"runs": report.runs},
@@ -176,6 +176,6 @@ def test_a_huge_row_is_refused(toy_store, alarm, record_property, case):
 def test_the_longest_row_that_is_taken(toy_store, alarm, record_property):
     """A byte less than what is refused."""
     start, end = "q1,0,", ",0.25\n"
-    guess = "x" * (LONGEST_LINE - len(start) - len(end) - 1)
+    guess = "x" * (MAX_LINE_LENGTH - len(start) - len(end) - 1)
     outcome = take(toy_store, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
     assert outcome == [("q1", 0, guess, 0.25)]

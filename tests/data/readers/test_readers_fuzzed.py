@@ -22,7 +22,7 @@ from data.importing.table_files import zstd
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.examples import examples
-from tests.helpers.hostile_files import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
+from tests.helpers.hostile_files import BUNDLE, GOOD, LINES, MAX_UNPACKED_BYTES, PARQUET, H, zipped
 from tests.helpers.run_tables import with_runs
 
 NLI = json.dumps(
@@ -72,7 +72,7 @@ def read_or_refused(toy_store, name, content):
     path.write_bytes(content)
     version = store.version()
     try:
-        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model="m"), largest=LARGEST)
+        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model="m"), largest=MAX_UNPACKED_BYTES)
     except Refused as refused:
         assert store.version() == version
         assert refused.problems and all(problem.reason and problem.file.startswith(name) for problem in refused.problems)

@@ -389,7 +389,7 @@ def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reas
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
     (whole,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
-    monkeypatch.setattr("queries.buzzing.thresholds.MOST_STEPS", 5)
+    monkeypatch.setattr("queries.buzzing.thresholds.MAX_STEPS", 5)
     (thin,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
     assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
     assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum

@@ -94,7 +94,7 @@ def test_clusters_are_of_nearly_one_size(questions):
 @pytest.fixture
 def few_clusters(monkeypatch):
     """Above 300 questions, clusters hold several."""
-    monkeypatch.setattr(bootstrap, "MOST_CLUSTERS", 300)
+    monkeypatch.setattr(bootstrap, "MAX_CLUSTERS", 300)
     question_clusters.cache_clear()
     yield
     question_clusters.cache_clear()
@@ -105,7 +105,7 @@ def test_intervals_over_clusters_agree_with_questions(few_clusters, request):
     metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
     grouped = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     assert len(np.unique(question_clusters(900))) == 300
-    bootstrap.MOST_CLUSTERS = 5000
+    bootstrap.MAX_CLUSTERS = 5000
     question_clusters.cache_clear()
     single = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):

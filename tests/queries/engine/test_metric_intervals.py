@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from queries.engine import inference
-from queries.engine.bootstrap import MOST_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import MAX_CLUSTERS, percentile_interval
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_errors, difference_interval, difference_tests, metric_intervals
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -50,12 +50,12 @@ def test_groups_of_one_question_give_its_pseudo_values():
 
 
 def test_errors_from_groups_are_those_from_questions():
-    evidence = evidence_of(simulated(2, 6 * MOST_CLUSTERS, seed=4))
+    evidence = evidence_of(simulated(2, 6 * MAX_CLUSTERS, seed=4))
     for key in ("brier", "ece", "ece_debiased", "hmr", "calscore"):
         errors, questions = difference_errors(evidence, CATALOGUE[key])
         expected, _ = inference.difference_errors(evidence.pseudo_values(CATALOGUE[key]))
         assert errors[0, 1] == pytest.approx(expected[0, 1], rel=0.1), key  # 2 % is the noise of 1,000 groups
-        assert questions[0, 1] == 6 * MOST_CLUSTERS
+        assert questions[0, 1] == 6 * MAX_CLUSTERS
 
 
 def test_runs_with_few_questions_are_jackknifed_alone():

@@ -1,4 +1,4 @@
-// Puts what the server has drawn on the page. Docs: docs/rendering.md. A drawing (dashboard/page_parts.py) has a structure, which are Dash's
+// Puts what the server has drawn on the page. Docs: docs/rendering.md. A drawing (dashboard/page_fragments.py) has a structure, which are Dash's
 // components, and what they hold: fragments of HTML, figures, and the data of stores. Where the structure is the one that is shown
 // already, only what differs is changed in its place, so that focus, scrolling and unfolded tables stay as they are.
 (function () {

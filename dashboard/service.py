@@ -23,7 +23,7 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
-from dashboard.access.rights import Access
+from dashboard.access.identity_and_rights import Access
 from dashboard.cache.computing_queue import (
     PLACES_FOR_CLIENT,
     RETRY_AFTER,
@@ -36,9 +36,9 @@ from dashboard.cache.query_cache import QueryCache
 from dashboard.settings import Settings, variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
+from data.store.background_checksums import VersionCheck
 from data.store.errors import UnreadableStore
 from data.store.export import Form, Table, export, exporter
-from data.store.integrity_check import VersionCheck
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets

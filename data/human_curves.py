@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.polars_frames import ArrowStream, frame
+from data.duckdb_and_polars import ArrowStream, frame
 from data.ragged_arrays import Floats
 
 CURVES = ("buzz_share", "release_share", "team_share", "survival")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from data.duckdb_and_polars import literal, quoted
 from data.importing.table_contract import QUESTIONS as COLUMNS
-from data.polars_frames import literal, quoted
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameter_kinds import BadRequest

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
-from data.polars_frames import SqlParameters
+from data.duckdb_and_polars import SqlParameters
 from queries.facets import IMPORTED, Facets
 from queries.parameter_kinds import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
 from queries.parameters import split_key

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from data.duckdb_and_polars import first_rows
 from data.importing.grading import doubt
-from data.polars_frames import first_rows
 from data.store import Snapshot
 
 MAX_EXAMINED = 20_000  # distinct guesses: more would take minutes

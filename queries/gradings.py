@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.polars_frames import first_rows
+from data.duckdb_and_polars import first_rows
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
 from data.store.gradings import IMPORTED, REVIEWED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.polars_frames import first_rows
+from data.duckdb_and_polars import first_rows
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.selected_statistics import selected_responses, selection_clauses

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
-from data.polars_frames import first_rows, literal, quoted
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameter_kinds import BadRequest

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic
 
 import msgspec
 
-from data.polars_frames import SqlParameters
+from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from queries.facets import IMPORTED, Facets
 from queries.filters import (

@@ -11,8 +11,8 @@ from flask.typing import ResponseReturnValue
 
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_request_checks import CALLBACKS
+from dashboard.access.identity_and_rights import Denied
 from dashboard.access.login import own_address
-from dashboard.access.rights import Denied
 from dashboard.api.blueprint import denied
 from dashboard.components.links import address
 from dashboard.service import service

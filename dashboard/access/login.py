@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.rights import COOKIE, Denied, Reader
+from dashboard.access.identity_and_rights import COOKIE, Denied, Reader
 from dashboard.api.blueprint import document
 from dashboard.components.links import address
 from dashboard.service import service

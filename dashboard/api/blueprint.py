@@ -15,16 +15,16 @@ from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.access.rights import Denied
+from dashboard.access.identity_and_rights import Denied
 from dashboard.api.http_responses import error_response
+from dashboard.data_version_changes import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
-from dashboard.version_differences import what_changed
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
+from queries.data_version import version_changes
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P, Parameters
-from queries.pinned_version import version_changes
 from queries.selection import Request, Selection, read_parameters
 
 api = Blueprint("api", __name__)

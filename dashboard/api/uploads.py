@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access.rights import Denied
+from dashboard.access.identity_and_rights import Denied
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id

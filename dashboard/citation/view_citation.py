@@ -19,12 +19,12 @@ from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
+from queries.data_version import pinned_version
 from queries.engine.common_questions import coverage
 from queries.facets import Facets
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
 from queries.parameter_kinds import BadRequest
-from queries.pinned_version import pinned_version
 from queries.selection import Selection
 
 MAX_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it

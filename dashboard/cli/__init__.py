@@ -53,7 +53,7 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from dashboard.cli.output import Refusal
+            from dashboard.cli.progress_and_refusals import Refusal
             from dashboard.error_messages import error_message
             from data.store import StoreError
             from data.store.tokens_and_readers import TokenError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.progress_and_refusals import Refusal, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths

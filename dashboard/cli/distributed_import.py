@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.file_options import read_tags
-from dashboard.cli.output import Refusal, progress_bar
+from dashboard.cli.progress_and_refusals import Refusal, progress_bar
 from dashboard.settings import Settings
 from data.importing.distributed_import import (
     Group,

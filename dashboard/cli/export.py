@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.output import Refusal
+from dashboard.cli.progress_and_refusals import Refusal
 from dashboard.settings import Settings
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter

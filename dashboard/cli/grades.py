@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from dashboard.cli.output import Refusal
+from dashboard.cli.progress_and_refusals import Refusal
 from dashboard.settings import Settings
 from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
 from data.store import open_store

@@ -11,7 +11,7 @@ from typing import Unpack
 import click
 
 from dashboard.cli.file_options import FileOptions, file_options, format_list, import_options, read_tags
-from dashboard.cli.output import print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.progress_and_refusals import print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dashboard.cli.file_options import read_tags
-from dashboard.cli.output import Refusal
+from dashboard.cli.progress_and_refusals import Refusal
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.run_tags import BadTag, change_tags

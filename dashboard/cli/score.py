@@ -10,11 +10,11 @@ import click
 import msgspec
 
 from dashboard.cli.file_options import FileOptions, file_options, import_options
-from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal
+from dashboard.cli.progress_and_refusals import Refusal, print_remarks, progress_bar, refusal
 from dashboard.error_messages import error_message
+from dashboard.incoming_runs import IncomingRun, incoming_runs
 from dashboard.settings import Settings
 from dashboard.shared_parameters import MetricsParameters
-from dashboard.uploads.upload_summary import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.store import open_store

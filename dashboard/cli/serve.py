@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.cli.output import Refusal, seed_empty_store
+from dashboard.cli.progress_and_refusals import Refusal, seed_empty_store
 from dashboard.settings import Settings, read_setting, variable
 from data.importing.report import Refused
 from data.store import OlderStore, StoreError, open_store

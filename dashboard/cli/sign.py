@@ -9,7 +9,7 @@ import click
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.cli.output import Refusal, Until
+from dashboard.cli.progress_and_refusals import Refusal, Until
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import click
 
 from dashboard.access import signed_links
-from dashboard.cli.output import Refusal
+from dashboard.cli.progress_and_refusals import Refusal
 from dashboard.error_messages import error_message
 from dashboard.settings import Settings
 from queries.parameter_kinds import BadRequest

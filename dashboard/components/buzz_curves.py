@@ -11,7 +11,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.table import table
-from dashboard.figures.buzzes import curve_name, curves_figure
+from dashboard.figures.buzz_curves_and_rates import curve_name, curves_figure
 from queries.buzzing import BuzzCurves
 
 Names = Mapping[str, str]

@@ -10,13 +10,13 @@ from dash import html
 
 from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
+from dashboard.data_version_changes import what_changed
 from dashboard.error_messages import error_message
-from dashboard.version_differences import what_changed
+from queries.data_version import VersionChanges
 from queries.facets import Facets
 from queries.gradings import GradingCoverage
 from queries.parameter_kinds import BadRequest
 from queries.parameters import kind_of
-from queries.pinned_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
 

@@ -12,7 +12,7 @@ from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, percent
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.table import row, table
-from dashboard.figures.teams import MAX_TEAMS, team_figure, teams_figure
+from dashboard.figures.team_buzzes import MAX_TEAMS, team_figure, teams_figure
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
 MAX_ROWS = 40  # of a table of questions or buzzes

@@ -11,7 +11,7 @@ from dashboard.components.numbers import DASH, count, percent, short
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
-from queries.unsolved import MIN_RUNS, Unsolved
+from queries.unsolved_questions import MIN_RUNS, Unsolved
 
 MAX_ROWS = 20
 

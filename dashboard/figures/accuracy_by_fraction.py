@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.figures.name_labels import Names, end_labels, label_margin, run_labels, run_line
+from dashboard.figures.run_labels_and_lines import Names, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import INK, PlotlyJson, axis, layout, plain
 from queries.buzzing import FractionAccuracy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import Names, end_labels, grey_first, label_margin, run_labels, run_line
+from dashboard.figures.run_labels_and_lines import Names, end_labels, grey_first, label_margin, run_labels, run_line
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.decide import CurveDifference, Decisions, PeopleDecisions, RunDecisions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.name_labels import Names
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, plain
 from queries.hard_easy_effect import HardEasyFit

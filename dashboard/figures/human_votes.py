@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from dashboard.figures.name_labels import Names
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, padded, plain
 from queries.human_votes import Histograms, People, RunHistograms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dashboard.figures.name_labels import Names
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import MUTED, OTHERS, PlotlyJson, plain
 from queries.breakdown import Breakdown, BreakdownPart

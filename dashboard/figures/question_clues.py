@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dashboard.figures.name_labels import end_labels, label_margin, run_labels, run_line
+from dashboard.figures.run_labels_and_lines import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.question import Question, RunResponses
 

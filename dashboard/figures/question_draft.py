@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import end_labels, label_margin
+from dashboard.figures.run_labels_and_lines import end_labels, label_margin
 from dashboard.figures.style import FAINT, PlotlyJson, axis, layout, plain
 from queries.question_draft import DraftClue, DraftGuess, GuesserOnDraft, QuestionDraft
 

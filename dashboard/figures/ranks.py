@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.rank_agreement import SIDE
+from dashboard.figures.run_labels_and_lines import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric

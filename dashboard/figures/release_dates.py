@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, timedelta
 
-from dashboard.figures.name_labels import grey_first, run_labels
+from dashboard.figures.run_labels_and_lines import grey_first, run_labels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.metrics import Metric
 from queries.release_dates import DatedRun

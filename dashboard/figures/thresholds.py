@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH, end_labels, label_margin, run_labels, run_line
+from dashboard.figures.run_labels_and_lines import MAX_ROW_LABEL_LENGTH, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import GRID, INK, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.across_tables import across_section, across_table, transfer_section
+from dashboard.components.across_datasets import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count

@@ -32,7 +32,7 @@ from queries.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.parameters import split_key
 from queries.published_values import published
 from queries.slices import MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
-from queries.unsolved import unsolved
+from queries.unsolved_questions import unsolved
 
 PATH = "/slices"
 DEFAULT_METRIC = "overconfidence"

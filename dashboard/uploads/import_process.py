@@ -22,10 +22,10 @@ from threading import BoundedSemaphore, Lock
 import msgspec
 
 from dashboard.error_messages import error_message
+from dashboard.incoming_runs import IncomingRun, incoming_runs
 from dashboard.process import logs
 from dashboard.process.end_with_parent import watch_parent
 from dashboard.settings import read_settings
-from dashboard.uploads.upload_summary import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import Content, import_paths
 from data.importing.report import Hint, Problem, Refused, Report

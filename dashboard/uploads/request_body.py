@@ -17,7 +17,7 @@ from flask import request
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
-from dashboard.access.rights import Denied
+from dashboard.access.identity_and_rights import Denied
 from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes

@@ -18,16 +18,16 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from data.duckdb_and_polars import ArrowStream, frame, literal
 from data.importing.ingest import check_content, read_and_check
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_contract import trimmed_text
 from data.importing.trial_catalogue import TABLES_OF_RUNS, Trial, make_trial
-from data.polars_frames import ArrowStream, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
 from data.store.audit import Audit
-from data.store.dataset_revisions import State, states
+from data.store.cache_validity import State, states
 from data.store.run_files import StoredObject
 
 MAX_REASONS = 3  # that are named for each group

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from data.duckdb_and_polars import literal
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, QUESTIONS, SHOWN, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
-from data.polars_frames import literal
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 YES, NO = "yes", "no"  # what a forecast question resolves to

@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import duckdb
 
+from data.duckdb_and_polars import ArrowStream, execute, literal
 from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
-from data.polars_frames import ArrowStream, execute, literal
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
-from data.store.dataset_revisions import renew
+from data.store.cache_validity import renew
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 

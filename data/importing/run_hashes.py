@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from data.duckdb_and_polars import frame, literal
 from data.importing.failed_calls import MARK
-from data.polars_frames import frame, literal
 
 GROUP = 122_880  # rows of a group of DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row is longer

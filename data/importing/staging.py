@@ -36,11 +36,11 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
-from data.importing.extracted_rows import FrameFile
+from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
+from data.importing.frame_files import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
 from data.importing.table_files import MAX_UNPACKED_BYTES, TableFile, UnpackingLimit
-from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue_schema import tables_of_datasets

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from data.duckdb_and_polars import quoted
 from data.importing.report import Place, Problem, refuse
-from data.polars_frames import quoted
 
 if TYPE_CHECKING:
     import duckdb

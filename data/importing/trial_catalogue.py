@@ -15,14 +15,14 @@ from pathlib import Path
 import duckdb
 
 from data import human_curves
+from data.duckdb_and_polars import ArrowStream, execute, literal
 from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
-from data.polars_frames import ArrowStream, execute, literal
 from data.store import StoreMoved, difficulty, run_statistics
+from data.store.cache_validity import State, renew, states
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.dataset_revisions import State, renew, states
-from data.store.response_attributes import list_attributes
+from data.store.response_attribute_values import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, name_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # what else the catalogue has on a run

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from data.duckdb_and_polars import literal
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
@@ -26,7 +27,6 @@ from data.importing.table_contract import (
     trimmed_text,
 )
 from data.importing.table_files import NOT_UTF8, TableFile
-from data.polars_frames import literal
 from data.readers import Format
 from data.readers.responses import read_file
 

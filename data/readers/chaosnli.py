@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
+from data.duckdb_and_polars import literal
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import SHOWN, Column
 from data.importing.table_files import TableFile
-from data.polars_frames import literal
 from data.readers import Format
 
 FORMAT = Format(

@@ -8,6 +8,7 @@ questions have no text. A model has two runs: the confidence that it stated, and
 
 from __future__ import annotations
 
+from data.duckdb_and_polars import literal
 from data.importing.evaluation_log import dataset_id, known_questions
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
@@ -15,7 +16,6 @@ from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column
 from data.importing.table_files import TableFile
 from data.life_table import RADII
-from data.polars_frames import literal
 from data.readers import Format
 
 FORMAT = Format(

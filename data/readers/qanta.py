@@ -18,16 +18,16 @@ from typing import Any
 
 import polars as pl
 
+from data.duckdb_and_polars import ArrowStream
 from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
+from data.importing.merge_stored_questions import add_to_stored, read_stored
 from data.importing.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
 from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.stored_questions import add_to_stored, read_stored
 from data.importing.table_contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
-from data.polars_frames import ArrowStream
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
 

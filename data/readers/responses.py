@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from data.duckdb_and_polars import literal, quoted
 from data.importing.failed_calls import is_failed
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
@@ -18,7 +19,6 @@ from data.importing.table_contract import (
     trimmed_text,
 )
 from data.importing.table_files import PARQUET, TableFile
-from data.polars_frames import literal, quoted
 from data.readers import Format
 from data.store.gradings import NAME, RESERVED
 from data.store.run_files import TYPES

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from data.polars_frames import execute
+from data.duckdb_and_polars import execute
 from data.store import migrations
 from data.store.errors import OlderStore, StoreError
 from data.store.migrations import Step, current_schema, migrate, schema_of

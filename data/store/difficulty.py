@@ -7,8 +7,8 @@ from typing import Literal
 
 import duckdb
 
+from data.duckdb_and_polars import execute
 from data.human_curves import ROOMS
-from data.polars_frames import execute
 from data.store.run_files import Objects, stored_objects
 
 UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers

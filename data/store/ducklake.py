@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.errors import StoreError
 from data.store.run_files import KINDS, TYPES, stored_objects

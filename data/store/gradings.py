@@ -23,10 +23,10 @@ import duckdb
 import polars as pl
 from anyascii import anyascii
 
-from data.polars_frames import ArrowStream, execute
+from data.duckdb_and_polars import ArrowStream, execute
 from data.store import run_statistics
 from data.store.audit import Audit, system_user
-from data.store.dataset_revisions import renew
+from data.store.cache_validity import renew
 from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 import duckdb
 
-from data.polars_frames import execute, literal
+from data.duckdb_and_polars import execute, literal
 from data.store.checksums import FileState, file_state, fingerprint
 from data.store.errors import DamagedStore, NeedsMigration, StoreError
 from data.store.files import OBJECTS, StoreFiles

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from data.duckdb_and_polars import ArrowStream, execute, frame
 from data.human_curves import CURVES
-from data.polars_frames import ArrowStream, execute, frame
 from data.ragged_arrays import Floats, Ints
 from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums

@@ -20,16 +20,16 @@ from typing import Any, TypeVar, cast
 
 import duckdb
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store import migrations
+from data.store.cache_validity import renew, states
 from data.store.catalogue_schema import STORAGE, check_schema, create_schema
 from data.store.checksums import FileState, file_state
-from data.store.dataset_revisions import renew, states
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
 from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
 from data.store.location import Location, read_location
 from data.store.migrations import current_schema, is_served, migrate, revert, schema_of
-from data.store.older_schema import UpgradedCatalogues
+from data.store.older_schema_copies import UpgradedCatalogues
 from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from data.store.run_cache import CAPACITY, RunCache
 from data.store.run_files import FORM, Objects, all_objects

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store.files import StoreFiles
 from data.store.run_files import Objects, StoredObject, all_objects
 

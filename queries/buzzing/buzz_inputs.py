@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clue_table import ClueTable, Ints, read_clue_table
+from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints, read_clue_table
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
@@ -28,7 +28,7 @@ from queries.metrics.kernels.buzzing import (
     possible_buzzpoints,
     totals_by_threshold,
 )
-from queries.metrics.kernels.opponents import expected_points
+from queries.metrics.kernels.team_buzzes import expected_points
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection
 

@@ -8,11 +8,11 @@ import polars as pl
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clue_table import ClueTable
+from queries.buzzing.clues_and_team_buzzes import ClueTable
 from queries.buzzing.results import BuzzCurve, BuzzCurves
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.opponents import cumulative_weight, equal_teams_test, quartiles
+from queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_test, quartiles
 from queries.selection import Selection, number
 
 GRID = np.arange(51) / 50  # fractions of the question

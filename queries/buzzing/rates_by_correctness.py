@@ -8,10 +8,10 @@ import polars as pl
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clue_table import ClueTable
+from queries.buzzing.clues_and_team_buzzes import ClueTable
 from queries.buzzing.results import BuzzRates, RunBuzzRates, TeamBuzzRates
 from queries.metrics.kernels.buzzing import conditional_buzzes, survey_score
-from queries.metrics.kernels.opponents import upper_half
+from queries.metrics.kernels.team_buzzes import upper_half
 from queries.selection import Selection, number
 
 NUMBERS = RunBuzzRates.__struct_fields__[4:]

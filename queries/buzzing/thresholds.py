@@ -7,7 +7,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clue_table import people_curve
+from queries.buzzing.clues_and_team_buzzes import people_curve
 from queries.buzzing.results import (
     BestThresholds,
     Optimum,
@@ -21,7 +21,7 @@ from queries.engine.bootstrap import cluster_count, percentile_interval, questio
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
-from queries.metrics.kernels.opponents import NEG, TOSSUP, expected_points
+from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store import Snapshot
 from queries.engine import run_columns
 from queries.metrics.kernels.arrays import Ints

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
+from data.duckdb_and_polars import SqlParameters
 from data.human_curves import CURVES
-from data.polars_frames import SqlParameters
 from data.ragged_arrays import entries_of
 from data.store import Snapshot
 from data.store.run_cache import Sized

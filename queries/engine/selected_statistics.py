@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.polars_frames import SqlParameters
+from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from queries.engine import run_columns

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from dashboard.cli import output
+from dashboard.cli import progress_and_refusals
 from dashboard.uploads import import_process
 from data.importing.report import Hint
 
@@ -18,12 +18,12 @@ def page_hints(app):
 
 
 def test_every_hint_has_words(page_hints):
-    for words in (output.HINTS, import_process.REMEDIES, page_hints):
+    for words in (progress_and_refusals.HINTS, import_process.REMEDIES, page_hints):
         assert {*words} == {*get_args(Hint)}
         assert all(words.values())
 
 
 def test_only_the_command_line_names_flags(page_hints):
     # A password in a flag would stay in the history of the shell.
-    assert {hint for hint, text in output.HINTS.items() if "--" not in text} == {"dataset_upload", "password"}
+    assert {hint for hint, text in progress_and_refusals.HINTS.items() if "--" not in text} == {"dataset_upload", "password"}
     assert not any("--" in text for words in (import_process.REMEDIES, page_hints) for text in words.values())

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from data import sufficient_statistics
+from data.duckdb_and_polars import ArrowStream
 from data.human_curves import TEAM_CURVES
-from data.polars_frames import ArrowStream
 from data.store import Snapshot, create_schema, difficulty, run_statistics
 from data.store.files import FolderFiles
 from data.store.run_files import Objects

@@ -4,7 +4,7 @@ import numpy as np
 
 from queries.buzzing.thresholds import mean_interval
 from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
-from queries.metrics.kernels.opponents import equal_teams_test
+from queries.metrics.kernels.team_buzzes import equal_teams_test
 from tests.helpers.simulation import Measurement
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store import Store
 from data.store.run_files import KINDS, PARQUET, TYPES, name_objects, stored_objects
 

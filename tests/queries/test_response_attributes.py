@@ -20,8 +20,10 @@ from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
 from queries.buzzing.thresholds import threshold_explorer
+from queries.calibration_and_discrimination import triptych
 from queries.compare import comparisons
 from queries.confident_early_mistake import surest_early_mistake
+from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.decide import decide
@@ -32,7 +34,6 @@ from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameter_kinds import BadRequest
-from queries.pinned_version import pinned_version
 from queries.question import question
 from queries.questions import question_table
 from queries.recalibration import recalibration
@@ -41,8 +42,7 @@ from queries.runs import responses, run
 from queries.selection import Selection, facets, read_selection
 from queries.slices import slices
 from queries.sparklines import sparklines
-from queries.triptych import triptych
-from queries.unsolved import unsolved
+from queries.unsolved_questions import unsolved
 from queries.which_ece import which_ece
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, table, write
 from tests.helpers.bundle_factory import in_format as formatted

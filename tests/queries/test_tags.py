@@ -11,10 +11,10 @@ from data.store.export import export
 from data.store.migrations import m0009_tags
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
+from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
 from queries.parameter_kinds import BadRequest
-from queries.pinned_version import pinned_version
 from queries.runs import run
 from queries.selection import Selection, facets, read_selection
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, write

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queries.metrics.kernels.opponents import equal_teams_test
+from queries.metrics.kernels.team_buzzes import equal_teams_test
 from tests.helpers import buzz_simulation
 
 SEED = 11

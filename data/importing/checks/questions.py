@@ -8,10 +8,10 @@ from functools import partial
 
 import polars as pl
 
+from data.duckdb_and_polars import ArrowStream, execute, frame, literal
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
-from data.polars_frames import ArrowStream, execute, frame, literal
 from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from data.duckdb_and_polars import ArrowStream, first_rows
 from data.importing.grading import grade_guesses
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import SHOWN
-from data.polars_frames import ArrowStream, first_rows
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # what a report calls the analyst's decisions, as if they were a file; a line is the place of one

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from data.duckdb_and_polars import execute
 from data.importing.run_gradings import SAME_PLACE, grades_sql
 from data.importing.staging import RunKey, Staging
-from data.polars_frames import execute
 from data.store.gradings import GRADED, REVIEWED, grading_name
 from data.store.run_files import StoredObject, graded_kind, stored_objects
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store.run_files import PARQUET, Objects, name_objects
 
 COLUMNS = "question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names, failed"

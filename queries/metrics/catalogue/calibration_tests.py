@@ -1,4 +1,7 @@
-"""Tests of calibration: p-values of the hypothesis that a run is calibrated. ``queries.triptych`` computes them."""
+"""Tests of calibration: p-values of the hypothesis that a run is calibrated.
+
+They are computed in ``queries.calibration_and_discrimination``.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import re
 
 from dashboard import service
-from dashboard.access import limits_and_headers, rights
+from dashboard.access import identity_and_rights, limits_and_headers
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
 from dashboard.process import gunicorn_server, gunicorn_worker
@@ -67,12 +67,12 @@ def test_the_limits_are_those_of_the_code():
         "results computed at once, of a worker": computing_queue.AT_ONCE,
         "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,
         "distinct results that one client waits for": computing_queue.PLACES_FOR_CLIENT,
-        "requests of one player of a session, a second, of a worker": rights.PLAYED,
-        "of these at once, after a pause": rights.PLAYED_AT_ONCE,
-        "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
-        "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
-        "requests for the words of races from one address, a second, of a worker": rights.READ_FROM,
-        "requests for words at once, after a pause, from one address": rights.READ_FROM_AT_ONCE,
+        "requests of one player of a session, a second, of a worker": identity_and_rights.PLAYED,
+        "of these at once, after a pause": identity_and_rights.PLAYED_AT_ONCE,
+        "requests of players from one address, a second, of a worker": identity_and_rights.PLAYED_FROM,
+        "of these at once, after a pause, from one address": identity_and_rights.PLAYED_FROM_AT_ONCE,
+        "requests for the words of races from one address, a second, of a worker": identity_and_rights.READ_FROM,
+        "requests for words at once, after a pause, from one address": identity_and_rights.READ_FROM_AT_ONCE,
     }
 
 

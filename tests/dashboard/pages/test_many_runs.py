@@ -10,10 +10,10 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.components.run_names_and_colours import COLOURS, run_colours
-from dashboard.figures.name_labels import end_labels
+from dashboard.figures.run_labels_and_lines import end_labels
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import fitting
-from dashboard.page_parts import divide
+from dashboard.page_fragments import divide
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions

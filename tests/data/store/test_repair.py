@@ -3,7 +3,7 @@
 import pytest
 
 from data.store import DamagedStore, open_store
-from data.store.integrity_check import VersionCheck
+from data.store.background_checksums import VersionCheck
 from data.store.repair import damage_of, inspect_version, mend, versions_on_disk
 from data.store.run_files import stored_objects
 from data.store.run_withdrawal import restore, withdraw

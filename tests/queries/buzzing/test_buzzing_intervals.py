@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 from queries.buzzing import Rules, buzz_curves, threshold_explorer
-from queries.metrics.kernels.opponents import equal_teams_test
+from queries.metrics.kernels.team_buzzes import equal_teams_test
 from queries.selection import Selection
 
 

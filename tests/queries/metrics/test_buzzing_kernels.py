@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.metrics.kernels import buzzing, opponents
+from queries.metrics.kernels import buzzing, team_buzzes
 from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 
@@ -211,7 +211,7 @@ def room_of(*questions):
             counts["incorrect"].append(sum(not right for _, right in inside))
             counts["late"].append(sum(right and word == 30 for word, right in inside))
             counts["left"].append(sum(buzz is None and heard is not None and start <= heard < end for buzz, heard in teams))
-    return opponents.meet_opponents(
+    return team_buzzes.meet_opponents(
         np.repeat(np.arange(len(questions)), 3), **{name: np.array(c, float) for name, c in counts.items()}
     )
 
@@ -228,7 +228,7 @@ def test_a_room_enumerates_its_teams(questions, y):
                 continue
             question = reference.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
             score, win, _, unsure = reference.against(question, 0.5)
-            assert opponents.expected_points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
+            assert team_buzzes.expected_points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
             assert y * met.first[row] == pytest.approx(win, abs=1e-12)
             assert y * met.unsure[row] == pytest.approx(unsure, abs=1e-12)
             _, _, people, _ = reference.against(question, 1.0)  # nothing is above 1: no buzz
@@ -244,9 +244,9 @@ def test_a_room_by_hand():
     assert met.unsure.tolist() == [0, 1 / 4, 1 / 4]
     assert met.people.tolist() == [1 / 2] * 3
     # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two that had not buzzed, of four.
-    assert opponents.expected_points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
+    assert team_buzzes.expected_points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
     # Wrong at the end costs nothing.
-    assert opponents.expected_points(met, np.array([0.0]), np.array([2])).tolist() == [0]
+    assert team_buzzes.expected_points(met, np.array([0.0]), np.array([2])).tolist() == [0]
 
 
 @MANY
@@ -254,7 +254,7 @@ def test_a_room_by_hand():
 def test_buzzes_up_to_a_fraction(buzzes):
     grid = np.arange(51) / 50
     at, weight = np.array([word / 30 for word, _ in buzzes]), np.array([y for _, y in buzzes])
-    weights = opponents.cumulative_weight(at, weight, grid)
+    weights = team_buzzes.cumulative_weight(at, weight, grid)
     for fraction, value in zip(grid.tolist(), weights.tolist(), strict=True):
         assert value == pytest.approx(reference.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
     assert weights[-1] == pytest.approx(sum(weight)) and np.all(np.diff(weights) >= -1e-12)
@@ -264,11 +264,11 @@ def test_buzzes_up_to_a_fraction(buzzes):
 @given(st.lists(st.integers(0, 20), max_size=20))
 def test_quartiles_and_halves(totals):
     named = dict(enumerate(totals))
-    assert opponents.quartiles(totals).tolist() == [reference.quartile(named, team) for team in named]
-    assert opponents.upper_half(totals).tolist() == [reference.upper(named, team) for team in named]
+    assert team_buzzes.quartiles(totals).tolist() == [reference.quartile(named, team) for team in named]
+    assert team_buzzes.upper_half(totals).tolist() == [reference.upper(named, team) for team in named]
 
 
 def test_quartiles_by_hand():
-    assert opponents.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
-    assert opponents.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
-    assert opponents.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below
+    assert team_buzzes.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
+    assert team_buzzes.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
+    assert team_buzzes.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below

@@ -3,7 +3,7 @@
 import pytest
 
 from queries.selection import Selection
-from queries.unsolved import unsolved
+from queries.unsolved_questions import unsolved
 
 
 def expected(snapshot, dataset, where="true"):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
+from data.duckdb_and_polars import ArrowStream, frame
 from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
 from data.importing.report import rows_without_answer
 from data.importing.run_hashes import run_hashes
 from data.importing.staging import RunKey, Staging
-from data.polars_frames import ArrowStream, frame
 from data.store.gradings import grading_name
 
 ID_DIGITS = 16  # of the sha256 of a run

@@ -9,7 +9,7 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.parameters import Parameters
 from queries.selection import Request
-from queries.unsolved import Unsolved, UnsolvedQuestion, unsolved
+from queries.unsolved_questions import Unsolved, UnsolvedQuestion, unsolved
 
 FIELDS = UnsolvedQuestion.__struct_fields__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH, end_labels, run_labels, run_line
+from dashboard.figures.run_labels_and_lines import MAX_ROW_LABEL_LENGTH, end_labels, run_labels, run_line
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dashboard.figures.name_labels import Names, grey_first, run_line
+from dashboard.figures.run_labels_and_lines import Names, grey_first, run_line
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
-from queries.triptych import BINS, RunTriptych
+from queries.calibration_and_discrimination import BINS, RunTriptych
 
 HEIGHT = 340  # pixels
 ISOLINES = 7  # of the Brier score in the plane, at most

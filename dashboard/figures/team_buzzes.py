@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.name_labels import MAX_ROW_LABEL_LENGTH
+from dashboard.figures.run_labels_and_lines import MAX_ROW_LABEL_LENGTH
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, downwards, layout, plain
 from dashboard.name_shortening import fitting
 from queries.teams import TeamBuzz, TeamRow

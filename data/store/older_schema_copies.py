@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.polars_frames import literal
+from data.duckdb_and_polars import literal
 from data.store import migrations
 from data.store.catalogue_schema import STORAGE
 from data.store.checksums import FileState, file_state

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 from flask import Response, request
 
-from dashboard.access.rights import Denied
+from dashboard.access.identity_and_rights import Denied
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import attached, json_response
 from dashboard.service import service

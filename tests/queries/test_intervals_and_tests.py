@@ -5,8 +5,8 @@ import re
 import pytest
 
 from queries.axiom_examples import SYSTEMS, sakai_examples
+from queries.intervals_and_tests import KINDS, measured_claims
 from queries.metrics import CATALOGUE
-from queries.simulated_error_rates import KINDS, measured_claims
 from tests.helpers.paths import ROOT
 
 MARKDOWN = ROOT / "benchmarks" / "inference.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from data.polars_frames import execute
+from data.duckdb_and_polars import execute
 from data.store.run_files import Objects, stored_objects
 
 MAX_VALUES = 100  # of an attribute that a run can be divided by

@@ -8,8 +8,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.table import row, table
+from queries.intervals_and_tests import MeasuredClaim
 from queries.metric_definitions import MetricDefinitions
-from queries.simulated_error_rates import MeasuredClaim
 
 
 def intervals_section(known: MetricDefinitions) -> html.Section:

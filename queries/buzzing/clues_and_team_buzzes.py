@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.polars_frames import SqlParameters
+from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from queries.engine.selected_statistics import selection_clauses
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.opponents import Opponents, meet_opponents
+from queries.metrics.kernels.team_buzzes import Opponents, meet_opponents
 from queries.selection import Selection, dataset_conventions
 
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from data.polars_frames import frame
+from data.duckdb_and_polars import frame
 
 
 @pytest.mark.parametrize(

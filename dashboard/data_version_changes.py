@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.pinned_version import ChangedRun, VersionChanges
+from queries.data_version import ChangedRun, VersionChanges
 
 MAX_NAMED = 5  # runs
 

@@ -7,8 +7,8 @@ import pytest
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.run_withdrawal import restore, withdraw
+from queries.data_version import pinned_version, version_changes
 from queries.parameter_kinds import BadRequest
-from queries.pinned_version import pinned_version, version_changes
 from queries.selection import Selection
 from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, write
 

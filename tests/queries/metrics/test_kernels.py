@@ -485,7 +485,7 @@ def test_a_band_of_many_items_is_that_of_single_items(monkeypatch, digits, simul
     correct = (normal < ndtri(confidence)).astype(float)
     bands = []
     for many in (len(confidence) - 1, len(confidence)):
-        monkeypatch.setattr(isotonic, "MANY_ITEMS", many)
+        monkeypatch.setattr(isotonic, "LARGE_SAMPLE", many)
         bands.append(isotonic.consistency_band(confidence, correct, sizes, 7, simultaneous))
     (where, low, high), (same, lower, higher) = bands
     width = (higher - lower).mean()

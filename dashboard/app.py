@@ -20,7 +20,7 @@ from dashboard.process import logs, prometheus
 from dashboard.service import Service
 from dashboard.settings import Settings
 from data.store import StoreError
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 ASSETS = Path(__file__).parents[1] / "assets"
 # The theme is set before anything is painted; a file of its own, so that pages need no inline script of ours.

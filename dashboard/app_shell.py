@@ -38,9 +38,9 @@ from queries.data_version import version_changes
 from queries.datasets import Dataset
 from queries.engine.common_questions import coverage
 from queries.gradings import grading_coverage
-from queries.parameter_kinds import BadRequest
 from queries.question_draft import DraftText
 from queries.runs import run
+from queries.selection.parameter_kinds import BadRequest
 
 
 def layout() -> html.Div:

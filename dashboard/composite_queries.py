@@ -10,11 +10,8 @@ from dataclasses import replace
 from dashboard.service import service
 from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, shown_runs
 from queries.buzzing import Rules, best_thresholds
-from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
-from queries.parameter_kinds import BadRequest
-from queries.parameters import named_key
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
@@ -22,6 +19,9 @@ from queries.reliability import reliability
 from queries.run_groups import run_groups
 from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import named_key
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from data.store import Store, StoreError
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 # By what is to be done to a store, and by the code of a bad request.
 COMMANDS = {

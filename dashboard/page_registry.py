@@ -13,12 +13,12 @@ from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.links import address
 from dashboard.service import service
 from data.store import StoreError
-from queries.facets import Facets
-from queries.parameter_kinds import BadRequest, Choice, Choices, Text
-from queries.parameters import P, Parameters
 from queries.question_draft import DraftText
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
+from queries.selection.parameters import P, Parameters
 
 SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")

@@ -41,13 +41,13 @@ from data.store.errors import UnreadableStore
 from data.store.export import Form, Table, export, exporter
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import Dataset, describe_dataset
-from queries.facets import Facets
 from queries.metrics import Metric
-from queries.parameter_kinds import BadRequest
-from queries.parameters import P
 from queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
-from queries.reference_people import with_people
-from queries.selection import Request, Selection, facets, read_address
+from queries.selection import Request, Selection, read_address, read_facets
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import P
+from queries.selection.reference_people import with_people
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
@@ -280,7 +280,7 @@ class Service:
     def facets(self, dataset: str | None) -> Facets:
         """The filter values of a dataset; of the first one without a name."""
         snapshot = self.snapshot()
-        return self._ask(snapshot, next(iter(snapshot.states), None) if dataset is None else dataset, facets, dataset)
+        return self._ask(snapshot, next(iter(snapshot.states), None) if dataset is None else dataset, read_facets, dataset)
 
     def datasets(self) -> list[Dataset]:
         """Every dataset, in order of import."""

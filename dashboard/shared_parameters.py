@@ -8,12 +8,23 @@ from typing import Annotated
 
 from queries.across import ROWS, Rows
 from queries.engine.reliability_diagrams import BANDS
-from queries.facets import Facets
 from queries.gradings import SHOWN
 from queries.metrics import METRICS, Metric
-from queries.parameter_kinds import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Range, Text, Texts
-from queries.parameters import Parameters
 from queries.question_order import FACTS, read_sort
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import (
+    BadRequest,
+    Choice,
+    Flag,
+    Fractions,
+    Kind,
+    MetricChoice,
+    MetricList,
+    Range,
+    Text,
+    Texts,
+)
+from queries.selection.parameters import Parameters
 
 # Of the leaderboard. What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
 DEFAULT_METRICS = (

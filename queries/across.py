@@ -12,11 +12,11 @@ import numpy as np
 
 from queries.engine.ranking import MetricCell, ranks
 from queries.engine.reliability_diagrams import ReliabilityBin
-from queries.facets import Facets
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.run_groups import RunGroup, RunGroups
 from queries.selection import number
+from queries.selection.facets import Facets
 
 OVERCONFIDENCE = CATALOGUE["overconfidence"]
 Rows = Literal["models", "runs"]

@@ -14,11 +14,11 @@ from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.selected_statistics import failed_calls
-from queries.facets import Facets
 from queries.metrics import Metric
-from queries.parameter_kinds import format_range
-from queries.parameters import split_key
 from queries.selection import Selection, selection_keys
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import format_range
+from queries.selection.parameters import split_key
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
 MAX_PARTS = 50  # by which an attribute may divide questions

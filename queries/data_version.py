@@ -15,8 +15,8 @@ from datetime import datetime
 import msgspec
 
 from data.store import Snapshot
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})")
 TIME = "%Y%m%dT%H%M%S%f"

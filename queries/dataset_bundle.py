@@ -9,8 +9,8 @@ from data.duckdb_and_polars import literal, quoted
 from data.importing.table_contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
 from data.store.export import Form, Table
-from queries.parameter_kinds import BadRequest
 from queries.runs import responses
+from queries.selection.parameter_kinds import BadRequest
 
 COMPUTED = {
     "answer": "case when q.answer is distinct from most.answer then q.answer end as answer",

@@ -11,8 +11,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 
-from queries.parameter_kinds import BadRequest
 from queries.question_draft import ELICITATIONS, DraftText, QuestionDraft, question_draft
+from queries.selection.parameter_kinds import BadRequest
 
 MAX_QUESTIONS = 100
 MAX_WORDS = 20_000  # of all questions together

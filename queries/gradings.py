@@ -15,10 +15,10 @@ from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
 from data.store.gradings import IMPORTED, REVIEWED
 from queries.metrics.kernels.arrays import Floats
-from queries.parameter_kinds import BadRequest
 from queries.query_time_limit import check_time_limit
 from queries.runs import run as run_facts
 from queries.selection import Selection, selection_keys
+from queries.selection.parameter_kinds import BadRequest
 
 MAX_RUNS = 200  # compared in one answer
 MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines: more would take minutes

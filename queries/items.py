@@ -8,8 +8,8 @@ from data.duckdb_and_polars import first_rows
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.selected_statistics import selected_responses, selection_clauses
-from queries.parameter_kinds import Range
 from queries.selection import Selection
+from queries.selection.parameter_kinds import Range
 
 MAX_ITEMS = 1000
 

@@ -18,8 +18,8 @@ from queries.engine.run_columns import float_array, sample_numbers
 from queries.engine.selected_statistics import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.per_question import buzz_mass
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, number
+from queries.selection.parameter_kinds import BadRequest
 
 
 class Clue(msgspec.Struct):

@@ -26,7 +26,7 @@ from data.quizbowl.guess_grading import AnswerLine, Verdict
 from data.quizbowl.question_words import count_words, plain_text, sentences
 from data.sample.pyramid_questions import read_entries
 from queries.metrics.kernels.arrays import Floats
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 Elicitation = Literal["softmax", "margin"]
 ELICITATIONS: tuple[Elicitation, ...] = ("softmax", "margin")

@@ -15,8 +15,8 @@ from queries.engine.gather_evidence import gather
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 # What can be sorted by beside what runs said.
 FACTS = (

@@ -11,9 +11,9 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
 from queries.metrics import Metric
-from queries.parameter_kinds import BadRequest
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
+from queries.selection.parameter_kinds import BadRequest
 
 MAX_PAGE_SIZE = 1000
 

@@ -13,8 +13,8 @@ from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, selection_keys
+from queries.selection.parameter_kinds import BadRequest
 
 
 class RunGroup(msgspec.Struct):

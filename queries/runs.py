@@ -12,8 +12,8 @@ from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
 from data.store import Snapshot
 from data.store.export import Form, Table
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 
 class UnansweredQuestions(msgspec.Struct):

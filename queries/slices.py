@@ -20,10 +20,10 @@ from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.parameter_kinds import BadRequest, format_range
-from queries.parameters import named_key
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
+from queries.selection.parameter_kinds import BadRequest, format_range
+from queries.selection.parameters import named_key
 
 MIN_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")

@@ -7,8 +7,8 @@ import polars as pl
 
 from data.quizbowl.question_words import words_in_power
 from data.store import Snapshot
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, selection_keys
+from queries.selection.parameter_kinds import BadRequest
 
 BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "power", "guess", "place", "places")
 NO_TEAMS = "no human team heard any of these questions"

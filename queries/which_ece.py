@@ -17,10 +17,10 @@ from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
-from queries.parameter_kinds import BadRequest
 from queries.query_time_limit import check_time_limit
 from queries.rank_agreement import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys
+from queries.selection.parameter_kinds import BadRequest
 
 # Every calibration error of the page, those of the catalogue's other families last.
 WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ece_debiased", "corp_mcb", "ks")))

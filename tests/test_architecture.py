@@ -99,9 +99,9 @@ def test_only_the_dashboard_words_commands(package):
 ROOMS = {
     "readers": r"data/readers/", "importing": r"data/importing/", "store": r"data/store/",
     "statistics": r"data/sufficient_statistics\.py",
-    "selection": r"queries/(selection|filters|facets|parameters|parameter_kinds)\.py", "engine": r"queries/engine/",
+    "selection": r"queries/selection/", "engine": r"queries/engine/",
     "metrics": r"queries/metrics/", "buzzing": r"queries/buzzing/",
-    "views": r"queries/(?!selection|filters|facets|parameters|parameter_kinds)\w+\.py", "pages": r"dashboard/pages/",
+    "views": r"queries/\w+\.py", "pages": r"dashboard/pages/",
     "components": r"dashboard/components/", "figures": r"dashboard/figures/", "api": r"dashboard/api/", "cli": r"dashboard/cli/",
     "uploads": r"dashboard/uploads/", "service": r"dashboard/service\.py",
 }  # fmt: skip

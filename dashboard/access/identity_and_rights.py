@@ -28,7 +28,7 @@ from dashboard.settings import Settings
 from data.store import StoreError
 from data.store.audit import Audit
 from data.store.tokens_and_readers import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")

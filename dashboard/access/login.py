@@ -13,8 +13,8 @@ from dashboard.access.identity_and_rights import COOKIE, Denied, Reader
 from dashboard.api.blueprint import document
 from dashboard.components.links import address
 from dashboard.service import service
-from queries.parameter_kinds import Text
-from queries.parameters import NoParameters, Parameters
+from queries.selection.parameter_kinds import Text
+from queries.selection.parameters import NoParameters, Parameters
 
 DAYS = 30  # for which a browser keeps the cookie
 PAGE = """<!DOCTYPE html>

@@ -13,9 +13,9 @@ from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows
 from queries.across import Across, AcrossCell, AcrossDiagrams
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import CATALOGUE, Conventions
-from queries.parameter_kinds import Flag
-from queries.parameters import Parameters
 from queries.selection import CONVENTIONS
+from queries.selection.parameter_kinds import Flag
+from queries.selection.parameters import Parameters
 
 CELL = AcrossCell.__struct_fields__
 OVERALL = ("mean_rank", "mean_place", "ranked_on")

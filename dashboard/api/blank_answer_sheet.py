@@ -9,8 +9,8 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
 from queries.blank_answer_sheet import prompts
-from queries.parameters import NoParameters
 from queries.selection import Request
+from queries.selection.parameters import NoParameters
 
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)

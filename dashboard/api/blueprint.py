@@ -23,9 +23,9 @@ from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
 from queries.data_version import version_changes
-from queries.parameter_kinds import BadRequest
-from queries.parameters import P, Parameters
 from queries.selection import Request, Selection, read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import P, Parameters
 
 api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
 from dashboard.service import service
 from dashboard.shared_parameters import IntervalsParameters
 from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, breakdown, breakdown_fields
-from queries.parameter_kinds import Choice
 from queries.selection import Request
+from queries.selection.parameter_kinds import Choice
 
 
 class BreakdownParameters(IntervalsParameters, frozen=True):

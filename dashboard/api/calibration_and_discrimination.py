@@ -8,8 +8,8 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.calibration_and_discrimination import Triptych, triptych
-from queries.parameters import NoParameters
 from queries.selection import Request
+from queries.selection.parameters import NoParameters
 
 FIELDS = (
     "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece", "p_spiegelhalter",

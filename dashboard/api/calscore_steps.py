@@ -8,9 +8,9 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.calscore_steps import ClueStep, ClueSteps, clue_steps
-from queries.parameter_kinds import BadRequest
-from queries.parameters import NoParameters
 from queries.selection import Request
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import NoParameters
 
 
 def _steps(query: Request[NoParameters], question_id: str) -> ClueSteps:

@@ -11,7 +11,7 @@ from dashboard.api.http_responses import json_response
 from dashboard.citation.view_citation import cite
 from dashboard.service import service
 from dashboard.shared_parameters import View
-from queries.parameters import Parameters
+from queries.selection.parameters import Parameters
 
 
 class CiteParameters(Parameters, frozen=True):

@@ -13,8 +13,8 @@ from dashboard.service import service
 from dashboard.shared_parameters import Metrics, known_run
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.metrics import METRICS
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameters import Parameters
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
 

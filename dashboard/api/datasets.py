@@ -13,9 +13,9 @@ from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import TokenError
 from queries.datasets import Dataset, Datasets
-from queries.parameter_kinds import BadRequest, Texts
-from queries.parameters import NoParameters, Parameters
 from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest, Texts
+from queries.selection.parameters import NoParameters, Parameters
 
 
 @get("/api/v1/datasets", NoParameters)

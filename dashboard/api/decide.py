@@ -9,8 +9,8 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import FirstCurve, SecondCurve
 from queries.decide import Decisions, decide
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameters import Parameters
 
 CURVES = ("net_score", "best_threshold", "best_score")
 

@@ -15,9 +15,9 @@ from typing import Any
 from dashboard.api.blueprint import ROUTES, Route
 from dashboard.api.uploads import DatasetUploadParameters, UploadParameters
 from dashboard.page_registry import PAGES, PageParameters
-from queries.parameter_kinds import Kind
-from queries.parameters import key_form
 from queries.selection import Selection
+from queries.selection.parameter_kinds import Kind
+from queries.selection.parameters import key_form
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
 PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>"}

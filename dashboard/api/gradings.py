@@ -14,10 +14,10 @@ from dashboard.service import service
 from dashboard.shared_parameters import GUESSES
 from data.store.gradings import MAX_NOTE_LENGTH, Correction, NoSuchGuess, correct_grades
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
-from queries.parameter_kinds import BadRequest, Whole
-from queries.parameters import NoParameters, Parameters
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
+from queries.selection.parameter_kinds import BadRequest, Whole
+from queries.selection.parameters import NoParameters, Parameters
 
 MAX_GRADES = 1000  # that one request corrects
 MAX_CORRECTED = 100_000  # guesses of a run

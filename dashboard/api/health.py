@@ -11,7 +11,7 @@ from dashboard.api.http_responses import error_response, json_response
 from dashboard.service import service
 from dashboard.version import VERSION
 from data.store import DamagedStore
-from queries.parameters import NoParameters
+from queries.selection.parameters import NoParameters
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.human_votes import Histograms, People, people
-from queries.parameters import NoParameters
 from queries.selection import Request
+from queries.selection.parameters import NoParameters
 
 
 def _people(query: Request[NoParameters]) -> People:

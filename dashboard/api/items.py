@@ -11,9 +11,9 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import Confidence
 from queries.items import MAX_ITEMS, Item, ItemList, items
-from queries.parameter_kinds import Whole
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameter_kinds import Whole
+from queries.selection.parameters import Parameters
 
 
 class ItemsParameters(Parameters, frozen=True):

@@ -7,7 +7,7 @@ from flask import Response
 from dashboard.api.blueprint import get
 from dashboard.api.http_responses import csv_response, json_response
 from queries.metric_definitions import MetricDefinition, metric_definitions
-from queries.parameters import NoParameters
+from queries.selection.parameters import NoParameters
 
 COLUMNS = (
     "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",

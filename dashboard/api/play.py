@@ -30,10 +30,10 @@ from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
 from queries.buzzing.buzz_policy import default_curve
-from queries.parameter_kinds import BadRequest
-from queries.parameters import NoParameters
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import NoParameters
 
 STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]

@@ -10,9 +10,9 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.compare import CompareParameters
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from queries.parameter_kinds import Number
 from queries.power import MetricPower, PowerAnalysis, power
 from queries.selection import Request
+from queries.selection.parameter_kinds import Number
 
 FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
 

@@ -12,10 +12,10 @@ from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import attached, json_response
 from dashboard.service import service
 from queries.draft_bundle import WrittenDataset, draft_bundle
-from queries.parameter_kinds import BadRequest
-from queries.parameters import NoParameters
 from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
 from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import NoParameters
 
 MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
 MAX_BUNDLE_BYTES = 2 * 2**20  # of many

@@ -15,11 +15,11 @@ from dashboard.service import service
 from dashboard.shared_parameters import Metrics, Sort
 from queries.buzzing import BuzzParameters
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import BadRequest, Text, Whole
-from queries.parameters import NoParameters, Parameters
 from queries.question import ClueResponse, question
 from queries.questions import MAX_PAGE_SIZE, question_table
 from queries.selection import Request
+from queries.selection.parameter_kinds import BadRequest, Text, Whole
+from queries.selection.parameters import NoParameters, Parameters
 
 ROWS = 2000  # sent at once
 

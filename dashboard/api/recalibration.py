@@ -11,9 +11,9 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import MetricsParameters
 from queries.metrics.kernels.recalibration import METHODS
-from queries.parameter_kinds import Choice
 from queries.recalibration import Recalibration, recalibration
 from queries.selection import Request
+from queries.selection.parameter_kinds import Choice
 
 
 class RecalibrationParameters(MetricsParameters, frozen=True):

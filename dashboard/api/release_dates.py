@@ -10,10 +10,10 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameter_kinds import MetricChoice
-from queries.parameters import Parameters
 from queries.release_dates import DatedRun, ReleaseDates, release_dates
 from queries.selection import Request
+from queries.selection.parameter_kinds import MetricChoice
+from queries.selection.parameters import Parameters
 
 FIELDS = DatedRun.__struct_fields__
 

@@ -11,9 +11,9 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import BAND
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin
-from queries.parameters import Parameters
 from queries.reliability import Reliability, reliability
 from queries.selection import Request
+from queries.selection.parameters import Parameters
 
 
 class ReliabilityParameters(Parameters, frozen=True):

@@ -11,10 +11,10 @@ from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.service import service
 from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
-from queries.parameter_kinds import BadRequest
-from queries.parameters import NoParameters
 from queries.runs import run
 from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import NoParameters
 
 
 @api.delete("/api/v1/runs/<run_id>")

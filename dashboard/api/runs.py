@@ -11,9 +11,9 @@ from dashboard.api.blueprint import get
 from dashboard.api.http_responses import csv_response, file_response, json_response
 from dashboard.service import service
 from data.store.export import Form
-from queries.parameter_kinds import Text
-from queries.parameters import NoParameters, Parameters
 from queries.runs import RunFacts, Runs, responses, run, runs
+from queries.selection.parameter_kinds import Text
+from queries.selection.parameters import NoParameters, Parameters
 
 
 class RunsParameters(Parameters, frozen=True):

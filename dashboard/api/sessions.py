@@ -23,9 +23,9 @@ from data.play_sessions.sessions import (
     list_sessions,
 )
 from data.store.audit import Audit
-from queries.parameter_kinds import BadRequest
-from queries.parameters import NoParameters
 from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import NoParameters
 
 MAX_CONSENT_LENGTH = 10_000  # characters
 

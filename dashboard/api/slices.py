@@ -11,9 +11,9 @@ from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import known_run
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameter_kinds import MetricChoice
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameter_kinds import MetricChoice
+from queries.selection.parameters import Parameters
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
 
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")

@@ -7,8 +7,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameters import Parameters
 from queries.unsolved_questions import Unsolved, UnsolvedQuestion, unsolved
 
 FIELDS = UnsolvedQuestion.__struct_fields__

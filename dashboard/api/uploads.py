@@ -26,11 +26,11 @@ from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
 from data.store.run_tags import BadTag, checked_tag
-from queries.facets import Facets
-from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
-from queries.parameters import Parameters, collect, split_key
 from queries.query_time_limit import Abandoned
 from queries.selection import read_parameters
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
+from queries.selection.parameters import Parameters, collect, split_key
 
 ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
 MAX_DECISIONS = 10_000

@@ -8,8 +8,8 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import BinnedRun, Intervals
-from queries.parameters import Parameters
 from queries.selection import Request
+from queries.selection.parameters import Parameters
 from queries.which_ece import WhichEce, which_ece
 
 

@@ -21,11 +21,11 @@ from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
 from queries.data_version import pinned_version
 from queries.engine.common_questions import coverage
-from queries.facets import Facets
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest
 
 MAX_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures

@@ -17,8 +17,8 @@ from dashboard.settings import Settings
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter
 from queries.dataset_bundle import bundle
-from queries.parameter_kinds import BadRequest
 from queries.runs import responses
+from queries.selection.parameter_kinds import BadRequest
 
 FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")
 

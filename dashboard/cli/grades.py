@@ -14,9 +14,9 @@ from data.store import open_store
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.run_withdrawal import NoSuchRun
 from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
-from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
 

@@ -10,8 +10,8 @@ from dashboard.settings import Settings
 from data.store import open_store
 from data.store.run_tags import BadTag, change_tags
 from data.store.run_withdrawal import NoSuchRun
-from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
+from queries.selection.parameter_kinds import BadRequest
 
 
 @click.command("tag")

@@ -20,9 +20,9 @@ from data.importing.report import Refused, rows_without_answer
 from data.store import open_store
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.parameter_kinds import BadRequest
-from queries.reference_people import with_people
-from queries.selection import facets, read_address, read_selection
+from queries.selection import read_address, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.reference_people import with_people
 
 Pairs = Sequence[tuple[str, str]]
 HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by default, each metric's own."
@@ -81,7 +81,7 @@ def score_command(
     try:
         # A mistake in the options is reported before a large file is read.
         named = [] if metrics is None else [("metrics", metrics)]
-        request = read_address([*conventions, *named], lambda name: facets(store.snapshot(), name), MetricsParameters)
+        request = read_address([*conventions, *named], lambda name: read_facets(store.snapshot(), name), MetricsParameters)
         with (
             progress_bar("Scoring") as progress,
             open_dry_run(
@@ -123,7 +123,7 @@ def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Sco
     """
     snapshot, report = dry_run.snapshot, dry_run.report
     pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]
-    selection = read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+    selection = read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
     runs = incoming_runs(snapshot, report.runs, dry_run.stored, report.gradings)
     measured = with_people(snapshot, selection.dataset, selection.people)
     return Score(leaderboard(measured, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))

@@ -13,7 +13,7 @@ from dashboard.cli.progress_and_refusals import Refusal, Until
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 
 @click.command("sign")

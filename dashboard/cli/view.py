@@ -11,7 +11,7 @@ from dashboard.access import signed_links
 from dashboard.cli.progress_and_refusals import Refusal
 from dashboard.error_messages import error_message
 from dashboard.settings import Settings
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 PREFIX = "/api/v1/"
 

@@ -10,10 +10,10 @@ from dash.development.base_component import Component
 from dashboard.components.html_attributes import aria
 from dashboard.components.links import address, page_link
 from dashboard.name_shortening import shortened
-from queries.facets import Facets
-from queries.filters import SelectionKey
-from queries.parameters import kind_of, split_key
 from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.filters import SelectionKey
+from queries.selection.parameters import kind_of, split_key
 
 MAX_VALUE_LENGTH = 40  # characters of a value
 OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # keys of pages that have chips, too

@@ -13,7 +13,7 @@ from dashboard.components.table import Cell, table
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.engine.ranking import MetricCell
 from queries.metrics import Metric
-from queries.parameters import split_key
+from queries.selection.parameters import split_key
 
 NOT_STATED = "not stated"
 

@@ -12,7 +12,7 @@ from dashboard.components.table import table
 from dashboard.figures.style import INK
 from queries.buzzing import CategoryOutcomes
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
-from queries.facets import Facets
+from queries.selection.facets import Facets
 
 
 def buzz_categories(

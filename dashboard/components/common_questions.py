@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from queries.engine.common_questions import Coverage
-from queries.selection import Facets
+from queries.selection.facets import Facets
 
 Pairs = list[tuple[str, str]]
 MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, and in a list

@@ -20,8 +20,8 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
-from queries.filters import Value
-from queries.parameter_kinds import MAX_VALUE_LENGTH
+from queries.selection.filters import Value
+from queries.selection.parameter_kinds import MAX_VALUE_LENGTH
 
 MAX_UNSEARCHED = 20  # choices of a menu without a box for words to look for
 MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # choices, and characters of their names, beyond which they go into a menu

@@ -1,6 +1,6 @@
 """The filter bar: a control for each key of the selection that means something in the dataset.
 
-A key declares its control (``queries/filters.py``); here each kind of control becomes a component.
+A key declares its control (``queries/selection/filters.py``); here each kind of control becomes a component.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.controls import between, choices, menu, search, several
-from queries.facets import Facets
-from queries.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
-from queries.parameters import kind_of, split_key
 from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
+from queries.selection.parameters import kind_of, split_key
 
 
 def _component(key: str, declared: Control) -> Component:

@@ -13,7 +13,7 @@ from dashboard.components.numbers import DASH, count, short
 from dashboard.components.quizbowl_markup import draw_text
 from dashboard.components.table import table
 from queries.items import Item, ItemList
-from queries.parameter_kinds import Range
+from queries.selection.parameter_kinds import Range
 
 
 def items_section(

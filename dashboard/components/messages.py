@@ -13,12 +13,12 @@ from dashboard.components.numbers import count
 from dashboard.data_version_changes import what_changed
 from dashboard.error_messages import error_message
 from queries.data_version import VersionChanges
-from queries.facets import Facets
 from queries.gradings import GradingCoverage
-from queries.parameter_kinds import BadRequest
-from queries.parameters import kind_of
 from queries.runs import RunFacts
 from queries.selection import Selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import kind_of
 
 MAX_LINKS = 24
 TITLES = {

@@ -7,8 +7,8 @@ from dash.development.base_component import Component
 
 from dashboard.components.links import address, page_link
 from dashboard.version import VERSION
-from queries.facets import Facets
 from queries.selection import Selection
+from queries.selection.facets import Facets
 
 
 def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None) -> html.Footer:

@@ -21,10 +21,10 @@ from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import fitting
-from queries.facets import Facets
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
 from queries.questions import QuestionPage, QuestionRow
+from queries.selection.facets import Facets
 from queries.sparklines import Sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time

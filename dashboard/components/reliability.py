@@ -14,7 +14,7 @@ from dashboard.figures.reliability import reliability_figure
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import Range
+from queries.selection.parameter_kinds import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
 BAND_WORDS: dict[BandKind, str] = {

@@ -17,7 +17,7 @@ from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import count
 from dashboard.figures.style import INK, OTHERS
 from dashboard.name_shortening import MAX_NAME_LENGTH, fitting, shortened
-from queries.facets import Facets
+from queries.selection.facets import Facets
 
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
 

@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.components.html_attributes import data
 from dashboard.components.run_names_and_colours import RunColours
-from queries.parameter_kinds import Choice
+from queries.selection.parameter_kinds import Choice
 
 MAX_PANELS = 16  # that are looked at together
 Panels = Annotated[

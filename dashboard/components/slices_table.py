@@ -12,7 +12,7 @@ from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
-from queries.parameters import split_key
+from queries.selection.parameters import split_key
 from queries.slices import Slice
 
 MAX_SIGNIFICANT = 200  # rows of a table

@@ -19,7 +19,7 @@ from dashboard.service import service
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from queries.across import Across, AcrossDiagrams
 from queries.metrics import CATALOGUE, METRICS
-from queries.parameter_kinds import Flag
+from queries.selection.parameter_kinds import Flag
 
 PATH = "/across"
 DEFAULT_METRIC = "net_score"

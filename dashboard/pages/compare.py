@@ -32,9 +32,9 @@ from queries.compare import comparison
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
-from queries.parameter_kinds import BadRequest, MetricChoice, MetricList
 from queries.power import power
 from queries.question_differences import question_differences
+from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
 
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")

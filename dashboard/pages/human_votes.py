@@ -24,7 +24,7 @@ from dashboard.service import service
 from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
-from queries.parameter_kinds import Choice
+from queries.selection.parameter_kinds import Choice
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}

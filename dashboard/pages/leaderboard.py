@@ -32,12 +32,12 @@ from dashboard.shared_parameters import DEFAULT_METRICS
 from queries.confident_early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
-from queries.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
-from queries.parameters import named_key
 from queries.published_values import published
 from queries.question import question as question_query
 from queries.release_dates import TAG, release_dates
-from queries.selection import Facets
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
+from queries.selection.parameters import named_key
 
 SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}  # of confidence 0 throughout
 NAMED = {metric.key: metric.name for metric in CATALOGUE.values()}

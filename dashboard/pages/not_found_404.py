@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash.development.base_component import Component
 
 from dashboard.page_registry import Page, PageParameters, register
-from queries.parameter_kinds import BadRequest
+from queries.selection.parameter_kinds import BadRequest
 
 
 def draw(request: object) -> Sequence[Component]:

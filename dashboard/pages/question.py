@@ -29,10 +29,10 @@ from queries.buzzing import Rules
 from queries.buzzing.buzz_policy import RULES
 from queries.calscore_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
-from queries.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.question import Question
 from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
+from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 
 
 class QuestionPage(PageParameters, frozen=True):

@@ -18,8 +18,8 @@ from dashboard.components.question_draft import draft_confidence, draft_summary,
 from dashboard.error_messages import error_message
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.parameter_kinds import BadRequest, Choice
 from queries.question_draft import ELICITATIONS, DraftText, QuestionDraft, question_draft
+from queries.selection.parameter_kinds import BadRequest, Choice
 
 PATH = "/write"
 

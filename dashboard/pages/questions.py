@@ -25,9 +25,9 @@ from dashboard.service import service
 from dashboard.shared_parameters import Sort, default_metric
 from data.store import StoreError
 from queries.metrics import Metric
-from queries.parameter_kinds import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, read_sort
 from queries.questions import QuestionRow
+from queries.selection.parameter_kinds import BadRequest, MetricChoice
 from queries.sparklines import Sparklines, sparklines
 
 STATE = {"role": "state", "name": "grid"}

@@ -30,9 +30,9 @@ from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
-from queries.parameter_kinds import BadRequest, Choice
 from queries.recalibration import recalibration
 from queries.reliability import reliability
+from queries.selection.parameter_kinds import BadRequest, Choice
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40

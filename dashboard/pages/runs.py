@@ -14,8 +14,8 @@ from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.parameter_kinds import Choice
 from queries.runs import runs
+from queries.selection.parameter_kinds import Choice
 
 PATH = "/runs"
 OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."

@@ -25,12 +25,12 @@ from dashboard.service import service
 from dashboard.shared_parameters import known_run
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameter_kinds import BadRequest, Choice, MetricChoice
-from queries.parameters import split_key
 from queries.published_values import published
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
+from queries.selection.parameters import split_key
 from queries.slices import MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved_questions import unsolved
 

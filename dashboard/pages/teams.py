@@ -22,7 +22,7 @@ from dashboard.components.team_tables import (
 )
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.parameter_kinds import Text
+from queries.selection.parameter_kinds import Text
 from queries.teams import Teams, human_teams
 
 PATH = "/teams"

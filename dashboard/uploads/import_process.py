@@ -36,10 +36,10 @@ from queries.datasets import Dataset, describe_dataset
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
-from queries.parameter_kinds import BadRequest
 from queries.query_time_limit import Abandoned
 from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
-from queries.selection import facets, read_selection
+from queries.selection import read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
 
 ROOT = Path(__file__).parents[2]
 MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
@@ -237,7 +237,7 @@ def _bad_row(problem: Problem) -> BadRow:
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:
     snapshot, report = dry_run.snapshot, dry_run.report
-    selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, METRICS)
     ranked = sum(row.ranked for row in board.rows)
     board.rows = [row for row in board.rows if row.run in report.runs]

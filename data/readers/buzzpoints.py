@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from data.importing.import_source import Incoming
-from data.importing.quizbowl_games import (
+from data.importing.report import refuse
+from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
+from data.importing.staging import ImportOptions, Staging
+from data.quizbowl.question_words import count_words, plain_text
+from data.readers import Format
+from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,
@@ -24,11 +29,6 @@ from data.importing.quizbowl_games import (
     exposure_rows,
     settle,
 )
-from data.importing.report import refuse
-from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
-from data.importing.staging import ImportOptions, Staging
-from data.quizbowl.question_words import count_words, plain_text
-from data.readers import Format
 
 FORMAT = Format(
     key="buzzpoints",

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
+from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
 
 FORMAT = Format(
     key="forecastbench",

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
-from data.importing.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, settle
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import CLUES, EXPOSURES, SHOWN
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
+from data.readers.shared.evaluation_log import clean
+from data.readers.shared.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, settle
 
 FORMAT = Format(
     key="grace",

@@ -13,7 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import (
+from data.importing.import_source import Incoming
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.readers import Format
+from data.readers.shared.evaluation_log import (
     NO_CONFIDENCE,
     EvaluationLog,
     NothingToCalibrate,
@@ -25,10 +29,6 @@ from data.importing.evaluation_log import (
     shares,
     with_choices,
 )
-from data.importing.import_source import Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
 
 FORMAT = Format(
     key="helm",

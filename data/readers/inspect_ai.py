@@ -12,7 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import (
+from data.importing.import_source import Incoming
+from data.importing.report import Problem, Refused, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.readers import Format
+from data.readers.shared.evaluation_log import (
     NO_CONFIDENCE,
     EvaluationLog,
     NothingToCalibrate,
@@ -20,11 +24,7 @@ from data.importing.evaluation_log import (
     read_each,
     shared_classes,
 )
-from data.importing.import_source import Incoming
-from data.importing.inspect_ai_sample import Sample, read_sample
-from data.importing.report import Problem, Refused, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.readers import Format
+from data.readers.shared.inspect_ai_sample import Sample, read_sample
 
 FORMAT = Format(
     key="inspect",

@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
+from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, number
 
 FORMAT = Format(
     key="judged",

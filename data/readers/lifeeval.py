@@ -9,7 +9,6 @@ questions have no text. A model has two runs: the confidence that it stated, and
 from __future__ import annotations
 
 from data.duckdb_and_polars import literal
-from data.importing.evaluation_log import dataset_id, known_questions
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
@@ -17,6 +16,7 @@ from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_colum
 from data.importing.table_files import TableFile
 from data.life_table import RADII
 from data.readers import Format
+from data.readers.shared.evaluation_log import dataset_id, known_questions
 
 FORMAT = Format(
     key="lifeeval",

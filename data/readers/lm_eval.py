@@ -14,7 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import (
+from data.importing.import_source import START, Incoming
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.importing.table_files import TableFile
+from data.readers import Format
+from data.readers.shared.evaluation_log import (
     EvaluationLog,
     NothingToCalibrate,
     category_of,
@@ -29,11 +34,6 @@ from data.importing.evaluation_log import (
     shares,
     with_choices,
 )
-from data.importing.import_source import START, Incoming
-from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_files import TableFile
-from data.readers import Format
 
 FORMAT = Format(
     key="lm-eval",

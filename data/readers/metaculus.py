@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.importing.evaluation_log import NO, YES, EvaluationLog, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit
 from data.readers import Format
+from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, number
 
 FORMAT = Format(
     key="metaculus",

@@ -2,7 +2,7 @@
 
 - A packet is a JSON list of ``{qid, question, answer, answerline, tokens: [{content, position, type}]}``. Images and pauses are
   tokens, too, and positions count them.
-- Run files are described in ``data.importing.qanta_runs``.
+- Run files are described in ``data.readers.shared.qanta_runs``.
 - Plays are a CSV of ``packet, nano, reveal_fraction, correct, censored``.
 
 The last part of a ``qid`` identifies a question. The words of a question are its tokens, and its clues end where the runs were
@@ -19,17 +19,17 @@ from typing import Any
 import polars as pl
 
 from data.duckdb_and_polars import ArrowStream
-from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
-from data.importing.merge_stored_questions import add_to_stored, read_stored
-from data.importing.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
-from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
+from data.readers.shared.evaluation_log import clean
+from data.readers.shared.merge_stored_questions import add_to_stored, read_stored
+from data.readers.shared.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
+from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, add_table
 
 FORMAT = Format(
     key="qanta",

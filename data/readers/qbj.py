@@ -13,9 +13,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
-from data.importing.quizbowl_games import (
+from data.importing.report import Problem, refuse
+from data.importing.sqlite_file import whole
+from data.importing.staging import ImportOptions, Staging
+from data.importing.table_contract import SHOWN
+from data.quizbowl.question_words import count_words, plain_text
+from data.readers import Format
+from data.readers.shared.evaluation_log import clean
+from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,
@@ -27,12 +33,6 @@ from data.importing.quizbowl_games import (
     settle,
     stable_pseudonym,
 )
-from data.importing.report import Problem, refuse
-from data.importing.sqlite_file import whole
-from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import SHOWN
-from data.quizbowl.question_words import count_words, plain_text
-from data.readers import Format
 
 FORMAT = Format(
     key="qbj",

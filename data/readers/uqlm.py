@@ -11,11 +11,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, common_start, known_questions, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
+from data.readers.shared.evaluation_log import EvaluationLog, NothingToCalibrate, common_start, known_questions, number
 
 FORMAT = Format(
     key="uqlm",

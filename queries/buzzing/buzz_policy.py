@@ -10,9 +10,9 @@ from typing import Annotated
 
 import msgspec
 
-from queries.facets import Facets
-from queries.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
-from queries.parameters import Parameters
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
+from queries.selection.parameters import Parameters
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")

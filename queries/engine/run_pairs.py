@@ -15,7 +15,8 @@ from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_tests
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints
-from queries.selection import BadRequest, Selection
+from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 
 class RunName(msgspec.Struct):

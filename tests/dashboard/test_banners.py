@@ -4,7 +4,7 @@ import msgspec
 
 from dashboard.components.messages import simulated_banner
 from dashboard.components.static_html import content_markup
-from queries.facets import Facets
+from queries.selection.facets import Facets
 
 FACETS = Facets(
     dataset="toy", title="Toy", kind="incremental", simulated=True, note="The teams are simulated.", questions=2, human_teams=3,

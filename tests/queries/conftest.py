@@ -7,7 +7,7 @@ import pytest
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from queries.selection import facets
+from queries.selection import read_facets
 from tests.helpers.reference_metrics import Rows
 from tests.helpers.small_polls import write_polls, write_quiz
 from tests.helpers.small_store import write_relay, write_spans
@@ -74,7 +74,7 @@ def rows(snapshot):
 
 @pytest.fixture(scope="session")
 def offered(snapshot):
-    return {dataset: facets(snapshot, dataset) for dataset in ("relay", "spans")}
+    return {dataset: read_facets(snapshot, dataset) for dataset in ("relay", "spans")}
 
 
 @pytest.fixture(scope="session")
@@ -101,4 +101,4 @@ def polled_rows(polled):
 
 @pytest.fixture(scope="session")
 def polled_offered(polled):
-    return {dataset: facets(polled, dataset) for dataset in ("polls", "quiz")}
+    return {dataset: read_facets(polled, dataset) for dataset in ("polls", "quiz")}

@@ -16,10 +16,10 @@ from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.questions import question_table
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, records, table, write
 
@@ -48,7 +48,7 @@ def empty(tmp_path):
 
 
 def read(snapshot, *pairs):
-    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+    return read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
@@ -57,7 +57,7 @@ def test_further_columns_are_kept(ending, importing, tmp_path):
     assert question(snapshot, Selection("toy"), "q1").attributes == {ODD: "12.5", "language": "fr", "year": "9"}
     assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar", "year": "10"}
     assert datasets(snapshot).datasets[0].attributes == [ODD, "language", "year"]
-    assert facets(snapshot, "toy").values["attr.year"] == ("9", "10")
+    assert read_facets(snapshot, "toy").values["attr.year"] == ("9", "10")
 
 
 def test_keys_of_later_lines_count(importing, tmp_path):
@@ -100,7 +100,7 @@ def test_an_unknown_attribute_is_refused(described, key, value, code, allowed):
 
 def test_attributes_divide_questions(described):
     snapshot = described.snapshot()
-    assert breakdown_fields(facets(snapshot, "toy"))[-3:] == (f"attr.{ODD}", "attr.language", "attr.year")
+    assert breakdown_fields(read_facets(snapshot, "toy"))[-3:] == (f"attr.{ODD}", "attr.language", "attr.year")
     for by in ("attr.language", f"attr.{ODD}"):
         parts = breakdown(snapshot, Selection("toy"), by, [BRIER]).parts
         expected = {
@@ -134,7 +134,7 @@ def test_runs_are_tested_by_attributes(importing, tmp_path):
 
 
 def test_a_control_offers_few_values_and_those_in_force(described):
-    fields = facets(described.snapshot(), "toy")
+    fields = read_facets(described.snapshot(), "toy")
     control = Selection.filters()["attr"].control
     assert control("attr.language", (), fields).options == (("ar", "ar"), ("fr", "fr"))
     many = msgspec.structs.replace(fields, values={"attr.url": tuple(f"page {number}" for number in range(101))})

@@ -13,9 +13,9 @@ from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_interval, difference_tests
 from queries.engine.multiple_comparisons import holm
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameter_kinds import BadRequest
 from queries.question_differences import question_differences
 from queries.selection import ClueMask, Selection
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections

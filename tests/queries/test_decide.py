@@ -6,8 +6,8 @@ import pytest
 from queries.decide import decide
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import put
 
 RELAY, PYRAMID = Selection("relay"), Selection("pyramid")

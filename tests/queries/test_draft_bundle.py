@@ -6,10 +6,10 @@ import zipfile
 import pytest
 
 from queries.draft_bundle import WrittenDataset, WrittenQuestion, draft_bundle
-from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.question_draft import ELICITATIONS, DraftText, question_draft
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 TEXT = 'This novel begins with letters, as "Dracula" does.\n\nFor 10 points, name this novel by Mary Shelley, =1+1.'
 

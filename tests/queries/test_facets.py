@@ -5,8 +5,8 @@ import pytest
 
 from data.store import open_store
 from queries.datasets import Datasets, datasets
-from queries.parameter_kinds import BadRequest
-from queries.selection import facets
+from queries.selection import read_facets
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.small_polls import POLLS
 from tests.helpers.small_store import ODD
 
@@ -33,7 +33,7 @@ def test_votes_and_buzzes_are_counted(snapshot, polled):
 
 
 def test_facets(snapshot):
-    relay, spans = facets(snapshot, "relay"), facets(snapshot, "spans")
+    relay, spans = read_facets(snapshot, "relay"), read_facets(snapshot, "spans")
     assert (relay.questions, relay.human_teams, relay.longest) == (12, 3, 6)
     assert (relay.categories, relay.subcategories, relay.radii) == ((ODD, "History", "Science"), ("Modern",), ())
     assert relay.models == ("plain", "twin", "partial", "unheard", "sure")
@@ -45,12 +45,12 @@ def test_facets(snapshot):
 
 
 def test_the_first_dataset_is_the_default(snapshot):
-    assert facets(snapshot, None) == facets(snapshot, "relay")
+    assert read_facets(snapshot, None) == read_facets(snapshot, "relay")
 
 
 def test_an_empty_store(tmp_path):
     nothing = open_store(tmp_path / "none").snapshot()
     assert datasets(nothing).datasets == []
     with pytest.raises(BadRequest) as caught:
-        facets(nothing, None)
+        read_facets(nothing, None)
     assert (caught.value.code, caught.value.status) == ("empty_store", 404)

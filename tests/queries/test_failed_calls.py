@@ -24,7 +24,7 @@ from queries.questions import question_table
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.runs import run, runs, unanswered_questions
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
 from queries.slices import slices
 from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as reference
@@ -101,7 +101,7 @@ def _without(value):
 @given(data=st.data())
 def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""
-    selection = data.draw(selections(facets(crashed, "failed")))
+    selection = data.draw(selections(read_facets(crashed, "failed")))
     board = leaderboard(crashed, selection, METRICS)
     answered = {row["run"]: crashed_rows.answered(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
     answered = {name: list(questions.values()) for name, questions in answered.items() if questions}
@@ -126,10 +126,10 @@ def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
     pairs = [tuple(pair.split("=")) for pair in address.split("&") if pair]
 
     def read(dataset, *more):
-        return read_selection([("dataset", dataset), *pairs, *more], lambda name: facets(crashed, name))
+        return read_selection([("dataset", dataset), *pairs, *more], lambda name: read_facets(crashed, name))
 
     here, elsewhere = read("failed", ("failed", failed)), read(as_if)
-    twin = [[run for run, _, _ in facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
+    twin = [[run for run, _, _ in read_facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
     rules = Rules()
     for query in (
         lambda s, _: leaderboard(crashed, s, METRICS, intervals=not address),  # which take half of the time
@@ -187,9 +187,9 @@ def test_partly_failed_questions_add_up(crashed):
 
 def test_the_control_is_there_where_calls_failed(crashed):
     kind = Selection.kinds()["failed"]
-    control = kind.control("failed", False, facets(crashed, "failed"))
+    control = kind.control("failed", False, read_facets(crashed, "failed"))
     assert control.options == (("", "left out"), ("1", "counted as wrong at confidence 0"))
-    assert kind.control("failed", False, facets(crashed, "without")) is None
+    assert kind.control("failed", False, read_facets(crashed, "without")) is None
     assert Selection("failed", failed=True).pairs() == [("dataset", "failed"), ("failed", "1")]
     assert Selection("failed").pairs() == [("dataset", "failed")]
 

@@ -8,13 +8,13 @@ import pytest
 from queries.blank_answer_sheet import prompts
 from queries.buzzing import Rules, threshold_explorer
 from queries.engine.common_questions import coverage
-from queries.filters import ColumnFilter, Filter, MenuControl
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import BadRequest
-from queries.parameters import collect, decode, split_key
 from queries.runs import selected_runs
-from queries.selection import CONVENTIONS, Selection, facets
+from queries.selection import CONVENTIONS, Selection, read_facets
+from queries.selection.filters import ColumnFilter, Filter, MenuControl
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.parameters import collect, decode, split_key
 from queries.sparklines import sparklines
 from tests.helpers.run_tables import with_runs
 
@@ -44,7 +44,7 @@ class WithSource(Selection, frozen=True):
 
 @pytest.fixture(scope="module")
 def relay(snapshot):
-    return facets(snapshot, "relay")
+    return read_facets(snapshot, "relay")
 
 
 def test_every_filter_has_words():

@@ -14,7 +14,7 @@ from queries.gradings import graded_guesses, grading_coverage, gradings
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import put, rows, table, write
 
 QUESTIONS = [f"q{number}" for number in range(1, 9)]
@@ -93,7 +93,7 @@ def test_a_grading_that_came_later_has_the_same_metrics(snapshot, tmp_path):
         read = pl.read_csv(io.StringIO(responses(column))).select("question_id", "clue", "guess", "confidence", "correct")
         put(store, write(tmp_path / "toy", **BUNDLE, responses=read.write_csv()), model="m")
     later = store.snapshot()
-    assert facets(later, "toy").gradings == ("imported", "graded", "run")
+    assert read_facets(later, "toy").gradings == ("imported", "graded", "run")
     for grading, known in (("", ""), ("imported", ""), ("run", "second"), ("graded", "graded")):
         chosen = Selection("first", model=("m",), grading=known)
         assert metrics_of(later, Selection("toy", grading=grading)) == metrics_of(snapshot, chosen)
@@ -129,7 +129,7 @@ def test_a_run_without_the_grading_keeps_its_first_one(snapshot):
 
 
 def test_the_address_names_a_grading_of_the_dataset(snapshot):
-    offered = facets(snapshot, "first")
+    offered = read_facets(snapshot, "first")
     assert offered.gradings == ("graded", "imported", "second", "third")
     selection = read_selection([("dataset", "first"), ("grading", "third")], lambda _: offered)
     assert selection.grading == "third" and ("grading", "third") in selection.pairs()

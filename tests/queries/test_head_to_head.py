@@ -6,7 +6,7 @@ from queries.buzzing import Rules, threshold_explorer
 from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
 
 CALSCORE2 = CATALOGUE["calscore2"]
 
@@ -24,7 +24,7 @@ def test_calscore2_is_under_survival(bundled, human):
 
 def test_addresses_know_the_curve_in_use(bundled, snapshot):
     for store, dataset, curve in ((bundled, "pyramid", "survival"), (snapshot, "relay", "team_share")):
-        selection = read_selection([("dataset", dataset)], lambda name, store=store: facets(store, name))
+        selection = read_selection([("dataset", dataset)], lambda name, store=store: read_facets(store, name))
         assert CALSCORE2.human_curve(selection.conventions) == curve
         assert CATALOGUE["calscore"].human_curve(selection.conventions) == "buzz_share"
         assert selection.pairs() == [("dataset", dataset)]

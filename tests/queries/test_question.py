@@ -10,9 +10,9 @@ import pytest
 from queries.buzzing import Buzzpoint, Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
-from queries.parameter_kinds import BadRequest
 from queries.question import Question, question
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
 from tests.helpers.small_polls import POLLS, YES_NO
 

@@ -4,10 +4,10 @@ import pytest
 
 from queries.buzzing import Rules, best_thresholds
 from queries.buzzing.buzz_policy import default_curve
-from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.question_draft import ELICITATIONS, THRESHOLDS, DraftText, question_draft
-from queries.selection import Selection, facets
+from queries.selection import Selection, read_facets
+from queries.selection.parameter_kinds import BadRequest
 
 PYRAMID = Selection("pyramid")
 GIVEAWAY = "Name this Gothic novel by Mary Shelley, in which Victor stitches together a giant out of corpses at Ingolstadt."
@@ -20,7 +20,7 @@ def draft(text, answer="", elicitations=ELICITATIONS[:1]):
 
 
 def test_thresholds_are_the_best_on_pyramid(bundled):
-    offered = facets(bundled, "pyramid")
+    offered = read_facets(bundled, "pyramid")
     best = best_thresholds(bundled, PYRAMID, Rules(curve=default_curve(offered))).thresholds
     assert {(model, elicitation): best[run] for run, model, elicitation in offered.runs} == THRESHOLDS
 

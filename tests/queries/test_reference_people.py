@@ -10,10 +10,10 @@ from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameter_kinds import BadRequest
 from queries.question import question
-from queries.reference_people import human_collections, with_people
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.reference_people import human_collections, with_people
 from queries.teams import human_teams
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
@@ -219,11 +219,11 @@ def test_the_newest_collection_stands_in_for_nobody_imported(played_store, tmp_p
     assert [part.run for part in human_collections(store.snapshot(), "toy")] == runs[::-1]
     bare = open_store(tmp_path / "store", threads=1)
     put(bare, write(tmp_path / "toy", FACTS, responses=RESPONSES), model="alpha")
-    assert facets(bare.snapshot(), "toy").human_teams == 0
+    assert read_facets(bare.snapshot(), "toy").human_teams == 0
     older, newer = (put_collection(bare, tmp_path, played(seed), f"People {seed}") for seed in (3, 4))
     assert with_people(bare.snapshot(), "toy", "").people == newer
     assert with_people(bare.snapshot(), "toy", "imported").people == ""
-    assert facets(bare.snapshot(), "toy").human_teams == len(PLAYERS)
+    assert read_facets(bare.snapshot(), "toy").human_teams == len(PLAYERS)
     bare.write(lambda connection: connection.execute(f"update runs set withdrawn_at = now()::timestamp where run = '{newer}'"))
     assert with_people(bare.snapshot(), "toy", "").people == older
     assert with_people(bare.snapshot(), "toy", newer).people == newer  # links to it stay true
@@ -238,7 +238,7 @@ def test_a_collection_does_not_buzz_as_a_system(played_store):
 
 def test_an_address_names_whom(played_store):
     store, (run, _) = played_store
-    offered = facets(store.snapshot(), "toy")
+    offered = read_facets(store.snapshot(), "toy")
     chosen = read_selection([("people", run)], lambda _: offered)
     assert chosen.people == run and chosen.pairs() == [("dataset", "toy"), ("people", run)]
     with pytest.raises(BadRequest) as caught:

@@ -5,8 +5,7 @@ import pytest
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.release_dates import read_date, release_dates
-from queries.selection import Selection, read_selection
-from queries.selection import facets as facets_of
+from queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
 
 RELEASED = {
@@ -80,7 +79,7 @@ def test_runs_without_a_date_are_counted(dated):
 
 def test_a_selection_leaves_out_runs(dated):
     pairs = [("dataset", "toy"), ("tag.released", "2025"), ("tag.released", "2024-02")]
-    selection = read_selection(pairs, lambda dataset: facets_of(dated, dataset))
+    selection = read_selection(pairs, lambda dataset: read_facets(dated, dataset))
     result = release_dates(dated, selection, CATALOGUE["brier"])
     assert [run.model for run in result.runs] == ["worse", "late"]
     assert (result.undated, result.unreadable) == (0, {})

@@ -33,13 +33,13 @@ from queries.human_votes import people
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.questions import question_table
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.runs import responses, run
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from queries.sparklines import sparklines
 from queries.unsolved_questions import unsolved
@@ -60,7 +60,7 @@ b,q1,0,Lyon,0.5,,,
 
 
 def read(snapshot, *pairs):
-    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+    return read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
 
 
 def stored(importing, folder, text=RESPONSES, ending="csv"):
@@ -90,7 +90,7 @@ def test_further_columns_of_responses_are_kept(ending, importing, tmp_path):
     assert run(snapshot, a).attributes["prompt"] == ["terse", "verbose"]
     assert run(snapshot, b).attributes == {}
     assert datasets(snapshot).datasets[0].response_attributes == [ODD, "prompt"]
-    assert facets(snapshot, "toy").values["attr.prompt"] == ("terse", "verbose")
+    assert read_facets(snapshot, "toy").values["attr.prompt"] == ("terse", "verbose")
 
 
 def test_the_report_names_what_is_kept_and_what_is_not(tmp_path):
@@ -390,7 +390,7 @@ def test_guesses_to_review_are_those_of_the_kept_responses(two_stores):
 
 def test_attributes_divide_responses(two_stores):
     whole, _, name = two_stores
-    assert breakdown_fields(facets(whole, name))[-2:] == ("attr.prompt", "attr.shot")
+    assert breakdown_fields(read_facets(whole, name))[-2:] == ("attr.prompt", "attr.shot")
     parts = breakdown(whole, Selection(name, common=False), "attr.prompt", [BRIER]).parts
     assert [part.value for part in parts] == ["terse", "verbose", *([None] if name == "quiz" else [])]
     result = breakdown(whole, Selection(name), "attr.prompt", [BRIER], intervals=True)

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.engine.gather_evidence import gather
-from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameter_kinds import BadRequest, MetricList, Text
-from queries.parameters import NoParameters, Parameters, key_forms
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
-from queries.selection import Selection, facets, read_address, read_selection
+from queries.selection import Selection, read_address, read_facets, read_selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, MetricList, Text
+from queries.selection.parameters import NoParameters, Parameters, key_forms
 from tests.helpers.examples import examples
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
@@ -199,7 +199,7 @@ def test_a_query_that_names_another_dataset_than_its_path():
 
 def test_an_unknown_dataset(snapshot):
     with pytest.raises(BadRequest) as caught:
-        read_selection([("dataset", "nosuch")], lambda dataset: facets(snapshot, dataset))
+        read_selection([("dataset", "nosuch")], lambda dataset: read_facets(snapshot, dataset))
     assert (caught.value.code, caught.value.field, caught.value.allowed) == ("unknown_value", "dataset", ["relay", "spans"])
 
 
@@ -239,7 +239,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
 
 
 def test_category_with_quote_and_semicolon(snapshot, rows):
-    selection = read_selection([("category", ODD)], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("category", ODD)], lambda dataset: read_facets(snapshot, dataset))
     assert ordered_questions(snapshot, selection).questions == ["r02", "r06", "r10"]
     assert leaderboard(snapshot, selection, []).rows[0].answered == 3
 

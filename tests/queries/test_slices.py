@@ -7,8 +7,8 @@ from scipy.stats import ttest_ind, ttest_rel
 from queries.engine.gather_evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import BadRequest, read_range
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest, read_range
 from queries.slices import MIN_QUESTIONS, slices
 
 SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}

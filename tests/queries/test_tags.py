@@ -14,9 +14,9 @@ from data.store.run_withdrawal import NoSuchRun
 from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
-from queries.parameter_kinds import BadRequest
 from queries.runs import run
-from queries.selection import Selection, facets, read_selection
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, write
 
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
@@ -41,7 +41,7 @@ def ids(snapshot):
 
 
 def read(snapshot, *pairs):
-    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+    return read_selection(pairs, lambda dataset: read_facets(snapshot, dataset))
 
 
 def test_runs_are_chosen_by_their_tags(tagged):

@@ -6,8 +6,8 @@ from statistics import mean, quantiles
 import pytest
 
 from data.store import open_store
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 from queries.teams import human_teams
 from tests.helpers.bundle_factory import put, write
 

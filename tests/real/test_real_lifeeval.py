@@ -13,7 +13,7 @@ from data.importing.staging import ImportOptions
 from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import facets, read_selection
+from queries.selection import read_facets, read_selection
 from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real
@@ -51,7 +51,7 @@ def imported(store, shared):
 def board(store, imported):
     snapshot = store.snapshot()
     address = [("binning", "width10+1"), ("common", "0")]
-    selection = read_selection(address, lambda dataset: facets(snapshot, dataset))
+    selection = read_selection(address, lambda dataset: read_facets(snapshot, dataset))
     return {row.model: row for row in leaderboard(snapshot, selection, METRICS).rows}
 
 
@@ -192,7 +192,7 @@ def test_table_2_to_the_last_digit(common, table_2):
 def test_the_leaderboard_is_table_2(store, imported, table_2):
     """Its common questions, by default, are those of the paper. Only the test of rounding is another one."""
     snapshot = store.snapshot()
-    selection = read_selection([("binning", "width10r")], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in KEYS])
     assert (board.questions, board.common) == (808, COMMON)
     rows = {row.model: row for row in board.rows}

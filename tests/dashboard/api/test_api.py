@@ -11,9 +11,9 @@ from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
-from queries.parameters import key_forms, split_key
 from queries.question import question
 from queries.selection import Selection, dataset_conventions
+from queries.selection.parameters import key_forms, split_key
 from tests.helpers.json_api import (
     BAD_VALUES,
     COUNT,

@@ -9,9 +9,9 @@ import pytest
 from dashboard.api import docs_generator
 from dashboard.api.uploads import DatasetUploadParameters
 from dashboard.page_registry import PAGES
-from queries.parameter_kinds import Text
-from queries.parameters import Parameters, key_forms
 from queries.selection import Selection
+from queries.selection.parameter_kinds import Text
+from queries.selection.parameters import Parameters, key_forms
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 

@@ -16,8 +16,8 @@ from dashboard.settings import Settings
 from data.play_sessions.sessions import digest
 from data.store.audit import Audit
 from queries.buzzing import Rules, threshold_explorer
-from queries.parameter_kinds import BadRequest
-from queries.selection import Selection, facets
+from queries.selection import Selection, read_facets
+from queries.selection.parameter_kinds import BadRequest
 
 ANN = "a" * 32
 
@@ -189,7 +189,7 @@ def test_the_secret_opens_no_other_dataset(link):
         service().read_only("pyramid")
         assert list(service().snapshot().states) == ["pyramid"]
         with pytest.raises(BadRequest, match="no dataset"):
-            facets(service().snapshot(), "lifespan")
+            read_facets(service().snapshot(), "lifespan")
 
 
 def test_a_race_is_played_over_http(post, race):

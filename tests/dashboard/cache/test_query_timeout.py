@@ -19,8 +19,8 @@ from data.store import Snapshot
 from data.store.export import Table
 from queries.engine import evidence
 from queries.metrics import Metric
-from queries.parameter_kinds import BadRequest
 from queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 

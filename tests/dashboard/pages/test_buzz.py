@@ -13,8 +13,8 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
-from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 
 PYRAMID = ("dataset", "pyramid")
 

@@ -17,9 +17,9 @@ from dashboard.service import service
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameter_kinds import BadRequest
 from queries.recalibration import recalibration
 from queries.selection import Selection
+from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from tests.helpers.drawn_pages import drawn, plain, walk, words
 

@@ -19,8 +19,8 @@ from data.quizbowl.question_words import count_words
 from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.question import question
-from queries.reference_people import with_people
 from queries.selection import Selection
+from queries.selection.reference_people import with_people
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
 NOW = 1_700_000_000_000.0  # milliseconds since 1970

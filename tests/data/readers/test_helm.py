@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
+from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import helm_instance as instance

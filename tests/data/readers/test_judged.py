@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
+from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.evaluation_logs import judged

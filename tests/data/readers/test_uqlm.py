@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
+from data.readers.shared.evaluation_log import NO_CONFIDENCE
 from data.readers.uqlm import longest_beginning
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows

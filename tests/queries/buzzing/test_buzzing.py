@@ -19,8 +19,8 @@ from queries import buzzing
 from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.engine import run_columns, selected_statistics
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameter_kinds import BadRequest
-from queries.selection import Selection, facets, read_address
+from queries.selection import Selection, read_address, read_facets
+from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 from tests.helpers.reference_metrics import Rows
@@ -101,7 +101,7 @@ def snapshot(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def offered(snapshot):
-    return facets(snapshot, "tossups")
+    return read_facets(snapshot, "tossups")
 
 
 class Tossups:

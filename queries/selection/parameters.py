@@ -17,8 +17,8 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from queries.facets import Facets
-from queries.parameter_kinds import BadRequest, Group, Kind
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Group, Kind
 
 P = TypeVar("P", bound="Parameters")
 

@@ -12,9 +12,18 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
 from data.duckdb_and_polars import SqlParameters
-from queries.facets import IMPORTED, Facets
-from queries.parameter_kinds import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
-from queries.parameters import split_key
+from queries.selection.facets import IMPORTED, Facets
+from queries.selection.parameter_kinds import (
+    BadRequest,
+    Kind,
+    Range,
+    allowed,
+    format_number,
+    format_range,
+    read_number,
+    read_range,
+)
+from queries.selection.parameters import split_key
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]
@@ -359,7 +368,7 @@ class GradingChoice(SelectionKey[str]):
 
 @dataclass(frozen=True)
 class PeopleChoice(SelectionKey[str]):
-    """The people who were imported with a dataset, or one of its human collections; see ``queries.reference_people``."""
+    """The people who were imported with a dataset, or one of its human collections: see ``reference_people``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""

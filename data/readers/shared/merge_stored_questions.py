@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
 from data.importing.staging import Staging
 from data.importing.table_contract import CLUES
+from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, add_table
 
 
 def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:

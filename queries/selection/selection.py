@@ -16,8 +16,9 @@ import msgspec
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
-from queries.facets import IMPORTED, Facets
-from queries.filters import (
+from queries.metrics import HUMAN_CURVES, Conventions
+from queries.selection.facets import IMPORTED, Facets
+from queries.selection.filters import (
     ColumnFilter,
     Condition,
     Convention,
@@ -33,11 +34,10 @@ from queries.filters import (
     Switch,
     ThresholdConvention,
 )
-from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
-from queries.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
-from queries.reference_people import has_imported_people, human_collections, with_people
-from queries.tag_and_attribute_values import named_values
+from queries.selection.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
+from queries.selection.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
+from queries.selection.reference_people import has_imported_people, human_collections, with_people
+from queries.selection.tag_and_attribute_values import named_values
 
 
 def _split(conventions: Conventions) -> dict[str, object]:
@@ -107,7 +107,7 @@ class ClueMask(msgspec.Struct, frozen=True):
 class Selection(Parameters, frozen=True):
     """A filter over runs, questions and clues of one dataset, and the conventions under which it is measured.
 
-    Empty tuples and None mean "all". Ranges include both ends. A new filter is one field here; see ``queries.filters``.
+    Empty tuples and None mean "all". Ranges include both ends. A new filter is one field here; see ``queries.selection.filters``.
     """
 
     dataset: Annotated[str, Text("which dataset; the first one by default")]
@@ -317,7 +317,7 @@ class Selection(Parameters, frozen=True):
         return " and ".join(conditions), parameters
 
 
-def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
+def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     """What a dataset offers, the first one where none is named. Raises ``BadRequest`` for an unknown one or an empty store."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if not known:

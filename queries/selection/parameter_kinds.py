@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from queries.facets import Facets
 from queries.metrics import CATALOGUE, Metric
+from queries.selection.facets import Facets
 
 T = TypeVar("T")
 Range = tuple[float, float]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole
 from data.importing.staging import Staging
 from data.importing.table_contract import SHOWN
 from data.importing.table_files import WRONG_LINE
+from data.readers.shared.evaluation_log import clean
 from data.store.gradings import grading_name
 
 OWN = "Tossup/run.jsonl"  # a run file with the grades of the challenge itself; other graders have folders with longer names

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from data.importing.evaluation_log import clean
 from data.importing.staging import Staging
 from data.importing.table_contract import BUZZES, EXPOSURES, QUESTIONS, Column
+from data.readers.shared.evaluation_log import clean
 
 TWICE = "buzzes that are in the file twice, counted once"
 SECOND_BUZZ = "second buzzes of a team on a question, left out: the correct buzz counts, else the first"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from data.store import Snapshot
-from queries.facets import IMPORTED
+from queries.selection.facets import IMPORTED
 
 
 class HumanCollection(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from data.store import Snapshot
-from queries.filters import Filter, NamedFilter
-from queries.parameters import named_key
+from queries.selection.filters import Filter, NamedFilter
+from queries.selection.parameters import named_key
 
 MAX_VALUES = 1000  # of a key: more are no choice
 

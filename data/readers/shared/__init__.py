@@ -1,0 +1,1 @@
+"""What several readers share, and parts of large ones. No module here reads a format by itself."""

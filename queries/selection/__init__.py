@@ -1,0 +1,32 @@
+"""What is selected: the filters and conventions of an address, and what a dataset offers to filter by.
+
+Other packages import the selection from here, and kinds of parameters, filters and facets from their modules.
+"""
+
+from queries.selection.selection import (
+    CONVENTIONS,
+    ClueMask,
+    Request,
+    Selection,
+    dataset_conventions,
+    number,
+    read_address,
+    read_facets,
+    read_parameters,
+    read_selection,
+    selection_keys,
+)
+
+__all__ = [
+    "CONVENTIONS",
+    "ClueMask",
+    "Request",
+    "Selection",
+    "dataset_conventions",
+    "number",
+    "read_address",
+    "read_facets",
+    "read_parameters",
+    "read_selection",
+    "selection_keys",
+]

@@ -1,4 +1,4 @@
-"""The store: what it holds, how it is read and written. Other packages import its names from here."""
+"""The store: its contents, and how they are read and written. Other packages import the names below from here."""
 
 from data.store.catalogue_schema import check_schema, create_schema
 from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved

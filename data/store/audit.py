@@ -1,5 +1,6 @@
-"""The record of who changed what in a store, and who was refused. The register of the store keeps it, so no restored version of
-the data takes anything out of it.
+"""The audit: who changed what in a store, and who was refused.
+
+The store's register keeps it, so restoring an earlier version of the data removes nothing from it.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
         id: sorts by time; never reused.
         at: when, ISO 8601, UTC.
         action: what was done.
-        by: name of the token, user of the trusted proxy, ``open`` for an upload that needs no token, or ``system:NAME`` for the
-            user of the operating system who ran a command; ``player`` for one of a session; blank where nobody is known, as for a
-            wrong token.
-        dataset, run, token: what it was done to. A token is called by its name; its secret is never kept.
+        by: who did it: the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token,
+            ``system:NAME`` for the operating-system user who ran a command, or ``player`` for a player of a session. Blank if
+            unknown, as for a wrong token.
+        dataset, run, token: what the action applies to. ``token`` is the token's name; its secret is never stored.
         grades: how many grades were corrected.
-        grading: the name of one that a stored run got.
+        grading: name of a grading that a stored run was given.
         reason: code of the refusal.
         attempt: method and path of the refused request.
-        address: of the client, for a request.
-        request_id: of the request, by which its log lines are found.
+        address: address of the client, for a request.
+        request_id: id of the request, which its log lines carry, too.
     """
 
     id: str
@@ -70,11 +71,11 @@ class Audit:
     def record(self, action: Action, by: str | None, **facts: str | None) -> None:
         """Write an event to the log, as JSON in one line, and to the register.
 
-        The change has happened already, so that a register that cannot be written is reported in the log, and raises nothing.
+        The change has already happened, so a register that cannot be written is only reported in the log. Nothing is raised.
 
         Args:
             action: what was done.
-            by: who did it; None for the user of the operating system.
+            by: who did it; None for the operating-system user.
             facts: other fields of ``AuditEvent``.
         """
         identity = f"{time.time_ns():020}-{secrets.token_hex(4)}"
@@ -85,17 +86,17 @@ class Audit:
         try:
             self._register.append_audit(line, refused=action == "refused")
         except (OSError, StoreError) as error:
-            log.error("the audit event %s cannot be kept: %s", identity, error)
+            log.error("the audit event %s cannot be stored: %s", identity, error)
 
     def page(
         self, limit: int, before: str | None = None, chosen: Callable[[AuditEvent], bool] = lambda event: True
     ) -> list[AuditEvent]:
-        """Events, newest first.
+        """Return events, newest first.
 
         Args:
             limit: how many at most.
-            before: id of an event; only older ones are given.
-            chosen: whether an event is given.
+            before: id of an event; only older ones are returned.
+            chosen: whether to return an event.
 
         Raises:
             StoreError: they cannot be read.
@@ -108,7 +109,7 @@ class Audit:
 
 
 def copy_changes(source: Register, target: Register) -> None:
-    """Copy the changes on record, without refused attempts, to a register that has none.
+    """Copy the recorded changes, but no refused attempts, to a register whose audit is empty.
 
     Raises:
         OSError, StoreError: they cannot be read or written.
@@ -125,11 +126,11 @@ def _decode(lines: list[bytes]) -> Iterator[AuditEvent]:
         try:
             yield msgspec.json.decode(line, type=AuditEvent)
         except msgspec.MsgspecError:
-            log.warning("a line of the audit cannot be read")  # a crash while it was written
+            log.warning("a line of the audit cannot be read")  # a crash interrupted the write
 
 
 def system_user() -> str:
-    """The user of the operating system: ``system:NAME``, or its number where it has no name, as in some containers."""
+    """Return the operating-system user as ``system:NAME``; with its number if it has no name, as in some containers."""
     try:
         return f"system:{getpass.getuser()}"
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Compares all files of the version in force with their checksums, while a server runs."""
+"""Compares all files of the version in force with their checksums while a server runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from data.store.errors import StoreError
 from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
 from data.store.snapshot import Snapshot
 
-PATIENCE = 0.5  # seconds for which who asks waits for the first comparison of a version
+PATIENCE = 0.5  # seconds that a caller waits for the first comparison of a version
 PAUSE = 10.0  # seconds between two comparisons of a version. Only files that have changed meanwhile are read again
-TOGETHER = 64  # objects
+TOGETHER = 64  # objects that are compared at a time
 
 
 class VersionCheck:
-    """A thread that finds damaged objects of the version in force before a page needs them. It gives way to all others.
+    """A low-priority thread that finds damaged objects of the version in force before a page needs them.
 
-    Where files are copies, only damage that was found when an object was read is looked at: a bucket is not fetched as a whole.
+    If files are copies, it only compares objects that were found damaged when they were read: a whole bucket is never fetched.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -32,7 +32,7 @@ class VersionCheck:
         self._thread: threading.Thread | None = None
 
     def damage(self, snapshot: Snapshot) -> StoreError | None:
-        """What is wrong with the version in force, None if nothing was found so far.
+        """Return what is wrong with the version in force, None if nothing has been found so far.
 
         Args:
             snapshot: of the version in force.

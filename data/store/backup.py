@@ -14,16 +14,16 @@ from data.store.store import Store, open_store
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
-    """Copy the current version, the tokens, the audit of changes and the sessions of people to a new folder.
+    """Copy the current version, the tokens, the audit of changes and people's sessions to a new folder.
 
-    Others may read and write the store meanwhile.
+    Others can read and write the store meanwhile.
 
-    A version is never changed, so the copy is consistent without a lock. It is read again and compared with its
-    checksums before the folder gets its name.
+    A version never changes, so the copy is consistent without a lock. It is read back and compared with its checksums before
+    the folder gets its name.
 
     Args:
-        store: what to copy.
-        target: a folder that does not exist yet or is empty.
+        store: the store to copy.
+        target: a folder that is empty or does not exist yet.
 
     Returns:
         The version in the copy.
@@ -35,7 +35,7 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
     draft = target.with_name(f"{target.name}.part")
     try:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-            raise StoreError(f"{target} holds something already; give a new folder")
+            raise StoreError(f"{target} already exists; give a new or empty folder")
         shutil.rmtree(draft, ignore_errors=True)  # what a killed backup left
         try:
             copy = open_store(draft)
@@ -49,20 +49,20 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
 
 
 def restore_backup(store: Store, source: Path) -> VersionOnDisk:
-    """Make the content of a backup the current version, in the place of whatever the store holds.
+    """Make the content of a backup the current version, instead of what the store holds now.
 
-    Tokens and the audit are restored only where the store has none, so that a token revoked since stays revoked. Of the
-    sessions of people, those come back that the store does not have, so that a player who was erased since stays erased.
+    Tokens and the audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of
+    people's sessions, only those that the store lacks are restored, so a player erased since the backup stays erased.
 
     Args:
-        store: where to.
+        store: the store to restore into.
         source: folder of a backup.
 
     Returns:
         The version that was restored.
 
     Raises:
-        StoreError: the folder holds no whole backup, or the store cannot be written.
+        StoreError: the folder holds no intact backup, or the store cannot be written.
     """
     backup = open_store(source)
     version = whole_version(backup)
@@ -84,12 +84,12 @@ def copy_tokens(source: Store, target: Store) -> None:
 
 
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
-    """Copy the current version, the tokens, the audit of changes and the sessions of people to an empty store of any kind.
+    """Copy the current version, the tokens, the audit of changes and people's sessions to an empty store of any kind.
 
     The source is only read.
 
     Args:
-        source: what to copy.
+        source: the store to copy.
         target: a store that was never written to.
 
     Returns:
@@ -99,7 +99,7 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
         StoreError: the target holds something, the source is empty or damaged, or the target cannot be written.
     """
     if target.pointer() != EMPTY:
-        raise StoreError(f"the store in {target.place} holds something already; give one that is empty")
+        raise StoreError(f"the store in {target.place} already holds data; give an empty one")
     _copy_in_force(source, target)
     try:
         copy_tokens(source, target)
@@ -111,7 +111,7 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
 
 
 def whole_version(store: Store) -> VersionOnDisk:
-    """The current version, after comparing every block with its checksum.
+    """Return the current version after comparing every block with its checksum.
 
     Raises:
         StoreError: there is none, or it is damaged.

@@ -1,7 +1,7 @@
-"""The state of each dataset: what was computed from a dataset is valid for as long as its revision stays.
+"""Revisions of datasets: a result computed from a dataset is valid as long as the dataset's revision is the same.
 
-An upload makes a new version of the whole store, but changes only one dataset, and of that neither questions nor people nor
-earlier runs. So a dataset also has a ``base``: values of single runs are valid for as long as the base stays.
+An upload creates a new version of the whole store, but changes only one dataset, and there neither questions nor people nor
+earlier runs. So a dataset also has a ``base``: values of single runs are valid as long as the base is the same.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from data.duckdb_and_polars import execute
 
 
 class State(NamedTuple):
-    """Tokens, never reused: ``revision`` of the whole dataset, ``base`` of the part that a new run does not change."""
+    """Random tokens, never reused: ``revision`` for the whole dataset, ``base`` for the part that a new run does not change."""
 
     revision: str
     base: str
 
 
 def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases: Iterable[str] = ()) -> None:
-    """Give datasets a new revision, and some a new base. Every change to a dataset must call this.
+    """Give datasets a new revision, and some of them a new base. Every change to a dataset must call this.
 
     Args:
         connection: to the catalogue that is being written.
@@ -39,6 +39,6 @@ def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases:
 
 
 def states(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
-    """The state of each dataset, in the order of datasets."""
+    """Return the state of each dataset, in the order of datasets."""
     sql = "select dataset, revision, base from datasets join revisions using (dataset) order by position"
     return {dataset: State(revision, base) for dataset, revision, base in connection.execute(sql).fetchall()}

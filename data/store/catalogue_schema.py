@@ -1,4 +1,7 @@
-"""The tables of a catalogue, a small DuckDB file that holds all of a store but the responses: made anew, and checked."""
+"""Creates and checks the tables of a catalogue.
+
+A catalogue is a small DuckDB file that holds everything in a store except the responses, grades and statistics of runs.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ from data.store.errors import OlderStore, StoreError
 from data.store.migrations import Step, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
-STORAGE = "storage_version 'v1.4.0'"  # of new files: compresses texts faster and better than DuckDB's default
+STORAGE = "storage_version 'v1.4.0'"  # for new files: compresses texts faster and better than DuckDB's default
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the empty tables of a new store: those of ``schema.sql``, brought to the current schema."""
+    """Create the empty tables of a new store: those of ``schema.sql``, migrated to the current schema."""
     connection.execute("\n".join(_schema(migrations.steps()).tables))
     connection.execute(f"insert into schema_version values ({current_schema()})")
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
-    """Raise ``StoreError`` for a store whose tables are not those of this version."""
+    """Raise ``StoreError`` if the tables of a store are not those of this version."""
     schema = schema_of(connection)
     if schema < current_schema():
         raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
@@ -36,7 +39,7 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
 
 
 def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
-    """The tables of a catalogue, or the views in their place, all of which have a column ``dataset``."""
+    """Return the names of a catalogue's tables, or of the views that replace them. All have a column ``dataset``."""
     sql = """
         select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version'
         union all select view_name from duckdb_views() where database_name = $d and not internal order by 1"""
@@ -51,27 +54,27 @@ def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """SQL that would make each table, in the order of their names."""
+    """Return the SQL that creates each table, ordered by the tables' names."""
     tables = "select sql from duckdb_tables() where database_name = current_database() and not internal order by table_name"
     return [sql for (sql,) in connection.execute(tables).fetchall()]
 
 
 class _Schema(NamedTuple):
-    """The current schema: SQL that makes each of its empty tables, and their columns."""
+    """The current schema: the SQL that creates each empty table, and the columns of all tables."""
 
     tables: list[str]
     columns: list[tuple[Any, ...]]
 
 
 def _has_tables_of(schema: _Schema, connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a catalogue has the columns of a schema; those of a table may be in another order."""
-    # DuckDB tells SQL of tables ten times as fast as their columns.
+    """Return whether a catalogue has the columns of a schema. Their order within a table does not matter."""
+    # DuckDB lists the SQL of tables ten times as fast as their columns.
     return _tables(connection) == schema.tables or _columns(connection) == schema.columns
 
 
 @cache
 def _schema(steps: tuple[Step, ...]) -> _Schema:
-    """What these migrations make of ``schema.sql``. They run once per process, not for every new store."""
+    """Return the schema that these migrations make of ``schema.sql``. They run once per process, not for every new store."""
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         migrate(connection, None)

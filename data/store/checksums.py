@@ -1,4 +1,4 @@
-"""Checksums of files, and how to tell that a file is still the one that was compared with its checksum."""
+"""Checksums of files, and states of files, which show whether a file has changed since it was compared with its checksum."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FileState = tuple[int, int, int]  # inode, bytes, time of the last change in nan
 
 
 def fingerprint(path: Path) -> tuple[int, str]:
-    """Size and sha256 of a file."""
+    """Return the size of a file in bytes, and its sha256 in hexadecimal."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return file.tell(), digest
 
 
 def file_state(path: Path) -> FileState:
-    """What changes whenever somebody writes to a file or replaces it. Raises ``OSError``."""
+    """Return a value that changes whenever a file is written to or replaced. Raises ``OSError``."""
     state = os.stat(path)
     return state.st_ino, state.st_size, state.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Everything in the store that follows from other tables, computed again."""
+"""Recomputes everything in the store that is derived from other tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Difficulties of questions: as given, else by the people of the dataset, else by its runs."""
+"""Difficulty of questions: as given, else from the dataset's human data, else from its runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from data.duckdb_and_polars import execute
 from data.human_curves import ROOMS
 from data.store.run_files import Objects, stored_objects
 
-UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers
+UNITS = 2**52  # per share. Threads add in any order, which changes the digits of a sum of floats but not of integers
 
 
 def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Set each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
+    """Set each question's difficulty in [0, 1]: as given; else from the dataset's human data; else from its runs.
 
-    Where teams played head to head, it is 1 - the share of rooms in which the question was answered correctly: the share of teams
-    would stop at 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly. Without
-    any, it is 1 - the mean accuracy over the runs that are not withdrawn.
+    If teams played head to head, it is 1 - the share of rooms in which the question was answered correctly: the share of teams
+    could not exceed 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly.
+    Without human data, it is 1 - the mean accuracy over the runs that are not withdrawn.
     """
     people, rooms = execute(
         connection,
@@ -53,7 +53,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
 
 
 def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
-    """Compute the table ``accuracies`` of a dataset again, from its runs that are not withdrawn."""
+    """Recompute the rows of a dataset in the table ``accuracies`` from its runs that are not withdrawn."""
     execute(connection, "delete from accuracies where dataset = $d", {"d": dataset})
     runs = execute(connection, "select run from runs where dataset = $d and withdrawn_at is null", {"d": dataset}).fetchall()
     add_accuracies(connection, objects, [run for (run,) in runs])
@@ -62,13 +62,13 @@ def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: Objects, d
 def add_accuracies(
     connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Sequence[str], sign: Literal[1, -1] = 1
 ) -> None:
-    """Add what some runs contribute to ``accuracies``, or take it away. Where people give the difficulty, nothing is kept.
+    """Add the contribution of some runs to ``accuracies``, or subtract it. Datasets with human curves have no rows there.
 
     Args:
         connection: to a catalogue.
         objects: where the statistics are.
-        runs: which are no longer, or from now on, withdrawn; or new.
-        sign: -1 takes it away.
+        runs: ids of runs that are new, restored or withdrawn.
+        sign: 1 to add, -1 to subtract.
     """
     parts = stored_objects(connection, "statistics", runs=runs)
     with_people = {row[0] for row in connection.execute("select distinct dataset from curves").fetchall()}

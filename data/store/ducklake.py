@@ -1,4 +1,4 @@
-"""A DuckLake catalogue over the files of a store, so that other tools read its runs as tables, without a copy."""
+"""A DuckLake catalogue over the files of a store, so that other tools can read its runs as tables without a copy."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ INTERNAL = ("objects", "revisions")  # tables that only the store needs
 
 
 def make_lake(store: Store, path: Path) -> list[str]:
-    """Write a DuckLake catalogue of the current version. What another tool then reads are the store's own Parquet files.
+    """Write a DuckLake catalogue of the current version. Other tools then read the store's own Parquet files.
 
-    The tables ``responses`` and ``statistics`` consist of these files; all other tables are small, and copied. The catalogue
-    shows the version that it was made from. Later imports do not change it.
+    The tables ``responses`` and ``statistics`` consist of these files. All other tables are small and are copied. The catalogue
+    shows the version that it was made from; later imports do not change it.
 
     Args:
-        store: only read. Its files must lie in a folder.
-        path: of the catalogue, which is replaced. Its copies lie beside it in ``<path>.files``.
+        store: the store, which is only read. Its files must be in a folder.
+        path: path of the catalogue; an existing one is replaced. The copied tables are next to it in ``<path>.files``.
 
     Returns:
         The names of the tables.
@@ -83,7 +83,7 @@ def _fill(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
 
 
 def _extension() -> Path:
-    """The file of DuckDB's extension, in the package of the same version."""
+    """Return the path of DuckDB's extension, in the package of the same version."""
     package = importlib.util.find_spec(PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise StoreError(f"this needs DuckDB's extension: pip install duckdb-extension-ducklake=={duckdb.__version__}")

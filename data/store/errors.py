@@ -28,7 +28,7 @@ class DamagedStore(StoreError):
 
 
 class UnreadableStore(StoreError):
-    """The version in force is there, but cannot be opened: it may be damaged."""
+    """The version in force exists but cannot be opened. It may be damaged."""
 
     remedy = "repair if damaged"
 
@@ -40,7 +40,7 @@ class OlderStore(StoreError):
 
 
 class NeedsMigration(StoreError):
-    """A change brings what the store's schema, an earlier one, cannot hold."""
+    """A change needs something that the store's schema, an earlier one, cannot hold."""
 
     remedy = "migrate"
 

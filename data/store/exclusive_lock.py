@@ -1,4 +1,4 @@
-"""A lock between processes that also holds where the file system's own locks do not exclude, as on some network mounts."""
+"""A lock between processes that also works if the file system's own locks exclude nobody, as on some network mounts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from data.store.errors import StoreError
 
-ABANDONED = 300.0  # seconds without a change after which the claim of another host counts as left by a dead process
+ABANDONED = 300.0  # seconds without a change after which another host's claim is treated as left by a dead process
 WAIT = 0.01  # seconds between attempts
 
 
@@ -21,30 +21,30 @@ class Claim:
     """The claim of a process that holds the lock.
 
     Attributes:
-        path: of the file of the claim.
-        content: what it holds while this process has the lock.
+        path: path of the claim's file.
+        content: what the file contains while this process holds the lock.
     """
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path, self.content = path, content
 
     def holds(self) -> bool:
-        """Whether the claim is still this process's. Another host takes it after ``ABANDONED`` seconds."""
+        """Return whether this process still holds the claim. Another host takes it over after ``ABANDONED`` seconds."""
         return _read(self.path) == self.content
 
 
 @contextmanager
 def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
-    """Hold a lock. A process that is killed frees it.
+    """Hold a lock. It is released if the process is killed.
 
-    ``flock`` is asked first: it is fast, and the system frees it. Some network mounts grant it to several hosts at once. So
-    the holder also creates a file exclusively, which names its host and process. A file that a dead process left is removed:
-    at once, if the process was of this host; else after ``ABANDONED`` seconds.
+    ``flock`` comes first: it is fast, and the system releases it. Some network mounts grant it to several hosts at once. So
+    the holder also creates a file exclusively, which names its host and process. A file left by a dead process is removed:
+    at once if the process ran on this host, else after ``ABANDONED`` seconds.
 
     Args:
-        path: of the lock's file, which stays. The claim is beside it, with ``.held`` behind its name.
+        path: path of the lock's file, which stays. The claim is next to it, with ``.held`` appended to its name.
         patience: seconds to wait for another process.
-        busy: message of the error.
+        busy: message of the error if another process holds the lock for too long.
 
     Raises:
         StoreError: another process held the lock for that long.
@@ -67,7 +67,7 @@ def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
 
 
 def _make(claim: Claim, until: float, busy: str) -> None:
-    """Create the file of a claim, when nobody has one."""
+    """Create the file of a claim as soon as nobody else holds one."""
     draft = claim.path.with_name(f"{claim.path.name}.{secrets.token_hex(8)}")
     draft.write_bytes(claim.content)
     seen, since = None, time.monotonic()
@@ -90,7 +90,7 @@ def _make(claim: Claim, until: float, busy: str) -> None:
 
 
 def _remove(path: Path, abandoned: bytes) -> None:
-    """Remove the claim of a dead process, but not one that another process has made in its place meanwhile."""
+    """Remove the claim of a dead process, but not a claim that another process has created in its place meanwhile."""
     taken = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     with suppress(FileNotFoundError):
         path.rename(taken)
@@ -101,11 +101,11 @@ def _remove(path: Path, abandoned: bytes) -> None:
 
 
 def _is_abandoned(held: bytes, unchanged: float) -> bool:
-    """Whether the process that made a claim is gone, as far as this one can tell.
+    """Return whether the process that made a claim is gone, as far as this one can tell.
 
     Args:
         held: the content of the claim.
-        unchanged: seconds for which it was seen.
+        unchanged: seconds for which this content has been seen.
     """
     try:
         holder = json.loads(held)
@@ -123,7 +123,7 @@ def _this_process() -> bytes:
 
 
 def _host() -> str:
-    """What processes have in common that see each other: the boot of the system, and the namespace of their numbers."""
+    """Return what processes that see each other have in common: the boot of the system and the namespace of their numbers."""
     try:
         return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:  # not Linux
@@ -131,15 +131,15 @@ def _host() -> str:
 
 
 def _start_of(process: object) -> str:
-    """When a process of this host started, as the system counts; blank if it is gone."""
+    """Return when a process of this host started, as the system counts time; blank if it is gone."""
     try:
-        # The name of the program, in brackets, may hold anything.
+        # The program's name, in brackets, can contain anything.
         return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         pass
     if Path("/proc/self/stat").exists():
         return ""
-    with suppress(OSError, TypeError, OverflowError):  # not Linux: numbers are used again, so that this may wait in vain
+    with suppress(OSError, TypeError, OverflowError):  # not Linux: process numbers are reused, so this may wait in vain
         os.kill(process, 0)  # type: ignore[arg-type]
         return "running"
     return ""

@@ -1,4 +1,4 @@
-"""Exports tables as files. DuckDB streams them to the disk, so that memory does not grow with their size."""
+"""Exports tables as files. DuckDB streams them to disk, so memory does not grow with their size."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Exporter:
         try:
             self.snapshot.connection.execute(f"copy ({table.sql}) to {literal(path)} ({FORMATS[form]})", table.parameters)
         except duckdb.OutOfMemoryException as error:
-            raise StoreError(f"the file needs more memory than it may have ({error})") from error
+            raise StoreError(f"the file needs more memory than is allowed ({error})") from error
         except duckdb.IOException as error:
             raise StoreError(f"the file cannot be written: {error}") from error
 
     def file(self, table: Table, form: Form) -> BinaryIO:
-        """The rows of a query as a file, open for reading. Its space on the disk is free once it is closed.
+        """Return the rows of a query as a file that is open for reading. Its disk space is freed when it is closed.
 
         Raises:
             StoreError: the store cannot be read or the disk for temporary files is full.
@@ -71,17 +71,17 @@ class Exporter:
 
 @contextmanager
 def exporter(store: Store) -> Iterator[Exporter]:
-    """Open the current version for export: all files written in the block come from it, whatever is imported meanwhile.
+    """Open the current version for export. Imports made meanwhile do not affect the files written in the block.
 
     Raises:
-        StoreError: the store is empty or cannot be read, or there is no place for temporary files.
+        StoreError: the store is empty or cannot be read, or there is no room for temporary files.
     """
     try:
         folder = TemporaryDirectory(prefix="clueline-")
     except OSError as error:
         raise StoreError(f"the file cannot be written: {error}") from error
     with folder as spill:
-        # The connection that pages read through may not write files.
+        # The connection that pages read through is not allowed to write files.
         config = {**store.options, **OPTIONS, "temp_directory": spill}
         with duckdb.connect(":memory:", config=config) as connection:
             version = _attach(store, connection)
@@ -89,13 +89,13 @@ def exporter(store: Store) -> Iterator[Exporter]:
 
 
 def export(store: Store, table: Table, form: Form) -> BinaryIO:
-    """The rows of a query over the current version as a file. See ``Exporter.file``."""
+    """Return the rows of a query over the current version as a file. See ``Exporter.file``."""
     with exporter(store) as opened:
         return opened.file(table, form)
 
 
 def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
-    """Attach the current version, which stays readable when others write. Returns its name."""
+    """Attach the current version, which stays readable while others write, and return its name."""
     while True:
         pointer = store.latest()
         if not pointer.name:

@@ -1,4 +1,4 @@
-"""Where the files of a store are: catalogues, and the objects that they name. No file is changed once it has its name."""
+"""The files of a store: catalogues, and the objects that they name. A file does not change once it has its name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from data.store.durable_files import make_folder, sync
 CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 
 OBJECTS = "objects"  # the folder of the objects
-DRAFT = ".part"  # ends the name of a file that is being written
+DRAFT = ".part"  # ending of the name of a file that is being written
 
 
 class CatalogueFile(NamedTuple):
-    """A file that is a catalogue by its name.
+    """A file whose name is that of a catalogue.
 
     Attributes:
         name: such as ``gen-000042.duckdb``.
@@ -38,10 +38,10 @@ class CatalogueFile(NamedTuple):
 
 
 def number_of(name: str) -> int:
-    """42 for ``gen-000042.duckdb``.
+    """Return the number of a catalogue: 42 for ``gen-000042.duckdb``.
 
     Raises:
-        ValueError: this is no name of a catalogue.
+        ValueError: the name is not that of a catalogue.
     """
     match = CATALOGUE.fullmatch(name)
     if match is None:
@@ -50,12 +50,12 @@ def number_of(name: str) -> int:
 
 
 def oldest_first(files: Iterable[CatalogueFile]) -> list[CatalogueFile]:
-    """Catalogues by number and, where two writers chose the same, by time."""
+    """Sort catalogues by number and, if two writers chose the same number, by time."""
     return sorted(files, key=lambda file: (file.number, file.written_at))
 
 
 def remove_database(path: Path) -> None:
-    """Remove a file and what DuckDB puts beside a database."""
+    """Remove a database and the files that DuckDB puts next to it."""
     path.with_name(path.name + ".wal").unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     shutil.rmtree(path.with_name(path.name + ".tmp"), ignore_errors=True)
@@ -67,53 +67,53 @@ class StoreFiles(Protocol):
     Every method may raise ``OSError``.
 
     Attributes:
-        root: local folder below which every path is.
-        copied: whether paths are those of copies, which ``renew_copy`` makes again.
+        root: local folder that contains every path.
+        copied: whether paths are those of local copies, which ``renew_copy`` replaces.
     """
 
     root: Path
     copied: bool
 
     def path(self, name: str) -> Path:
-        """A local path with the content of a file. In a folder it is not looked whether the file exists.
+        """Return a local path with the content of a file. ``FolderFiles`` does not check that the file exists.
 
         Raises:
             FileNotFoundError: there is no such file.
         """
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether there is such a file."""
 
     def draft(self, name: str) -> Path:
-        """A local path, without a file, at which to write a new file before it gets its name."""
+        """Return a local path, at which there is no file yet, for writing a new file before it gets its name."""
 
     def add(self, name: str, draft: Path) -> None:
-        """Give a file its name, durably. The draft is gone then."""
+        """Give a file its name, durably. Nothing is left at the path of the draft."""
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
 
     def renew_copy(self, name: str) -> None:
-        """Make the copy of a file again, in one step for those who read it. Does nothing where paths are not copies.
+        """Replace the local copy of a file, in one step for readers. Does nothing if paths are not copies.
 
         Raises:
             FileNotFoundError: there is no such file.
         """
 
     def catalogues(self) -> list[CatalogueFile]:
-        """The catalogues, oldest first."""
+        """Return the catalogues, oldest first."""
 
     def objects(self) -> set[str]:
-        """Names of the files below ``objects/<kind>/<dataset>/<run>/``, drafts among them."""
+        """Return the names of the files below ``objects/<kind>/<dataset>/<run>/``, including drafts."""
 
     def read_notes(self, name: str) -> str | None:
-        """The content of a small text file, None if there is none. Unlike others, such a file is replaced."""
+        """Return the content of a small text file, None if there is none. Unlike other files, it can be replaced."""
 
     def write_notes(self, name: str, text: str) -> None:
         """Write or replace a small text file. It need not be durable."""
 
     def sweep_drafts(self) -> None:
-        """Remove drafts of catalogues that killed writers left. Only who holds the writers' lock may call this."""
+        """Remove drafts of catalogues that killed writers left. Call this only while holding the writers' lock."""
 
 
 class FolderFiles:

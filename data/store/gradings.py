@@ -1,13 +1,15 @@
-"""Gradings: which guesses of a run are correct, in the opinion of a file, of Clueline's rules, or of a reviewer.
+"""Gradings: which guesses of a run are correct, according to a file, Clueline's rules or a reviewer.
 
-A run has one grading or several. The first one is in its responses. A further one that differs from it has two objects,
-``grades.NAME`` and ``statistics.NAME``; to choose a grading is to read these in the place of the columns ``correct`` and
-``graded`` and of the statistics (``Snapshot.with_grading``). One that does not differ has only its row in ``gradings``.
+A run has one or more gradings. The first one is in its responses. Each further grading that differs from the first has two
+objects, ``grades.NAME`` and ``statistics.NAME``. Under that grading, they are read instead of the columns ``correct`` and
+``graded`` and of the first statistics (``Snapshot.with_grading``). A further grading that does not differ has only its row in
+``gradings``.
 
-Nothing that a reviewer decides is overwritten. A correction is a new row of ``corrections``, with who and when. The grading
-``reviewed`` is that of Clueline's rules, or the first one where there is none of rules, with the corrections applied: for each
-response, the last one that covers it. A correction that says nothing (``correct`` is null) undoes earlier ones. Whenever what
-``reviewed`` is based on changes, ``review`` makes it again. The cost of a correction is that of its run.
+A reviewer's decision is never overwritten. A correction is a new row of ``corrections``, which says who made it and when. The
+grading ``reviewed`` is that of Clueline's rules, or the first one if the run has none by rules, with the corrections applied:
+for each response, the last correction that covers it. A correction without a value (``correct`` is null) undoes earlier ones.
+Whenever the grading that ``reviewed`` is based on changes, ``review`` recomputes it. The cost of a correction grows with the size
+of its run.
 """
 
 from __future__ import annotations
@@ -63,11 +65,11 @@ class NoSuchGuess(Exception):
 
 
 def grading_name(text: str, taken: Collection[str] = ()) -> str:
-    """The name of a grading, made from a text such as the name of a file.
+    """Make the name of a grading from a text, such as the name of a file.
 
     Args:
-        text: any.
-        taken: names that it must not have.
+        text: any text.
+        taken: names that are already in use.
 
     >>> grading_name("Second reader"), grading_name("graded"), grading_name("a", ["a", "a-2"])
     ('second-reader', 'other-graded', 'a-3')
@@ -80,17 +82,17 @@ def grading_name(text: str, taken: Collection[str] = ()) -> str:
 
 
 def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by: str | None) -> None:
-    """Record corrections, and make the grading ``reviewed`` of the run anew.
+    """Record corrections, and recompute the grading ``reviewed`` of the run.
 
     Args:
-        store: with the run.
+        store: the store that holds the run.
         run: its id.
-        corrections: in order; none has an effect unless all can be made.
-        by: name of the token of the reviewer; None for the user of the operating system.
+        corrections: in order. Either all of them are recorded or none.
+        by: name of the reviewer's token; None for the operating-system user.
 
     Raises:
         NoSuchRun: there is no such run.
-        NoSuchGuess: the run has not given one of the guesses.
+        NoSuchGuess: the run did not give one of the guesses.
         StoreError: the store cannot be read or written.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
@@ -112,7 +114,7 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
 
 
 def dataset_of(connection: duckdb.DuckDBPyConnection, run: str) -> str:
-    """The dataset of a run. Raises ``NoSuchRun``."""
+    """Return the dataset of a run. Raises ``NoSuchRun``."""
     row = connection.execute("select dataset from runs where run = $run", {"run": run}).fetchone()
     if row is None:
         raise NoSuchRun(run)
@@ -127,7 +129,7 @@ def _add_corrections(
     corrections: Sequence[Correction],
     by: str | None,
 ) -> None:
-    """Add rows to the log. Raises ``NoSuchGuess`` where the run has no guess that a correction covers."""
+    """Add corrections to the log. Raises ``NoSuchGuess`` if a correction covers no guess of the run."""
     schema = {
         "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
         "nth": pl.Int32,
@@ -158,25 +160,25 @@ def _add_corrections(
 
 
 def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
-    """Make the grading ``reviewed`` of runs anew, from what it is based on and the log of corrections.
+    """Recompute the grading ``reviewed`` of runs from the grading that it is based on and the log of corrections.
 
     Runs without corrections are left alone. Statistics are not computed.
 
     Args:
         connection: to a catalogue.
-        objects: where the grades go.
-        runs: which ones.
+        objects: where the grades are written.
+        runs: ids of runs.
     """
     corrected = {run for (run,) in connection.execute("select distinct run from corrections").fetchall()}
     for run in runs:
         if run not in corrected:
             continue
         parts = stored_objects(connection, "responses", runs=[run])
-        if not parts:  # they were lost, and are to be imported again
+        if not parts:  # they were lost and must be imported again
             continue
         base = {part.run: part for part in stored_objects(connection, graded_kind("grades", GRADED), runs=[run])}
         rows = objects.graded_responses(parts, base, numbered=True)
-        # Only equalities join: with any other condition, DuckDB compares all with all.
+        # The join has only equalities: with any other condition, DuckDB would compare every row with every other.
         sql = f"""with latest as (
                 select r.file_row_number as row, arg_max({{'correct': c.correct}}, c.number) as correction
                 from {rows} r join corrections c on c.run = r.run and c.question_id = r.question_id
@@ -192,16 +194,16 @@ def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterab
 def add_grading(
     connection: duckdb.DuckDBPyConnection, objects: Objects, responses: StoredObject, name: str, source: Source, sql: str | None
 ) -> None:
-    """Give a run a further grading, in the place of one of this name. Its statistics are not computed.
+    """Give a run a further grading, replacing one of the same name. Its statistics are not computed.
 
     Args:
         connection: to a catalogue.
-        objects: where the grades go.
-        responses: those of the run.
-        name: of the grading.
-        source: where it is from.
-        sql: gives the columns of ``grades`` for each row of the responses, in their order; None where all are those of the
-            first grading.
+        objects: where the grades are written.
+        responses: the object with the run's responses.
+        name: name of the grading.
+        source: where it comes from.
+        sql: query for the columns of ``grades``, with a row for each row of the responses, in their order; None if all grades
+            are those of the first grading.
     """
     run, dataset = responses.run, responses.dataset
     is_there, position = execute(

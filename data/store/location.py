@@ -20,9 +20,9 @@ class Location(NamedTuple):
     """The parts of a store.
 
     Attributes:
-        url: which was read; may hold a password.
-        place: how messages call the store, without a password.
-        register: which catalogue is in force.
+        url: the address that was read; may contain a password.
+        place: what messages call the store; contains no password.
+        register: says which catalogue is in force.
         files: the catalogues and the objects.
         local: a folder of this host, for its cache and for files that are being uploaded.
     """
@@ -43,7 +43,7 @@ def read_location(url: str | Path) -> Location:
             parameters are libpq's.
 
     Raises:
-        StoreError: it is neither.
+        StoreError: it is neither, or the bucket or its settings cannot be used.
 
     Example:
         >>> read_location("postgres://ann:secret@db/lab?objects=/mnt/objects&sslmode=require").place
@@ -86,6 +86,6 @@ def _without_password(parameters: dict[str, str]) -> str:
 
 
 def _default_local(store: str) -> Path:
-    """A folder of this user."""
+    """Return a folder for this store in the user's cache."""
     name = hashlib.sha256(store.encode()).hexdigest()[:12]
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name

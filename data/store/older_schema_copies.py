@@ -1,7 +1,7 @@
-"""Catalogues of the schema before this version's, as if the last migration had been applied to them.
+"""Reads catalogues of the previous schema as if the last migration had been applied to them.
 
-While hosts are upgraded one by one, the store keeps the earlier schema. This version then reads copies of its catalogues, which
-it migrates. They are small, and made once for each version of the store and each host.
+While hosts are upgraded one by one, the store keeps the previous schema. This version then reads migrated copies of its
+catalogues. The copies are small, and are made once for each version of the store and each host.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from data.store.checksums import FileState, file_state
 from data.store.files import DRAFT, remove_database
 from data.store.migrations import current_schema, is_served, migrate, schema_of
 
-KEEP = 6  # copies: processes may be about to open one
+KEEP = 6  # copies that are kept: processes may be about to open one
 
 
 class UpgradedCatalogues:
     """Migrated copies of catalogues, in a folder of this host that its processes share.
 
     Args:
-        folder: made at the first copy. If it cannot be written, the copies lie in a temporary folder.
+        folder: created with the first copy. If it cannot be written to, the copies are in a temporary folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,9 +36,9 @@ class UpgradedCatalogues:
         self._known: dict[Path, tuple[FileState, Path]] = {}
 
     def path(self, catalogue: Path) -> Path:
-        """The path of a migrated copy, where this version serves the schema of the catalogue without migrating it.
+        """Return the path of a migrated copy if this version serves the schema of the catalogue without migrating the store.
 
-        Else that of the catalogue itself. Whether it can be read is seen when it is opened.
+        Otherwise, return the path of the catalogue itself. Whether it can be read turns out when it is opened.
 
         Args:
             catalogue: a local path.
@@ -59,7 +59,7 @@ class UpgradedCatalogues:
         return known[1]
 
     def note_current(self, catalogue: Path) -> None:
-        """Remember that a catalogue, which this process has just written, has this version's schema."""
+        """Remember that a catalogue that this process has just written has this version's schema."""
         with suppress(OSError):
             self._remember(catalogue, (file_state(catalogue), catalogue))
 

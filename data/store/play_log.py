@@ -1,7 +1,8 @@
 """The log of sessions in which people answer questions: sessions, players and answers.
 
-It lies beside the catalogues, in SQLite (a store in a folder) or PostgreSQL (a store that hosts share), because answers come one
-at a time and by the hundred, while a catalogue is copied with each write. An answer is durable when ``add_answer`` returns.
+It is kept next to the catalogues, in SQLite (a store in a folder) or PostgreSQL (a store that hosts share), because answers come
+one at a time and by the hundred, while each write to a catalogue copies all of it. An answer is durable when ``add_answer``
+returns.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from data.store.errors import StoreError
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
-MAX_IDLE = 4  # connections that are kept, of each process
+MAX_IDLE = 4  # idle connections that each process keeps open
 TABLES = (
     "create table if not exists clueline_play_sessions (session text primary key, document text not null)",
     """create table if not exists clueline_play_players (
@@ -33,15 +34,15 @@ TABLES = (
         primary key (session, player, step),
         foreign key (session, player) references clueline_play_players on delete cascade)""",
 )
-NAMES = ("clueline_play_sessions", "clueline_play_players", "clueline_play_answers")  # each refers to the one before
+NAMES = ("clueline_play_sessions", "clueline_play_players", "clueline_play_answers")  # each refers to the one before it
 
 
 class LoggedAnswer(NamedTuple):
     """An answer as it was logged.
 
     Attributes:
-        place: of the player, in the order of joining, from 0.
-        step: as the mode of the session numbers what the player says, from 0.
+        place: the player's place in the order of joining, from 0.
+        step: the number that the session's mode gives to what the player said, from 0.
         answer: JSON.
     """
 
@@ -51,7 +52,7 @@ class LoggedAnswer(NamedTuple):
 
 
 class LoggedSession(NamedTuple):
-    """A session, how many players it has, and how many answers."""
+    """A session, with its number of players and of answers."""
 
     session: str
     document: str
@@ -67,23 +68,23 @@ class PlayTables(NamedTuple):
     answers: list[tuple[Any, ...]]
 
     def of_sessions(self, sessions: Collection[str]) -> PlayTables:
-        """The rows of some sessions."""
+        """Return the rows of some sessions."""
         return PlayTables(*([row for row in rows if row[0] in sessions] for rows in self))
 
 
 class PlayLog:
     """Sessions, players and answers. All ids are digests of secrets.
 
-    Every method raises ``StoreError`` if the log cannot be reached. Connections are kept for the next statement: to open one
-    costs a hundred times what most statements do, and the last one that SQLite closes copies its log into the file.
+    Every method raises ``StoreError`` if the log cannot be reached. Connections are kept for the next statement: opening one
+    costs a hundred times as much as most statements, and closing the last one makes SQLite copy its log into the file.
 
     Args:
         connect: opens a connection that commits each statement, to a database with the tables.
-        read: opens a connection that changes nothing; None where there is no log yet.
-        mark: stands for a parameter in SQL.
-        errors: what the driver raises.
-        at_one_moment: begins a transaction whose statements all read the same state.
-        place: which file connections are to; one that is to another is not used again.
+        read: opens a connection for reading only; returns None if there is no log yet.
+        mark: placeholder of a parameter in SQL.
+        errors: base class of the errors that the driver raises.
+        at_one_moment: SQL that begins a transaction whose statements all read the same state.
+        place: identifies the file that connections are to; a connection to another file is not used again.
     """
 
     def __init__(
@@ -106,13 +107,13 @@ class PlayLog:
         self._write("insert into clueline_play_sessions values (?, ?)", session, document)
 
     def session(self, session: str) -> str | None:
-        """The document of a session; None if there is none."""
+        """Return the document of a session; None if there is no such session."""
         rows = self._run("select document from clueline_play_sessions where session = ?", session)
         return str(rows[0][0]) if rows else None
 
     def overview(self) -> list[LoggedSession]:
-        """Every session. The log is only read: no file or table is made where there is none."""
-        with self._errors_told():
+        """Return every session. The log is only read: missing files and tables are not created."""
+        with self._store_errors():
             connection = self._read()
             if connection is None:
                 return []
@@ -125,23 +126,23 @@ class PlayLog:
         return [LoggedSession(*row) for row in rows]
 
     def place(self, session: str, player: str) -> int | None:
-        """The place of a player, in the order of joining; None if the player has not joined."""
+        """Return the place of a player in the order of joining; None if the player has not joined."""
         rows = self._run("select place from clueline_play_players where session = ? and player = ?", session, player)
         return int(rows[0][0]) if rows else None
 
     def join(self, session: str, player: str, most: int) -> int | None:
-        """Add a player, unless already there.
+        """Add a player who has not joined yet.
 
         Args:
             session: its id.
             player: id of the player.
-            most: how many players the session may have.
+            most: greatest number of players that the session may have.
 
         Returns:
             The player's place; None if the session is full.
         """
         while (place := self.place(session, player)) is None:
-            # Of two players who join at once, one gets the place, and the other one tries again.
+            # If two players join at once, one gets the place, and the other tries again.
             self._write(
                 """insert into clueline_play_players
                     select cast(? as text), cast(? as text), coalesce(max(place) + 1, 0)
@@ -155,7 +156,7 @@ class PlayLog:
         return place
 
     def add_answer(self, session: str, player: str, step: int, answer: str) -> None:
-        """Add an answer durably, unless this step has one already, or the player was erased."""
+        """Add an answer durably, unless this step already has one or the player was erased."""
         self._write(
             """insert into clueline_play_answers
                 select session, player, cast(? as integer), cast(? as text)
@@ -165,7 +166,7 @@ class PlayLog:
         )  # fmt: skip
 
     def answers(self, session: str, player: str | None = None) -> list[LoggedAnswer]:
-        """The answers of a session, or of a player, by place and step."""
+        """Return the answers of a session, or of one of its players, ordered by place and step."""
         sql = """select place, step, answer from clueline_play_answers join clueline_play_players using (session, player)
             where session = ?"""
         if player is None:
@@ -175,7 +176,7 @@ class PlayLog:
         return [LoggedAnswer(*row) for row in rows]
 
     def has_answer(self, session: str, player: str, step: int) -> bool:
-        """Whether a step of a player has an answer."""
+        """Return whether a step of a player has an answer."""
         sql = "select 1 from clueline_play_answers where session = ? and player = ? and step = ?"
         return bool(self._run(sql, session, player, step))
 
@@ -185,8 +186,8 @@ class PlayLog:
         return bool(self._write(sql, session, player))
 
     def tables(self) -> PlayTables:
-        """Everything in the log, which is only read: no file or table is made where there is none."""
-        with self._errors_told():
+        """Return everything in the log. It is only read: missing files and tables are not created."""
+        with self._store_errors():
             connection = self._read()
             if connection is None:
                 return PlayTables([], [], [])
@@ -195,19 +196,19 @@ class PlayLog:
                 return PlayTables(*(sorted(connection.execute(f"select * from {name}").fetchall()) for name in NAMES))
 
     def add_missing(self, tables: PlayTables) -> set[str]:
-        """Add the sessions that the log does not have, with their players and answers: all of them, or none.
+        """Add the sessions that this log lacks, with their players and answers: all of them or, on an error, none.
 
-        A session that the log has stays as it is, so that nobody comes back who was erased since.
+        A session that this log already has stays as it is, so nobody who was erased since comes back.
 
         Args:
-            tables: of another log.
+            tables: the content of another log.
 
         Returns:
-            The sessions that were added.
+            The ids of the sessions that were added.
         """
         if not tables.sessions:
             return set()
-        with self._errors_told(), closing(self._connect()) as connection:
+        with self._store_errors(), closing(self._connect()) as connection:
             connection.execute("begin")
             insert = f"insert into clueline_play_sessions values ({self._marks(2)}) on conflict do nothing returning session"
             added = {row[0] for row in tables.sessions if connection.execute(insert, row).fetchall()}
@@ -221,20 +222,20 @@ class PlayLog:
         return ", ".join([self._mark] * count)
 
     def _write(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
-        """Run a statement that writes, one at a time: who waits for SQLite's lock looks for it ever more rarely."""
+        """Run a statement that writes. Only one runs at a time: waiters for SQLite's lock retry less and less often."""
         with self._writing:
             return self._run(sql, *parameters)
 
     def _run(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
         statement = sql.replace("?", self._mark)
-        with self._errors_told():
+        with self._store_errors():
             while (connection := self._take()) is not None:
-                with suppress(self._errors):  # the database may have gone away since: a connection that is new tells
+                with suppress(self._errors):  # the database may have gone away since; a new connection will tell
                     return self._execute(connection, statement, parameters)
             return self._execute(self._connect(), statement, parameters)
 
     def _take(self) -> Any:
-        """A connection that is kept; None if there is none."""
+        """Return an idle connection; None if there is none."""
         place = self._place()
         while self._idle:
             where, connection = self._idle.pop()
@@ -244,7 +245,7 @@ class PlayLog:
         return None
 
     def _execute(self, connection: Any, statement: str, parameters: tuple[str | int, ...]) -> Sequence[tuple[Any, ...]]:
-        """The rows of a statement; the connection is kept, unless it fails."""
+        """Return the rows of a statement. The connection is kept unless the statement fails."""
         try:
             cursor = connection.execute(statement, parameters)
             rows: Sequence[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
@@ -258,7 +259,7 @@ class PlayLog:
         return rows
 
     @contextmanager
-    def _errors_told(self) -> Iterator[None]:
+    def _store_errors(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
@@ -271,19 +272,19 @@ def _close(idle: list[tuple[object, Any]]) -> None:
 
 
 def copy_sessions(source: PlayLog, target: PlayLog) -> None:
-    """Copy the sessions that another log does not have, with their players and answers.
+    """Copy the sessions that the target lacks, with their players and answers.
 
     Raises:
-        StoreError: a log cannot be read or written, or the copy is not what was copied.
+        StoreError: a log cannot be read or written, or the copy differs from the original.
     """
     tables = source.tables()
     added = target.add_missing(tables)
     if added and target.tables().of_sessions(added) != tables.of_sessions(added):
-        raise StoreError("the log of people's sessions was not copied whole")
+        raise StoreError("the log of people's sessions was not copied completely")
 
 
 def folder_log(folder: Path) -> PlayLog:
-    """The log of a store in a folder. Only the owner of its file may read it."""
+    """Return the log of a store in a folder. Only the owner of its file may read it."""
     path = folder / FILE
 
     def connect() -> sqlite3.Connection:
@@ -295,7 +296,7 @@ def folder_log(folder: Path) -> PlayLog:
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma secure_delete = on")  # what is erased is overwritten
         if connection.execute("pragma journal_mode").fetchone() != ("wal",):
-            for table in TABLES:  # so a file in this mode has them
+            for table in TABLES:  # before the mode is set, so a file in this mode always has them
                 connection.execute(table)
             connection.execute("pragma journal_mode = wal")
         return connection
@@ -304,11 +305,11 @@ def folder_log(folder: Path) -> PlayLog:
         if not path.exists():
             return None
         if os.access(folder, os.W_OK):
-            mode = "mode=rw"  # with mode=ro, SQLite would leave its files for locks behind
+            mode = "mode=rw"  # with mode=ro, SQLite would leave its lock files behind
         elif path.with_name(f"{FILE}-wal").exists():
             mode = "mode=ro"
         else:
-            mode = "immutable=1"  # a backup on a medium that is only read, where SQLite cannot lock
+            mode = "immutable=1"  # a backup on a read-only medium, where SQLite cannot lock
         address = f"{path.absolute().as_uri()}?{mode}"
         connection = sqlite3.connect(address, timeout=BUSY, isolation_level=None, uri=True)
         try:
@@ -331,11 +332,11 @@ def folder_log(folder: Path) -> PlayLog:
 
 
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:
-    """The log in tables of a PostgreSQL database.
+    """Return the log in tables of a PostgreSQL database.
 
     Args:
         connect: opens a connection that commits each statement.
-        errors: what the driver raises.
+        errors: base class of the errors that the driver raises.
     """
 
     def has_tables(connection: Any) -> bool:

@@ -36,9 +36,9 @@ AUDIT_TABLE = """
     )"""
 # One lock for each schema of the database, so that each can hold a store.
 LOCK = "select pg_advisory_lock(hashtext('clueline'), (select oid::integer from pg_namespace where nspname = current_schema()))"
-POLL = 0.5  # seconds between two looks at a server that is away, and that a reader waits for one that does not answer
-RECONNECT = 60.0  # seconds for which all but readers try to reach the server
-# So that a connection to a host that is gone is noticed.
+POLL = 0.5  # seconds between attempts to reach a server that is away, and for which a reader waits if it does not answer
+RECONNECT = 60.0  # seconds for which everyone except readers of the latest state tries to reach the server
+# Settings that make a connection notice that its host is gone.
 CONNECTION: dict[str, Any] = {
     "connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 20_000,
     "application_name": "clueline",
@@ -46,11 +46,11 @@ CONNECTION: dict[str, Any] = {
 
 
 class PostgresRegister:
-    """The register in a table of a PostgreSQL database. The lock of the writers is an advisory lock.
+    """The register in a table of a PostgreSQL database. The writers' lock is an advisory lock.
 
-    Readers ask the server each time, which takes a fraction of a millisecond. While it is away, they go on with the pointer that
-    they got last. A writer waits for it. Its lock is gone with its connection, so the pointer is moved through that connection
-    only.
+    Readers ask the server each time, which takes a fraction of a millisecond. While the server is away, they go on with the last
+    pointer that they got. A writer waits for the server. A writer's lock ends with its connection, so the pointer is moved only
+    through that connection.
 
     Args:
         conninfo: address of the database, as libpq reads it.
@@ -109,7 +109,7 @@ class PostgresRegister:
             connection.close()  # frees the lock
 
     def new_name(self, number: int) -> str:
-        """See ``Register``. A writer that lost its lock may still be writing, so that names are random."""
+        """See ``Register``. A writer that lost its lock may still be writing, so names are random."""
         return f"gen-{number:06d}-{secrets.token_hex(4)}.duckdb"
 
     def read_tokens(self) -> bytes | None:
@@ -159,7 +159,7 @@ class PostgresRegister:
         return psycopg.connect(self._conninfo, autocommit=True, **CONNECTION)
 
     def _ask(self, ask: Callable[[psycopg.Connection[tuple[Any, ...]]], T]) -> T:
-        """The answer to what changes nothing. Of a server that goes away before it answers, it is asked again."""
+        """Return the answer to a query that changes nothing. If the server goes away before it answers, ask again."""
         until = time.monotonic() + RECONNECT
         with self._errors():
             while True:
@@ -218,7 +218,7 @@ class _PostgresLock:
 
 
 class _Poller:
-    """Reads the pointer and the tokens in a thread of its own, so that a server that hangs holds no reader up for long."""
+    """Reads the pointer and the tokens in its own thread, so a server that hangs does not hold up readers for long."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]) -> None:
         self.process = os.getpid()
@@ -235,7 +235,7 @@ class _Poller:
         self._thread.start()
 
     def latest(self) -> Pointer | None:
-        """The pointer as it is now; while the server is away, as it was last."""
+        """Return the pointer as it is now or, while the server is away, as it was last read."""
         with self._changed:
             self._await_read()
             if isinstance(self._error, DamagedStore):
@@ -243,13 +243,13 @@ class _Poller:
             return self._pointer
 
     def latest_tokens(self) -> bytes | None:
-        """The tokens as they are now; while the server is away, as they were last."""
+        """Return the tokens as they are now or, while the server is away, as they were last read."""
         with self._changed:
             self._await_read()
             return self._tokens
 
     def _await_read(self) -> None:
-        """Wait for a read that begins now, unless the server is away. Raises if it was never reached."""
+        """Wait for a read that begins now, unless the server is away. Raises if the server was never reached."""
         if self._error is None or self._reached_at is None:
             number = self._wanted = self._started + 1
             self._changed.notify_all()
@@ -260,7 +260,7 @@ class _Poller:
             raise self._error if isinstance(self._error, psycopg.Error | StoreError) else _unreachable(self._error)
 
     def age(self) -> float:
-        """Seconds since the server was reached, 0 if it answers."""
+        """Return the seconds since the server was last reached, 0 if it answers, infinity if it was never reached."""
         with self._changed:
             if self._error is None:
                 return 0.0
@@ -270,7 +270,7 @@ class _Poller:
         connection = None
         while True:
             with self._changed:
-                # A server that is away is looked for now and then; one that answers, when a reader wants to know.
+                # A server that is away is tried now and then; one that answers is asked when a reader wants to know.
                 self._changed.wait_for(lambda: self._wanted > self._started, POLL if self._error is not None else None)
                 self._started += 1
                 number = self._started
@@ -305,7 +305,7 @@ def _has_table(connection: psycopg.Connection[tuple[Any, ...]], name: str = "clu
 
 
 def _make_tables(connection: psycopg.Connection[tuple[Any, ...]], first: str = "clueline_register", tables: str = TABLES) -> None:
-    if not _has_table(connection, first):  # else a user who may not create tables could not write
+    if not _has_table(connection, first):  # so that a user who may not create tables can write
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
             connection.execute(tables)

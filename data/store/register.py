@@ -1,4 +1,4 @@
-"""The register of a store: which catalogue is in force, the lock of those who write, and the tokens for uploads."""
+"""The register of a store: the catalogue in force, the writers' lock, the tokens for uploads, and the audit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 AUDIT, REFUSED, REFUSED_BEFORE = "audit.jsonl", "refused.jsonl", "refused.1.jsonl"
 TOKENS, TOKENS_LOCK = "tokens.json", "tokens.lock"
 NO_CATALOGUE = "none"  # what the register names while the first write is under way
-REFUSED_BYTES = 1 << 20  # of a file of refused attempts; the one before it is kept, too
-REFUSED_KEPT = 10_000  # rows of a table of them
-PATIENCE = 900.0  # seconds that a writer waits for another one
+REFUSED_BYTES = 1 << 20  # size above which a new file of refused attempts is begun; the previous one is kept
+REFUSED_KEPT = 10_000  # rows of refused attempts that a table keeps
+PATIENCE = 900.0  # seconds that a writer waits for another
 RANDOM, DIGEST = 8, 16  # hexadecimal digits of a version: random ones, and those of the catalogue's checksum
 
 
@@ -41,7 +41,7 @@ class Pointer(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The ``digest`` of the catalogue. Blank where the version was written before versions had one."""
+        """The ``digest`` of the catalogue. Blank if the version was written before versions contained one."""
         token = self.version.rpartition("-")[2]
         return token[RANDOM:] if len(token) == RANDOM + DIGEST else ""
 
@@ -61,7 +61,7 @@ class WriterLock(Protocol):
 
         Args:
             name: of the catalogue; blank while the first write is under way.
-            before: what is in force now, which is compared; None to replace whatever is in force.
+            before: what is in force now, which PostgreSQL compares; None to replace anything.
             version: from ``new_version``.
 
         Raises:
@@ -69,22 +69,22 @@ class WriterLock(Protocol):
         """
 
     def check(self) -> None:
-        """Raise ``LockLost`` if the lock is held no longer."""
+        """Raise ``LockLost`` if the lock is no longer held."""
 
 
 class Register(Protocol):
     """Which catalogue of a store is in force.
 
     Attributes:
-        gone: how a message says that the register itself is not there any more.
-        missing: how it says that there is no pointer.
+        gone: reason in a message if the register itself no longer exists.
+        missing: reason in a message if there is no pointer.
     """
 
     gone: str
     missing: str
 
     def read(self) -> Pointer | None:
-        """The pointer. None if nothing was ever written, or if the pointer was lost.
+        """Return the pointer; None if nothing was ever written, or if the pointer was lost.
 
         Raises:
             DamagedStore: it names no version.
@@ -92,16 +92,16 @@ class Register(Protocol):
         """
 
     def latest(self) -> Pointer | None:
-        """What ``read`` gave last, where the register cannot be reached now. Else as ``read``."""
+        """Like ``read``, but while the register cannot be reached, return the pointer that was read last."""
 
     def age(self) -> float:
-        """Seconds since the register was reached, 0 if it can be reached now."""
+        """Return the seconds since the register was last reached, 0 if it can be reached now, infinity if it never was."""
 
     def exists(self) -> bool:
-        """Whether the register itself is there: its folder, or its table."""
+        """Return whether the register itself exists: its folder, or its table."""
 
     def locked(self, patience: float = PATIENCE) -> AbstractContextManager[WriterLock]:
-        """Hold the lock of the writers. It is freed if this process dies.
+        """Hold the writers' lock. It is released if this process dies.
 
         Args:
             patience: seconds to wait for another writer.
@@ -111,23 +111,23 @@ class Register(Protocol):
         """
 
     def new_name(self, number: int) -> str:
-        """A name for a new catalogue, which no other writer chooses."""
+        """Return a name for a new catalogue that no other writer chooses."""
 
     def read_tokens(self) -> bytes | None:
-        """The tokens, None if none was made.
+        """Return the tokens, None if none was ever created.
 
         Raises:
             OSError, StoreError: they cannot be read, or were lost.
         """
 
     def latest_tokens(self) -> bytes | None:
-        """What was read last, where the register cannot be reached now. Else as ``read_tokens``."""
+        """Like ``read_tokens``, but while the register cannot be reached, return the tokens that were read last."""
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
-        """Replace the tokens, durably, while no other process does.
+        """Replace the tokens durably, while no other process can.
 
         Args:
-            change: takes the tokens; gives the new ones, and the result. If it raises, nothing is changed.
+            change: takes the tokens; returns the new ones and the result of this method. If it raises, nothing is changed.
 
         Raises:
             OSError, StoreError: they cannot be written.
@@ -138,37 +138,37 @@ class Register(Protocol):
 
         Args:
             line: the event, without a line break.
-            refused: it is a refused attempt, of which only the last ones are kept. Others are kept for good, durably.
+            refused: whether it is a refused attempt. Only the latest of these are kept; other events are kept for good, durably.
 
         Raises:
             OSError, StoreError: it cannot be written.
         """
 
     def read_audit(self) -> list[bytes]:
-        """The events of the audit, in any order. Raises ``OSError`` or ``StoreError``."""
+        """Return the events of the audit, in any order. Raises ``OSError`` or ``StoreError``."""
 
     def play_log(self) -> PlayLog:
-        """The log of sessions in which people answer questions."""
+        """Return the log of sessions in which people answer questions."""
 
 
 def new_version(number: int, catalogue: Path) -> str:
-    """A version that was never in force: the number of a catalogue, a random token, and the digest of the catalogue.
+    """Return a version that was never in force: the number of a catalogue, a random token, and the digest of the catalogue.
 
-    So the pointer says what the catalogue must contain, and both change in one step.
+    So the pointer says what the catalogue must contain, and both change in one step. Raises ``OSError``.
     """
     return f"{number}-{secrets.token_hex(RANDOM // 2)}{digest(catalogue)}"
 
 
 def digest(catalogue: Path) -> str:
-    """The first 16 hexadecimal digits of the sha256 of a file. Raises ``OSError``."""
+    """Return the first 16 hexadecimal digits of the sha256 of a file. Raises ``OSError``."""
     return fingerprint(catalogue)[1][:DIGEST]
 
 
 class FolderRegister:
-    """The file ``CURRENT`` in the store's folder holds the name of a catalogue and a token that never repeats.
+    """The register in files of the store's folder.
 
-    The lock is that of the file ``LOCK``, the tokens are in ``tokens.json``, the audit in ``audit.jsonl`` and, of
-    refused attempts, ``refused.jsonl``.
+    The file ``CURRENT`` holds the name of a catalogue and a token that never repeats. The lock is on the file ``LOCK``. The
+    tokens are in ``tokens.json``, the audit is in ``audit.jsonl``, and refused attempts are in ``refused.jsonl``.
     """
 
     gone = "its folder is gone"
@@ -216,7 +216,7 @@ class FolderRegister:
             yield _FolderLock(self.folder, claim)
 
     def new_name(self, number: int) -> str:
-        """See ``Register``. A writer that has lost its lock is told so before it names a file, so that the number is enough."""
+        """See ``Register``. A writer that has lost its lock finds out before it names a file, so the number is enough."""
         return f"gen-{number:06d}.duckdb"
 
     def read_tokens(self) -> bytes | None:
@@ -233,7 +233,7 @@ class FolderRegister:
         return self.read_tokens()
 
     def _has_tokens(self) -> bool:
-        """Whether tokens were written: then the file of their lock is not empty."""
+        """Return whether tokens were ever written: then their lock file is not empty."""
         try:
             return (self.folder / TOKENS_LOCK).stat().st_size > 0
         except FileNotFoundError:

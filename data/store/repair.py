@@ -1,4 +1,4 @@
-"""Finds damage in a store, and mends it. Only ``mend`` and ``Store.restore`` change anything."""
+"""Finds damage in a store and repairs it. Only ``mend`` and ``Store.restore`` change anything."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class VersionOnDisk:
         size: in bytes.
         written_at: when it was written, UTC.
         datasets, runs: how many it holds; None if its catalogue is damaged.
-        damage: why it cannot be served; None if it is whole.
-        damaged_objects: where the catalogue is whole, those of its objects that are damaged, each with what is wrong.
+        damage: why it cannot be served; None if it is intact.
+        damaged_objects: if the catalogue is intact, its damaged objects, each with what is wrong.
     """
 
     name: str
@@ -38,7 +38,7 @@ class VersionOnDisk:
 
     @property
     def readable(self) -> bool:
-        """Whether the catalogue is whole, so that nothing but some runs may be damaged."""
+        """Whether the catalogue is intact, so that at most some runs are damaged."""
         return self.datasets is not None
 
 
@@ -48,7 +48,7 @@ class LostRun:
 
     Attributes:
         run, dataset, model, elicitation: of the run.
-        file_name: of the file that it was imported from, if that is known.
+        file_name: name of the file that it was imported from; None if unknown.
     """
 
     run: str
@@ -59,7 +59,7 @@ class LostRun:
 
 
 def damage_of(store: Store) -> StoreError | None:
-    """Why the current version cannot be served; None for a whole or an empty store. Reads all of it."""
+    """Return why the current version cannot be served; None if it is intact or the store is empty. Reads all of it."""
     try:
         name = store.pointer().name
         store.catalogue()
@@ -75,7 +75,7 @@ def damage_of(store: Store) -> StoreError | None:
 
 
 def versions_on_disk(store: Store) -> list[VersionOnDisk]:
-    """Every version in the store's folder, newest first, whole or not. Reads all of them, and each object once."""
+    """Return every version in the store's folder, newest first, intact or not. Reads all of them, and each object once."""
     objects = Objects(store.files)
     return [inspect_version(store, file.name, objects) for file in reversed(store.catalogues())]
 
@@ -84,9 +84,9 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
     """Read every value of one version. DuckDB compares each block with its checksum, and we compare the files of runs.
 
     Args:
-        store: the version belongs to it.
+        store: the store that the version belongs to.
         name: of one of ``store.catalogues()``.
-        objects: those of the store, some of which may have been compared before; by default, all are compared again.
+        objects: the store's objects; files in a folder that it compared before are not compared again. By default, all are.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -104,7 +104,7 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
                 connection.execute(f'select bit_xor(hash(t)) from "{table}" t').fetchall()
             counts = "select (select count(*) from datasets), (select count(*) from runs)"
             datasets, runs = connection.execute(counts).fetchall()[0]
-            # Of files in S3, the copies that this host has are not enough.
+            # For files in S3, it is not enough to compare the copies that this host has.
             again = objects is None or store.files.copied
             damaged = tuple((objects or store.objects).damages(all_objects(connection), again=again))
     except (duckdb.Error, StoreError, OSError) as error:
@@ -117,12 +117,12 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
 def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
     """Write a version without damaged objects.
 
-    Statistics are computed again from the responses. Runs whose responses are damaged are removed from the catalogue, so that
-    their files can be imported again. Gradings whose grades are damaged are removed, too. The corrections of reviewers are rows
-    of the catalogue: none is lost, and their grades are made again. Nothing else of the store changes.
+    Statistics are recomputed from the responses. Runs whose responses are damaged are removed from the catalogue, so that their
+    files can be imported again. Gradings whose grades are damaged are removed, too. The corrections of reviewers are rows of the
+    catalogue: none is lost, and the grading ``reviewed`` is recomputed from them. Nothing else in the store changes.
 
     Args:
-        store: its version in force has these damaged objects.
+        store: the store whose version in force has these damaged objects.
         damaged: from ``VersionOnDisk.damaged_objects``.
 
     Returns:
@@ -159,7 +159,7 @@ def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[Lost
 
 
 def lost_runs(connection: duckdb.DuckDBPyConnection, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
-    """Those runs of a version whose responses are damaged."""
+    """Return the runs of a version whose responses are damaged."""
     sql = "select run, dataset, model, elicitation, file_name from runs where list_contains($lost, run) order by position"
     return [LostRun(*row) for row in connection.execute(sql, {"lost": _runs_without_responses(damaged)}).fetchall()]
 

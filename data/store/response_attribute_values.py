@@ -1,4 +1,4 @@
-"""Which attributes the responses of a run have, and which values, as the catalogue lists them."""
+"""Lists in the catalogue which attributes the responses of a run have, and which values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from data.duckdb_and_polars import execute
 from data.store.run_files import Objects, stored_objects
 
 MAX_VALUES = 100  # of an attribute that a run can be divided by
-ESTIMATE_MARGIN = 4  # times as many, by an estimate in little memory, are not counted
+ESTIMATE_MARGIN = 4  # above this many times MAX_VALUES, by an estimate that takes little memory, values are not counted
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute of more than ``MAX_VALUES`` values is listed without them.
+    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them.
 
     Args:
         connection: to a catalogue.
-        objects: where its responses are.
-        run: its id.
+        objects: where the responses are.
+        run: id of the run.
     """
     parts = stored_objects(connection, "responses", runs=[run])
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (

@@ -20,7 +20,7 @@ class Sized(Protocol):
 
 T = TypeVar("T", bound=Sized)
 Key = tuple[str, str, str]  # dataset, its base, name of the value
-CAPACITY = 1 << 30  # bytes of a process
+CAPACITY = 1 << 30  # bytes per process
 
 
 class RunCache:
@@ -34,12 +34,12 @@ class RunCache:
         self._reading: defaultdict[str, RLock] = defaultdict(RLock)
 
     def get(self, key: Key, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> dict[str, T]:
-        """The values of some runs. Values that are not cached are read together, and none by two threads at a time.
+        """Return the values of some runs. Values not cached are read together, and never by two threads at a time.
 
         Args:
             key: of the values.
             runs: ids of runs.
-            read: gives the values of the runs that are not cached.
+            read: returns the values of the runs that are not cached.
         """
         values: dict[str, T] = self._cached_values(key, runs)
         if len(values) < len(set(runs)):
@@ -53,7 +53,7 @@ class RunCache:
         return values
 
     def missing(self, key: Key, runs: Sequence[str]) -> list[str]:
-        """The runs of which no value is cached."""
+        """Return the runs for which no value is cached."""
         with self._lock:
             return [run for run in runs if (key, run) not in self._values]
 
@@ -68,7 +68,7 @@ class RunCache:
                     self._values[key, run] = value
 
     def retain(self, bases: Iterable[tuple[str, str]]) -> None:
-        """Drop all values but those of these pairs of dataset and base."""
+        """Drop all values except those of these pairs of dataset and base."""
         current = set(bases)
         with self._lock:
             for key in [key for key in self._values if key[0][:2] not in current]:

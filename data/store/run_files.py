@@ -2,7 +2,7 @@
 
 A further grading of a run adds two files: ``grades.NAME``, with a row for each row of the responses, and ``statistics.NAME``.
 
-A file lies in ``objects/<kind>/dataset=<id>/run=<id>/``: run and dataset are in its path and not in the file, as other tools
+A file is in ``objects/<kind>/dataset=<id>/run=<id>/``: run and dataset are in its path and not in the file, as other tools
 expect of a partitioned table. Its name is never reused. The catalogue says which files a version of the store consists of.
 """
 
@@ -30,11 +30,11 @@ from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 Kind = Literal["responses", "statistics", "grades"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run
 ROW_GROUP = 20_480  # rows: a question is read three times as fast as with DuckDB's 122,880
-PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own faster than those of polars
+PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own files faster than polars' files
 FORM = 3  # which columns a file has, see TYPES
 # Columns that files of earlier forms lack, by kind and form.
 ADDED: dict[str, dict[int, tuple[str, ...]]] = {"responses": {1: ("sample", "buzz", "attributes"), 2: ("attributes",)}}
-SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and what no catalogue named then
+SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and the files that no catalogue named then
 THREADS = 8  # that fetch objects and compare them with their checksums
 PAUSE = 3600.0  # seconds between two searches for files that no catalogue names
 TYPES: dict[Kind, dict[str, str]] = {
@@ -45,27 +45,27 @@ TYPES: dict[Kind, dict[str, str]] = {
         "guess": "varchar",
         "confidence": "double",  # in [0, 1]
         "correct": "double",  # in [0, 1]; a probability for LifeEval
-        # file (stated), person (decided by the analyst who brought it), answer (against the answer line), prompt (matched a
+        # file (stated), person (decided by the analyst who imported it), answer (against the answer line), prompt (matched a
         # prompt only), table (life table), failed
         "graded": "varchar",
         "token_logprobs": "double[]",
         "options": "double[]",  # whole distribution
-        "option_names": "varchar[]",  # its classes, where they are not the dataset's
-        "failed": "boolean",  # no answer was got
-        "sample": "varchar",  # which of several answers to the same clue; null where there is one
-        "buzz": "boolean",  # the system's own decision to answer; null where it does not say
+        "option_names": "varchar[]",  # its classes, if they are not the dataset's
+        "failed": "boolean",  # no answer was received
+        "sample": "varchar",  # which of several answers to the same clue; null if there is only one
+        "buzz": "boolean",  # the system's own decision to answer; null if it does not say
         "attributes": "map(varchar, varchar)",  # what further columns of the file state, by name in ascending order; never empty
     },
-    # A row for each row of the responses, in their order. Only ``correct`` and ``graded`` are read; the others are for people
-    # and tools that open the file by itself.
+    # A row for each row of the responses, in their order. Only ``correct`` and ``graded`` are read; the other columns are for
+    # people and tools that open the file on its own.
     "grades": {
         "question_id": "varchar",
         "clue": "integer",
         "sample": "varchar",
         "correct": "double",
-        "graded": "varchar",  # as of responses; review: a reviewer corrected it
+        "graded": "varchar",  # as in responses; review: a reviewer corrected it
     },
-    # In the order of questions. Failed calls are in none of the sums; see data/sufficient_statistics.py.
+    # In the order of questions. No sum includes failed calls; see data/sufficient_statistics.py.
     "statistics": {
         "position": "integer",  # of the question in its dataset
         **dict.fromkeys(COLUMNS, "double"),
@@ -79,7 +79,7 @@ class StoredObject(NamedTuple):
     """A row of the catalogue's table ``objects``.
 
     Attributes:
-        kind, dataset, run: what is in the file. Of a further grading, ``kind`` is that of ``graded_kind``.
+        kind, dataset, run: what is in the file. For a further grading, ``kind`` is from ``graded_kind``.
         form: which columns it has.
         name: path under the folder of objects.
         rows, bytes: its size.
@@ -101,12 +101,12 @@ class Objects:
 
     Args:
         files: where they are.
-        others: where objects are looked for that are not among these files.
-        form: of the objects that are added.
+        others: where to look for objects that are not among these files.
+        form: which columns added objects have.
 
     Attributes:
         added: names of the objects that were added through this instance.
-        damaged: names of those that were not what was written when they were last compared.
+        damaged: names of the objects that were not what was written when they were last compared.
     """
 
     def __init__(self, files: StoreFiles, others: Objects | None = None, form: int = FORM) -> None:
@@ -119,18 +119,18 @@ class Objects:
         self.damaged: set[str] = set()
 
     def path(self, name: str) -> Path:
-        """A local path with the content of an object."""
+        """Return a local path with the content of an object."""
         if self.others is not None and not self.files.exists(_file(name)):
             return self.others.path(name)
         return self.files.path(_file(name))
 
     def add(self, kind: str, dataset: str, run: str, write: Callable[[Path], int], form: int | None = None) -> StoredObject:
-        """Write an object and make it durable. It belongs to no version of the store before a catalogue names it.
+        """Write an object and make it durable. It belongs to no version of the store until a catalogue names it.
 
         Args:
             kind, dataset, run: what it holds.
             write: called with a path that does not exist; writes the Parquet file there and returns its number of rows.
-            form: which columns it writes; by default, those of the form of this instance.
+            form: which columns it writes; by default, the form of this instance.
 
         Raises:
             StoreError: it cannot be written.
@@ -155,10 +155,10 @@ class Objects:
         return StoredObject(kind, dataset, run, self.form if form is None else form, name, rows, size, digest)
 
     def copy(self, source: Objects, part: StoredObject) -> None:
-        """Copy an object from another store, unless it is here and whole. A damaged one is replaced.
+        """Copy an object from another store, unless it is here and intact. A damaged one is replaced.
 
         Raises:
-            DamagedStore: that of the other store is not whole, either.
+            DamagedStore: the other store's object is damaged, too.
         """
         if self.files.exists(_file(part.name)) and self._compare(part, again=True) is None:
             return
@@ -169,11 +169,11 @@ class Objects:
         self.check([part], again=True)
 
     def check(self, parts: Iterable[StoredObject], *, again: bool = False) -> None:
-        """Compare objects with their checksums. A process does it once for each, and again when the file has changed.
+        """Compare objects with their checksums. Each process compares an object once, and again if its file has changed.
 
         Args:
-            parts: what is about to be read.
-            again: also for those that were compared before.
+            parts: objects that are about to be read.
+            again: whether to compare those that were compared before as well.
 
         Raises:
             DamagedStore: one of them is not what was written.
@@ -182,7 +182,7 @@ class Objects:
             raise damaged_object(part, damage)
 
     def damages(self, parts: Iterable[StoredObject], *, again: bool = False) -> Iterator[tuple[StoredObject, str]]:
-        """Those objects that are not what was written, each with what is wrong. See ``check``.
+        """Yield the objects that are not what was written, each with what is wrong. See ``check``.
 
         Raises:
             StoreError: the files cannot be read.
@@ -213,7 +213,7 @@ class Objects:
             return None
 
     def _compare(self, part: StoredObject, again: bool) -> str | None:
-        """What is wrong with an object, None if it is what was written. ``again``: whatever an earlier copy of it was."""
+        """Return what is wrong with an object, None if it is what was written. With ``again``, a local copy is fetched again."""
         state = self._state(part.name)
         damage = self._damage(part, again)
         if damage is None:
@@ -225,7 +225,7 @@ class Objects:
         elif damage is None:
             self._compared[part.name] = (self._state(part.name), None)  # of the copy that was fetched
         else:
-            self._compared.pop(part.name, None)  # it may be whole when it is fetched again
+            self._compared.pop(part.name, None)  # it may be intact when it is fetched again
         return damage
 
     def _damage(self, part: StoredObject, again: bool) -> str | None:
@@ -242,12 +242,16 @@ class Objects:
         return "is not what was written"
 
     def relation(self, kind: Kind, parts: Sequence[StoredObject], *, numbered: bool = False) -> str:
-        """SQL for the rows of some objects, with ``dataset`` and ``run``. They are compared with their checksums first.
+        """Return SQL for the rows of some objects, with ``dataset`` and ``run``. Checks the objects first.
 
         Args:
-            kind: of all of them.
-            parts: in the order of the rows.
-            numbered: with ``file_row_number``, from 0 in each object.
+            kind: of all objects.
+            parts: the objects, in the order of the rows.
+            numbered: whether to add ``file_row_number``, from 0 in each object.
+
+        Raises:
+            DamagedStore: an object is not what was written.
+            StoreError: the files cannot be read.
         """
         if not parts:
             columns = ", ".join(f"null::{type_} as {name}" for name, type_ in TYPES[kind].items())
@@ -267,12 +271,12 @@ class Objects:
     def graded_responses(
         self, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject], *, numbered: bool = False
     ) -> str:
-        """SQL for the rows of responses under a grading. See ``relation``.
+        """Return SQL for the rows of responses under a grading. See ``relation``.
 
         Args:
             parts: the responses of runs, in the order of the rows.
-            grades: the grades of some of these runs, by run. Others keep the grading of their responses.
-            numbered: with ``file_row_number``.
+            grades: the grades of some of these runs, by run. The other runs keep the grading of their responses.
+            numbered: whether to add ``file_row_number``.
         """
         if not any(part.run in grades for part in parts):
             return self.relation("responses", parts, numbered=numbered)
@@ -287,12 +291,13 @@ class Objects:
         return f"({' union all by name '.join(blocks)})"
 
     def sweep(self, named: Callable[[], set[str]], pause: float = PAUSE) -> None:
-        """Remove files that no catalogue named at the sweep before, nor at this one. Between two sweeps, nothing is done.
+        """Remove files that no catalogue names, neither now nor at the previous sweep. Until ``pause`` is over, do nothing.
 
-        So an import has time to name what it wrote, and readers of an earlier version to read what a later one does not name.
+        So an import has time to name what it wrote, and readers of an earlier version have time to read files that a later
+        version does not name.
 
         Args:
-            named: gives the names of the objects that catalogues name.
+            named: returns the names of the objects that catalogues name.
             pause: seconds between two sweeps.
         """
         swept_at, *before = (self.files.read_notes(SWEPT) or "0").splitlines()
@@ -316,12 +321,12 @@ class Objects:
 
 
 def damaged_object(part: StoredObject, damage: str) -> DamagedStore:
-    """The error that names a damaged object. ``damage`` is from ``Objects.damages``."""
+    """Return the error that names a damaged object. ``damage`` is from ``Objects.damages``."""
     return DamagedStore(f"the file {_file(part.name)} {damage}")
 
 
 def _file(name: str) -> str:
-    """The file of an object."""
+    """Return the name of an object's file."""
     return f"{OBJECTS}/{name}"
 
 
@@ -331,9 +336,9 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path
     Args:
         connection: where the query runs.
         kind: which columns are written.
-        rows: the query; it gives these columns and may give others.
+        rows: the query. It must return these columns and can return others.
         path: of the file.
-        form: of the file; an earlier one has fewer columns.
+        form: form of the file. An earlier form has fewer columns.
 
     Returns:
         The number of rows.
@@ -351,7 +356,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path
 
 
 def graded_kind(kind: Kind, grading: str) -> str:
-    """The kind of the objects that hold the grades or the statistics of a further grading.
+    """Return the kind of the objects that hold the grades or the statistics of a further grading.
 
     >>> graded_kind("statistics", "reviewed")
     'statistics.reviewed'
@@ -362,17 +367,17 @@ def graded_kind(kind: Kind, grading: str) -> str:
 def stored_objects(
     connection: duckdb.DuckDBPyConnection, kind: str, *, runs: Sequence[str] | None = None, dataset: str | None = None
 ) -> list[StoredObject]:
-    """Objects of one kind that a catalogue names.
+    """Return the objects of one kind that a catalogue names.
 
     Args:
         connection: to the catalogue.
-        kind: responses, statistics, or that of ``graded_kind``.
-        runs: whose; in this order.
-        dataset: those of all its runs, in the order of import.
+        kind: responses, statistics, or a kind from ``graded_kind``.
+        runs: return only the objects of these runs, in this order. By default, the order is that of import.
+        dataset: return only the objects of this dataset's runs. Ignored if ``runs`` are given.
     """
     columns = ", ".join(f"o.{name}" for name in StoredObject._fields)
     if runs is not None:
-        # One text, for DuckDB looks at each value of a list for pandas: 0.7 s for 10,000 runs where pandas is not installed.
+        # One text, because DuckDB looks for pandas at each value of a list: 0.7 s for 10,000 runs if pandas is not installed.
         sql = f"select {columns} from objects o where kind = $kind and run in (select unnest(string_split($runs, ',')))"
         rows = execute(connection, sql, {"kind": kind, "runs": ",".join(runs)}).fetchall()
         of_run = {row[2]: StoredObject(*row) for row in rows}
@@ -383,12 +388,12 @@ def stored_objects(
 
 
 def all_objects(connection: duckdb.DuckDBPyConnection) -> list[StoredObject]:
-    """Every object that a catalogue names."""
+    """Return every object that a catalogue names."""
     return [StoredObject(*row) for row in connection.execute(f"select {', '.join(StoredObject._fields)} from objects").fetchall()]
 
 
 def name_objects(connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredObject]) -> None:
-    """Name objects in a catalogue, in the place of those of the same kind and run."""
+    """Name objects in a catalogue, replacing those of the same kind and run."""
     for part in parts:
         execute(connection, "delete from objects where kind = $kind and run = $run", {"kind": part.kind, "run": part.run})
     if parts:
@@ -396,5 +401,5 @@ def name_objects(connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredOb
 
 
 def _literals(part: StoredObject) -> str:
-    """The values of an object as SQL, for DuckDB looks for pandas at each parameter."""
+    """Return the values of an object as SQL. As parameters, each would make DuckDB look for pandas."""
     return ", ".join(str(value) if isinstance(value, int) else literal(value) for value in part)

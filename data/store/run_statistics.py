@@ -1,6 +1,6 @@
-"""Computes the statistics of whole runs from their responses, and stores them. Failed calls are in none of them.
+"""Computes the statistics of whole runs from their responses, without failed calls, and stores them.
 
-Each grading of a run has statistics of its own.
+Each grading of a run has its own statistics.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from data.ragged_arrays import Floats, Ints
 from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
-BATCH = 400_000  # items in memory at a time, about
-MAX_RUNS = 200  # read together
+BATCH = 400_000  # approximate number of items in memory at a time
+MAX_RUNS = 200  # runs that are read together
 
 
 class _Batch(NamedTuple):
-    """Items of whole questions, and for each question its run, as a number, and its position."""
+    """Items of whole questions. ``run`` (a number) and ``position`` have shape (questions,)."""
 
     items: Items
     run: Ints
@@ -39,8 +39,10 @@ class _Clues(NamedTuple):
 
     Attributes:
         positions: position of each question, by id.
-        first: index of the first clue of the question at each position, among all clues; last, how many there are.
-        curves: for each of ``CURVES`` and each clue, NaN where there is none, shape (curves, clues); None where there are none.
+        first: index, among all clues, of the first clue of the question at each position; the last entry is the number of
+            clues. Shape (questions + 1,).
+        curves: for each of ``CURVES`` and each clue, NaN if there is no value, shape (curves, clues); None if the dataset has
+            no human curves.
     """
 
     positions: pl.DataFrame
@@ -53,9 +55,9 @@ def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str
 
     Args:
         connection: to a catalogue.
-        objects: where the responses are, and the statistics go.
+        objects: where the responses are read and the statistics are written.
         dataset: of the runs.
-        runs: which ones; all by default.
+        runs: ids of runs; all by default.
     """
     parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
     clues = _read_clues(connection, dataset)
@@ -76,9 +78,9 @@ def derive_grading(
     """Compute the statistics of runs under a further grading. Runs without it are left alone.
 
     Args:
-        connection, objects, dataset, runs: as of ``derive``.
+        connection, objects, dataset, runs: as for ``derive``.
         grading: its name.
-        clues: of the dataset, if they were read already.
+        clues: of the dataset, if they have already been read.
     """
     grades = {part.run: part for part in stored_objects(connection, graded_kind("grades", grading), runs=runs, dataset=dataset)}
     parts = [part for part in stored_objects(connection, "responses", runs=runs, dataset=dataset) if part.run in grades]
@@ -97,7 +99,7 @@ def _computed(
     grades: Mapping[str, StoredObject],
     kind: str,
 ) -> list[StoredObject]:
-    """Write the statistics of runs, as objects of this kind; ``grades`` replace those of the responses."""
+    """Compute and write the statistics of runs, as objects of this kind. ``grades`` replace those of the responses."""
     written: list[StoredObject] = []
     computing: list[Future[list[StoredObject]]] = []
     # One group of runs is computed and written while the next one is read.
@@ -133,7 +135,7 @@ def _read_clues(connection: duckdb.DuckDBPyConnection, dataset: str) -> _Clues:
 
 
 def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
-    """Divide runs into groups of about a batch; a longer run is a group of its own."""
+    """Divide runs into groups of at most ``BATCH`` items and ``MAX_RUNS`` runs; a longer run is a group of its own."""
     group: list[StoredObject] = []
     for part in parts:
         if group and (sum(other.rows for other in group) + part.rows > BATCH or len(group) == MAX_RUNS):
@@ -151,7 +153,7 @@ def _batches(
     grades: Mapping[str, StoredObject],
     clues: _Clues,
 ) -> Iterator[_Batch]:
-    """The items of a group of runs, about a batch at a time."""
+    """Yield the items of a group of runs, about ``BATCH`` at a time."""
     sampled = {run for (run,) in connection.execute("select run from runs where samples > 1").fetchall()}
     columns = "question_id, clue, confidence, correct" + (", sample" if sampled.intersection(part.run for part in group) else "")
     if len(group) > 1 or group[0].rows <= BATCH:
@@ -178,7 +180,7 @@ def _batches(
 
 
 def _batch(rows: pl.DataFrame, run: Ints, clues: _Clues) -> _Batch:
-    """A batch from the items of whole questions, in the order of runs, questions and clues.
+    """Make a batch from the items of whole questions, in the order of runs, questions and clues.
 
     Items of questions and clues that the dataset no longer has are left out: the runs that answered them are withdrawn.
     """
@@ -205,7 +207,7 @@ def _batch(rows: pl.DataFrame, run: Ints, clues: _Clues) -> _Batch:
 
 
 def _changes(*columns: NDArray[np.integer]) -> Ints:
-    """Indices of the first row and of the rows that differ from the one before in any column."""
+    """Return the indices of the first row and of each row that differs from the previous one in any column."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(new).astype(np.int64)
@@ -230,7 +232,7 @@ def _write(
 
 
 def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
-    """Where the rows of one run begin, and how many there are; ``run`` is ascending."""
+    """Return where the rows of one run begin and how many there are. ``run`` must be ascending."""
     first, end = np.searchsorted(run, [number, number + 1])
     return int(first), int(end - first)
 
@@ -241,7 +243,7 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, form:
 
 
 def _statistics(batch: _Batch) -> pl.DataFrame:
-    """The statistics of a batch, a row for each question."""
+    """Return the statistics of a batch, a row for each question."""
     items = batch.items
     columns = sums(items, COLUMNS if items.curves else ITEM_SUMS)
     return pl.DataFrame({

@@ -1,4 +1,4 @@
-"""Tags of runs: what is known of a model beside its answers, such as whether it reasons or when it was released.
+"""Tags of runs: what is known about a model apart from its answers, such as whether it reasons or when it was released.
 
 A tag has one value for a run. Tags come with an import and can be changed later: neither a run's id nor any metric depends on
 them.
@@ -24,13 +24,13 @@ class BadTag(ValueError):
 
 
 def checked_tag(tag: str, value: str) -> tuple[str, str]:
-    """A tag and its value, without the spaces around them.
+    """Return a tag and its value, without the spaces around them.
 
     >>> checked_tag(" reasoning", "yes ")
     ('reasoning', 'yes')
 
     Raises:
-        BadTag: one of them is blank, too long, or holds characters that cannot be seen.
+        BadTag: one of them is blank, too long, or contains non-printing characters.
     """
     tag, value = tag.strip(), value.strip()
     for text, what, longest in (
@@ -42,15 +42,15 @@ def checked_tag(tag: str, value: str) -> tuple[str, str]:
         if len(text) > longest:
             raise BadTag(f"{what} has more than {longest} characters")
         if not text.isprintable():
-            raise BadTag(f"{what} holds a character that cannot be seen")
+            raise BadTag(f"{what} contains a non-printing character")
     return tag, value
 
 
 def read_tag(text: str) -> tuple[str, str]:
-    """The tag and the value of a text such as ``reasoning=yes``; the value may hold further signs of equality.
+    """Return the tag and the value of a text such as ``reasoning=yes``. The value can contain further equals signs.
 
     Raises:
-        BadTag: it is none.
+        BadTag: the text is not a tag that can be stored.
     """
     tag, _, value = text.partition("=")
     return checked_tag(tag, value)
@@ -60,10 +60,10 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
     """Set and remove tags of a run.
 
     Args:
-        store: with the run.
+        store: the store that holds the run.
         run: its id.
         changes: value by tag; None removes the tag, if the run has it.
-        by: name of the token of the caller; None for the user of the operating system.
+        by: name of the caller's token; None for the operating-system user.
 
     Returns:
         Whether anything changed.
@@ -77,7 +77,7 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
     wanted = dict(checked_tag(tag, value) for tag, value in changes.items() if value is not None)
 
     def after(connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, str], bool]:
-        """The tags of the run as they should be, and whether they are others now."""
+        """Return the tags that the run should have, and whether they differ from the ones that it has."""
         now = tags_of(connection, run)
         tags = {tag: value for tag, value in now.items() if tag not in removed} | wanted
         if len(tags) > MAX_TAGS:
@@ -107,5 +107,5 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
 
 
 def tags_of(connection: duckdb.DuckDBPyConnection, run: str) -> dict[str, str]:
-    """Value by tag of a run, in the order of tags."""
+    """Return the values of a run's tags by tag, ordered by tag."""
     return dict(connection.execute("select tag, value from tags where run = $run order by tag", {"run": run}).fetchall())

@@ -16,7 +16,7 @@ from data.store.store import Store
 
 
 class NoSuchRun(Exception):
-    """The store has no run of this name."""
+    """The store has no run with this id."""
 
 
 class CannotRestore(Exception):
@@ -27,12 +27,12 @@ def withdraw(store: Store, run: str, by: str | None) -> bool:
     """Mark a run as withdrawn.
 
     Args:
-        store: with the run.
+        store: the store that holds the run.
         run: its id.
-        by: name of the token of the caller, or None.
+        by: name of the caller's token; None for the operating-system user.
 
     Returns:
-        False if it was withdrawn already.
+        False if it was already withdrawn.
 
     Raises:
         NoSuchRun: there is no such run.
@@ -48,16 +48,16 @@ def restore(store: Store, run: str, by: str | None = None) -> bool:
     """Remove the mark of a withdrawn run.
 
     Args:
-        store: with the run.
+        store: the store that holds the run.
         run: its id.
-        by: name of the token of the caller, or None.
+        by: name of the caller's token; None for the operating-system user.
 
     Returns:
         False if it was not withdrawn.
 
     Raises:
         NoSuchRun: there is no such run.
-        CannotRestore: its questions were replaced.
+        CannotRestore: its questions were replaced, and the new ones do not fit it.
         StoreError: the store cannot be read or written.
     """
     changed = _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
@@ -91,7 +91,7 @@ def _change(
 
 
 def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
-    """Dataset of a run, and whether it is withdrawn."""
+    """Return the dataset of a run, and whether the run is withdrawn."""
     row = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
     if row is None:
         raise NoSuchRun(run)

@@ -1,4 +1,4 @@
-"""The files of a store in S3. Each host copies those that it reads to a folder of its own, and reads the copies."""
+"""The files of a store in S3. Each host copies the files that it reads to its own folder, and reads the copies."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from obstore.store import S3Store
 from data.store.durable_files import make_folder
 from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, oldest_first
 
-LOCAL_BYTES = 20 * 2**30  # of copies, above which those that were not read for long are removed
+LOCAL_BYTES = 20 * 2**30  # of copies; above this, those that have not been read for long are removed
 MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
-IN_USE = 900.0  # seconds after it was last read for which a copy is never removed
+IN_USE = 900.0  # seconds; a copy that was read more recently is never removed
 BETWEEN_SWEEPS = 60.0  # seconds
 RETRY_FOR = timedelta(seconds=30)
 
@@ -29,11 +29,11 @@ RETRY_FOR = timedelta(seconds=30)
 class S3Files:
     """The files of a store in a bucket.
 
-    Files never change, so that a copy stays right. A copy is read like any local file, by DuckDB and by the code that compares
-    checksums: what was compared is what is read.
+    Files never change, so a copy stays valid. DuckDB and the code that compares checksums both read a copy like any local file:
+    what was compared is what is read.
 
     Args:
-        url: such as ``s3://bucket/prefix``. Keys, region and endpoint are the usual variables ``AWS_*``.
+        url: such as ``s3://bucket/prefix``. Keys, region and endpoint come from the usual environment variables ``AWS_*``.
         root: folder for copies.
         capacity: bytes of copies to keep.
 
@@ -60,7 +60,7 @@ class S3Files:
 
     @contextmanager
     def _translated(self, name: str) -> Iterator[None]:
-        """Raise what callers of ``StoreFiles`` expect."""
+        """Translate errors into those that callers of ``StoreFiles`` expect."""
         try:
             yield
         except (NotFoundError, FileNotFoundError):
@@ -69,7 +69,7 @@ class S3Files:
             raise OSError(f"{self.url} cannot be reached ({str(error).splitlines()[0][:300]})") from error
 
     def path(self, name: str) -> Path:
-        """A copy of a file. It is made if there is none. See ``StoreFiles``."""
+        """Return the path of a file's copy, which is made if there is none. See ``StoreFiles``."""
         path = self.root / name
         try:
             os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # read now, not changed
@@ -90,7 +90,7 @@ class S3Files:
         self._sweep_copies()
 
     def _sweep_copies(self) -> None:
-        """Remove what killed processes left, and the copies that were not read for longest while there are too many bytes."""
+        """Remove drafts of killed processes and, while there are too many bytes, the copies that were last read longest ago."""
         with self._lock:
             now = time.time()
             if now < self._swept_at + BETWEEN_SWEEPS:
@@ -128,13 +128,13 @@ class S3Files:
         return draft
 
     def add(self, name: str, draft: Path) -> None:
-        """Send a file. The draft stays as the local copy. See ``StoreFiles``."""
+        """Upload a file. The draft becomes the local copy. See ``StoreFiles``."""
         with self._translated(name):
             obstore.put(self._store, name, draft)
         draft.replace(self.root / name)
 
     def remove(self, name: str) -> None:
-        """See ``StoreFiles``. Local copies stay for readers until room is needed."""
+        """See ``StoreFiles``. Local copies stay for readers until the space is needed."""
         with suppress(FileNotFoundError), self._translated(name):
             obstore.delete(self._store, name)
 
@@ -169,4 +169,4 @@ class S3Files:
             obstore.put(self._store, name, text.encode())
 
     def sweep_drafts(self) -> None:
-        """See ``StoreFiles``. Drafts are local, and are removed like copies."""
+        """See ``StoreFiles``. Does nothing: drafts are local, and are removed like copies."""

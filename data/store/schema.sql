@@ -1,9 +1,9 @@
 -- The store. Everything a page or an address shows is read from these tables.
--- Tables carry no keys or constraints beyond NOT NULL: the importer checks a file as a whole before a row of it is stored,
--- and the same schema then serves lake catalogues, which have no keys.
+-- Tables have no keys or constraints except NOT NULL: the importer checks a whole file before any row of it is stored,
+-- and the same schema then works for lake catalogues, which have no keys.
 -- This is schema 1. Later changes are steps in data/store/migrations/.
 
--- A set of questions, with what a reader must know of it.
+-- A set of questions, with what a reader must know about it.
 create table datasets (
     dataset     varchar not null,   -- id, [a-z0-9-]+
     position    integer not null,   -- order of first import; the first one is what a page shows by default
@@ -11,17 +11,17 @@ create table datasets (
     kind        varchar not null,   -- incremental, single, lifeeval or votes
     licence     varchar,
     source      varchar,
-    simulated   boolean not null,   -- true: a banner stands wherever its data is shown
+    simulated   boolean not null,   -- true: a banner appears wherever its data is shown
     note        varchar,            -- for simulated data: what exactly is simulated
     classes     varchar[],          -- order of the classes in `options` and votes
-    content     varchar not null    -- sha256 of the questions and clues: tells "the same again" from "other questions"
+    content     varchar not null    -- sha256 of the questions and clues: distinguishes "the same again" from "other questions"
 );
 
 -- The state that a dataset is in; see data/store/dataset_revisions.py.
 create table revisions (
     dataset     varchar not null,
     revision    varchar not null,   -- renewed by each change to the dataset, its people or its runs; never reused
-    base        varchar not null    -- the same, but for new runs and withdrawals
+    base        varchar not null    -- the same, except that new runs and withdrawals do not renew it
 );
 
 create table questions (
@@ -33,8 +33,8 @@ create table questions (
     category          varchar,
     subcategory       varchar,
     sex               varchar,           -- LifeEval: male or female
-    minimum_age       integer,           -- LifeEval: the person has lived at least so many years
-    radius            integer,           -- LifeEval: the answer counts within so many years
+    minimum_age       integer,           -- LifeEval: the person has lived at least this many years
+    radius            integer,           -- LifeEval: the answer counts as correct within this many years
     clues             integer not null,  -- T, at least 1
     given_difficulty  double,            -- as the dataset states it (LifeEval: 1 - MAS), in [0, 1]
     difficulty        double,            -- the one in use
@@ -109,7 +109,7 @@ create table runs (
     questions     integer not null,
     missing_questions integer not null,
     skipped       varchar,          -- JSON: reason -> rows that the model failed to answer
-    decisions     varchar,          -- JSON: what the analyst decided of guesses whose correctness the file does not state
+    decisions     varchar,          -- JSON: what the analyst decided about guesses whose correctness the file does not state
     withdrawn_at  timestamp,
     withdrawn_by  varchar           -- name of the token, or null
 );
@@ -122,9 +122,9 @@ create table responses (
     guess          varchar,
     confidence     double not null,   -- in [0, 1]
     correct        double not null,   -- in [0, 1]; a probability for LifeEval
-    graded         varchar not null,  -- file (stated), person (decided by the analyst who brought it), answer (against the
+    graded         varchar not null,  -- file (stated), person (decided by the analyst who imported it), answer (against the
                                       -- answer line), prompt (matched a prompt only), table (life table)
     token_logprobs double[],
     options        double[],          -- whole distribution
-    option_names   varchar[]          -- its classes, where they are not the dataset's
+    option_names   varchar[]          -- its classes, if they are not the dataset's
 );

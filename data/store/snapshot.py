@@ -20,8 +20,8 @@ from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 
 T = TypeVar("T", bound=Sized)
-PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "curves")  # what differs between the people who heard the questions
-SHARE_OF_MEMORY = 0.25  # of the cache of values of runs, for what is read at a time
+PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "curves")  # tables that depend on which people heard the questions
+SHARE_OF_MEMORY = 0.25  # of the run cache's capacity; values that are read together and take more are not cached
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Snapshot:
     Attributes:
         version: name of the version, never reused.
         connection: a cursor, for one thread.
-        states: the state of each dataset, in the order of datasets. What was computed from a dataset holds for every version
-            in which the revision of the dataset is the same.
-        run_cache: values of single runs, kept for as long as the base of their dataset is the same.
+        states: the state of each dataset, in the order of datasets. Results computed from a dataset hold for every version in
+            which the dataset's revision is the same.
+        run_cache: values of single runs, kept as long as the base of their dataset is the same.
         objects: the responses and statistics of runs.
-        grading: by which the responses and statistics of runs are read; blank for the first one of each run. A run without this
-            grading is read by its first one.
-        graded: by run, the name of the object with its grades. Empty for the first gradings.
-        hidden: datasets that are stored, but left out.
-        people: the human collection that is read in place of the people who were imported: the id of its run; blank for those.
+        grading: name of the grading under which responses and statistics are read; blank for each run's first grading. A run
+            without this grading is read under its first one.
+        graded: name of the object with a run's grades, by run. Empty for the first gradings.
+        hidden: datasets that are stored but left out.
+        people: id of the run of the human collection that is read instead of the imported people; blank to read those.
     """
 
     version: str
@@ -53,14 +53,14 @@ class Snapshot:
     people: str = ""
 
     def with_grading(self, grading: str) -> Snapshot:
-        """The same version, read by another grading; by the first one of each run, if blank."""
+        """Return the same version under another grading; under each run's first grading if blank."""
         if grading == self.grading:
             return self
         sql = "select run, name from objects where kind = $kind"
         return replace(self, grading=grading, graded=dict(self.rows(sql, {"kind": graded_kind("grades", grading)})))
 
     def without(self, datasets: Collection[str]) -> Snapshot:
-        """The same version as if it did not hold some datasets: nothing that is read through it has any of their rows."""
+        """Return the same version as if it did not hold some datasets: nothing read through it contains any of their rows."""
         hidden = self.hidden | (self.states.keys() & set(datasets))
         if hidden == self.hidden:
             return self
@@ -68,11 +68,12 @@ class Snapshot:
         return replace(self, connection=self._cursor_without(hidden, ()), states=states, hidden=hidden)
 
     def with_people(self, dataset: str, run: str) -> Snapshot:
-        """The same version, in which the people who heard the questions of a dataset are those of a human collection.
+        """Return the same version, in which the people who heard a dataset's questions are those of a human collection.
 
-        Each respondent of the run heard the questions that it answered, alone and to the end, and buzzed at the first clue where
-        it would have. One that answered nothing, and says that it did not buzz, heard the question, too. Human curves follow
-        from that. Of exposures, buzzes and curves, there are then none of other datasets, nor of what was imported.
+        Each respondent of the run counts as having heard the questions that it answered, alone and to the end, and as having
+        buzzed at the first clue at which it said it would. A question without an answer also counts as heard if the respondent
+        said that it did not buzz. Human curves are computed from that. The snapshot then has no exposures, buzzes or curves of
+        other datasets or of the imported people.
 
         Args:
             dataset: of the run.
@@ -101,23 +102,23 @@ class Snapshot:
         return replace(self, connection=connection, people=run)
 
     def _cursor_without(self, hidden: frozenset[str], left_out: Collection[str]) -> duckdb.DuckDBPyConnection:
-        """A cursor of its own, to which the tables, but for those left out, have no row of the hidden datasets."""
+        """Return a new cursor whose tables, except those left out, have no rows of the hidden datasets."""
         connection = self.connection.cursor()
         database = current_database(connection)
-        # Temporary views belong to this cursor alone, and come before tables of the same name.
+        # Temporary views belong to this cursor alone, and take precedence over tables of the same name.
         tables = [table for table in tables_of_datasets(connection, database) if table not in left_out] if hidden else []
         for table in tables:
             connection.execute(f'create temp view {table} as from "{database}".main.{table} where {rows_without(hidden)}')
         return connection
 
     def has_revision(self, revision: str) -> bool:
-        """Whether a dataset has this revision."""
+        """Return whether a dataset has this revision."""
         return any(state.revision == revision for state in self.states.values())
 
     def responses(self, runs: Sequence[str]) -> str:
-        """SQL for the responses of some runs, in the order of the runs, and in each, of question ids and clues.
+        """Return SQL for the responses of some runs, in the order of the runs and, within each, of question ids and clues.
 
-        Beside the columns of ``data.store.run_files.TYPES``, there are ``dataset`` and ``run``.
+        As well as the columns of ``data.store.run_files.TYPES``, there are ``dataset`` and ``run``.
 
         Raises:
             DamagedStore: the file of a run is lost or not what was written.
@@ -125,21 +126,24 @@ class Snapshot:
         return self._relation("responses", runs)
 
     def statistics(self, runs: Sequence[str]) -> str:
-        """SQL for the statistics of some runs, in the order of the runs, and in each, of questions. See ``responses``."""
+        """Return SQL for the statistics of some runs, in the order of the runs and, within each, of questions.
+
+        See ``responses``.
+        """
         return self._relation("statistics", runs)
 
     def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Columns of the responses or statistics of each run, in the order in which they are stored.
+        """Return columns of the responses or statistics of each run, with rows in the order in which they are stored.
 
         Args:
             kind: responses or statistics.
-            runs: which ones. One that is not stored has no rows.
-            columns: SQL of each.
+            runs: ids of runs. One that is not stored has no rows.
+            columns: SQL of each column.
 
         Raises:
             DamagedStore: the file of a run is lost or not what was written.
         """
-        # The run of each row follows from the sizes of the files. To read it as a text takes longer than a number.
+        # The run of each row follows from the sizes of the files. Reading it as a text would take longer than a number.
         parts = self._parts(kind, runs)
         rows = self.frame(f"select {', '.join(columns)} from {self._relation_of(kind, parts)}")
         ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
@@ -165,20 +169,20 @@ class Snapshot:
         return [by_run.get(part.run, part) for part in parts]
 
     def cached(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> list[T]:
-        """A value for each of some runs, from memory where it is there.
+        """Return a value for each of some runs, from memory if it is cached.
 
         Args:
             dataset: of the runs.
             name: of the value.
-            runs: in the order of the result.
-            read: gives the values of those runs that are not in memory.
+            runs: ids of runs, in the order of the result.
+            read: returns the values of the runs that are not in memory.
         """
         key = self._cache_key(dataset, name)
         if not self.graded:
             values = self.run_cache.get(key, runs, read)
             return [values[run] for run in runs]
-        # A correction makes new grades, but leaves the base of the dataset as it is. So what is read by a grading is kept by the
-        # name of the grades, and what runs without it have is shared with the first gradings.
+        # A correction makes new grades but leaves the dataset's base as it is. So values under a grading are cached by the name
+        # of the object with the grades. Runs without this grading share the values of their first grading.
         keys = {run: self._graded_run(run) for run in runs}
         run_of = {key: run for run, key in keys.items()}
 
@@ -190,12 +194,12 @@ class Snapshot:
         return [values[keys[run]] for run in runs]
 
     def for_reading(self, size: int) -> Snapshot:
-        """The same version, to read values of so many bytes. It keeps none of them where they would crowd out all others."""
+        """Return the same version for reading values of ``size`` bytes. It caches none if they would crowd out all others."""
         fits = size < SHARE_OF_MEMORY * self.run_cache.capacity
         return self if fits else replace(self, run_cache=RunCache(0))
 
     def not_cached(self, dataset: str, name: str, runs: Sequence[str]) -> list[str]:
-        """Those of some runs of which a value is not in memory; see ``cached``."""
+        """Return those of some runs whose value is not in memory. See ``cached``."""
         missing = {*self.run_cache.missing(self._cache_key(dataset, name), [self._graded_run(run) for run in runs])}
         return [run for run in runs if self._graded_run(run) in missing]
 
@@ -204,26 +208,26 @@ class Snapshot:
         return (dataset, f"{state.base if state else ''} {self.people}", name)
 
     def _graded_run(self, run: str) -> str:
-        """Under what the values of a run are kept."""
+        """Return the key under which a run's values are cached."""
         return f"{run} {self.graded[run]}" if run in self.graded else run
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        """The rows of a query as a polars frame."""
+        """Return the rows of a query as a polars frame."""
         return frame(self.connection, sql, parameters)
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """The rows of a query as tuples: for few rows."""
+        """Return the rows of a query as tuples. Meant for few rows."""
         if isinstance(parameters, dict):
             sql, parameters = with_values(sql, parameters)
         return self.connection.execute(sql, parameters or None).fetchall()
 
 
 def current_database(connection: duckdb.DuckDBPyConnection) -> str:
-    """The name of the catalogue that a cursor reads."""
+    """Return the name of the catalogue that a cursor reads."""
     ((name,),) = connection.execute("select current_database()").fetchall()
     return str(name)
 
 
 def rows_without(datasets: Collection[str]) -> str:
-    """SQL condition that rows are not of some datasets."""
+    """Return an SQL condition that excludes the rows of some datasets."""
     return f"not list_contains([{', '.join(map(literal, sorted(datasets)))}]::varchar[], dataset)"

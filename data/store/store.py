@@ -1,9 +1,9 @@
-"""The store: catalogues, of which one is in force, and the objects that they name.
+"""The store: catalogues, one of which is in force, and the objects that they name.
 
-DuckDB lets either one process write or many read. So no file that may have readers is ever written to. A write copies the
-catalogue in force, which is small, changes the copy, makes it durable, and then moves the pointer in one atomic step. The
-responses and statistics of runs are objects, written before and never changed. Readers check the pointer and open the new
-catalogue when it has moved.
+DuckDB lets either one process write to a file or many read it. So a file that may have readers is never written to. A write
+copies the catalogue in force, which is small, changes the copy, makes it durable, and then moves the pointer in one atomic step.
+The responses and statistics of runs are objects, which are written before that and never changed. Readers check the pointer and
+open the new catalogue when it has moved.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from data.store.snapshot import Snapshot
 from data.store.sweep import sweep
 
 T = TypeVar("T")
-MAX_TRIES = 20  # of a write whose connection to the register is lost
+MAX_TRIES = 20  # of a write that loses its connection to the register
 log = logging.getLogger(__name__)
-CONNECTING = threading.Lock()  # connections to one file share settings, of which some cannot be made twice
+CONNECTING = threading.Lock()  # connections to one file share settings, and some settings cannot be made twice
 
 
 def open_store(
     url: str | Path, *, threads: int | None = None, memory_limit: str | None = None, capacity: int = CAPACITY
 ) -> Store:
-    """Open a store. It is made at the first write.
+    """Open a store. It is created at the first write.
 
     Args:
         url: path of a folder, or another address that ``data.store.location`` reads.
@@ -54,7 +54,7 @@ def open_store(
         capacity: bytes that snapshots may keep in memory (``data.store.run_cache``).
 
     Raises:
-        StoreError: ``url`` is no address of a store.
+        StoreError: ``url`` is not the address of a store.
     """
     options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     if threads:
@@ -68,11 +68,11 @@ class Store:
     """Catalogues, such as ``gen-000042.duckdb``, and objects.
 
     Attributes:
-        url: where it is. May hold a password.
-        place: how messages call it.
+        url: where it is. May contain a password.
+        place: what messages call it.
         local: a folder of this host, for its cache and for files that are being uploaded.
         options: DuckDB's settings in this process.
-        register: which catalogue is in force.
+        register: says which catalogue is in force.
         files: the catalogues and the objects.
         objects: the responses and statistics of runs.
     """
@@ -84,17 +84,17 @@ class Store:
         self._has_been_written = False
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
-        self._earlier: Snapshot | None = None  # opened last, but for the one above
+        self._earlier: Snapshot | None = None  # the one opened before that
         self._run_cache = RunCache(capacity)
         self._whole_catalogues: dict[str, tuple[FileState, str]] = {}
         self._upgraded = UpgradedCatalogues(self.local / "upgraded")
 
     def catalogues(self) -> list[CatalogueFile]:
-        """The catalogues, oldest first."""
+        """Return the catalogues, oldest first."""
         return self.files.catalogues()
 
     def pointer(self) -> Pointer:
-        """What is in force now.
+        """Return what is in force now.
 
         Raises:
             DamagedStore: the pointer is lost or cannot be read, in a store that holds data.
@@ -103,7 +103,7 @@ class Store:
         return self._checked(self.register.read())
 
     def latest(self) -> Pointer:
-        """What is in force or, while the register cannot be reached, what was in force last. Raises as ``pointer``."""
+        """Return what is in force or, while the register cannot be reached, what was in force last. Raises as ``pointer``."""
         return self._checked(self.register.latest())
 
     def _checked(self, pointer: Pointer | None) -> Pointer:
@@ -117,22 +117,22 @@ class Store:
         return EMPTY
 
     def version(self) -> str:
-        """Name of the current version; never reused, so that it can key a cache."""
+        """Return the name of the current version. It is never reused, so it can key a cache."""
         return self.pointer().version
 
     def new_objects(self) -> Objects:
-        """The objects of this store, for a writer: in the form that every host reads. Raises as ``catalogue``."""
+        """Return the objects of this store for a writer, in the form that every host can read. Raises as ``catalogue``."""
         pointer = self.pointer()
         served = pointer.name and self.catalogue_path(pointer) != self.catalogue_file(pointer)
         return Objects(self.files, form=migrations.steps()[-1].form_before if served else FORM)
 
     def catalogue(self) -> Path | None:
-        """Local path of the current catalogue; None before the first write. Raises as ``catalogue_path``, and as ``pointer``."""
+        """Return the current catalogue's path; None before the first write. Raises as ``catalogue_path`` and ``pointer``."""
         pointer = self.pointer()
         return self.catalogue_path(pointer) if pointer.name else None
 
     def catalogue_path(self, pointer: Pointer) -> Path:
-        """Local path of a catalogue of this version's schema: ``catalogue_file``, or a copy of it that was migrated.
+        """Return the local path of a catalogue in this version's schema: ``catalogue_file``, or a migrated copy of it.
 
         Raises:
             DamagedStore: it is not what was written.
@@ -141,9 +141,9 @@ class Store:
         return self._upgraded.path(self.catalogue_file(pointer))
 
     def catalogue_file(self, pointer: Pointer) -> Path:
-        """Local path of a catalogue, which is compared with its digest when it is first used and when it has changed.
+        """Return the local path of a catalogue, after comparing it with its digest at the first use and when it has changed.
 
-        Where the file is gone, this is seen when it is opened.
+        If the file is gone, that shows only when it is opened.
 
         Raises:
             DamagedStore: it is not what was written.
@@ -161,13 +161,17 @@ class Store:
         return path
 
     def check_catalogue(self) -> None:
-        """Raise ``DamagedStore`` if the catalogue in force is lost, though this process may still have it open."""
+        """Raise ``DamagedStore`` if the catalogue in force is lost, even if this process still has it open."""
         pointer = self.latest()
         if pointer.name and not self.catalogue_path(pointer).exists() and self.latest() == pointer:
             raise DamagedStore(f"the version in force, {pointer.name}, is gone")
 
     def snapshot(self) -> Snapshot:
-        """A cursor on the current version. Cheap when the version has not changed since the last call."""
+        """Return a cursor on the current version. Cheap if the version has not changed since the last call.
+
+        Raises:
+            StoreError: the store is damaged or cannot be read.
+        """
         with self._lock:
             for attempt in range(5):
                 pointer = self.latest()
@@ -186,23 +190,23 @@ class Store:
         raise StoreError(f"the store in {self.place} changes faster than it can be opened")
 
     def _open(self, pointer: Pointer) -> None:
-        """Open the version in force, unless it is open. That its file has not changed since is looked at each time."""
+        """Open the version in force unless it is already open. Checks each time whether its file has changed."""
         if self._opened is not None and self._opened.version == pointer.version:
             if pointer.name:
                 with suppress(OSError):  # a file that is gone, or out of reach, is still open
                     self.catalogue_path(pointer)
             return
         connection = self.open_catalogue(pointer.name, pointer)
-        # The old connection is not closed: it lives as long as the cursors of other threads on it.
+        # The old connection is not closed: it lives as long as other threads have cursors on it.
         self._earlier = self._opened
         self._opened = Snapshot(pointer.version, connection, states(connection), self._run_cache, self.objects)
         self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
 
     def snapshot_at(self, revision: str) -> Snapshot | None:
-        """A cursor on a version in which a dataset has this revision; None if none of the last few versions is that.
+        """Return a cursor on a version in which a dataset has this revision; None if no version of the last few does.
 
         Args:
-            revision: of ``Snapshot.states``. It is never reused, so that it names the dataset, too.
+            revision: from ``Snapshot.states``. It is never reused, so it identifies the dataset, too.
 
         Raises:
             StoreError: the store cannot be read.
@@ -219,7 +223,7 @@ class Store:
         return None
 
     def _find_revision(self, revision: str) -> Snapshot | None:
-        """Open the catalogues that were not yet removed, the newest first, up to one with this revision."""
+        """Open the catalogues that have not been removed, newest first, until one has this revision."""
         for file in reversed(self.catalogues()):
             try:
                 connection = self.open_catalogue(file.name)
@@ -227,7 +231,7 @@ class Store:
                 continue  # it was removed meanwhile, or is damaged
             known = states(connection)
             if any(state.revision == revision for state in known.values()):
-                token = hashlib.sha256(repr(known).encode()).hexdigest()[:8]  # that of its pointer is not known any more
+                token = hashlib.sha256(repr(known).encode()).hexdigest()[:8]  # the token of its pointer is no longer known
                 return Snapshot(f"{file.number}-{token}", connection, known, self._run_cache, self.objects)
             connection.close()
         return None
@@ -241,11 +245,11 @@ class Store:
             self._opened = self._earlier = None
 
     def open_catalogue(self, name: str, pointer: Pointer | None = None) -> duckdb.DuckDBPyConnection:
-        """A read-only connection to a catalogue, or to an empty store if ``name`` is blank.
+        """Return a read-only connection to a catalogue, or a connection to an empty store if ``name`` is blank.
 
         Args:
             name: of the catalogue.
-            pointer: to it, if it is in force: then it is compared with its digest.
+            pointer: to the catalogue, if it is in force. It is then compared with its digest.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -264,7 +268,7 @@ class Store:
         return connection
 
     def _connect(self, path: Path) -> duckdb.DuckDBPyConnection:
-        # Settings are made afterwards: DuckDB refuses a second connection of one process that is configured otherwise.
+        # Settings are made after connecting: DuckDB refuses a second connection of one process with another configuration.
         with CONNECTING:
             connection = duckdb.connect(str(path), read_only=True)
             for name, value in self.options.items():
@@ -291,7 +295,7 @@ class Store:
         return self._write(lambda lock, attempt: self._next_catalogue(lock, attempt, change))
 
     def _write(self, commit: Callable[[WriterLock, _Attempt], T]) -> T:
-        """Call ``commit`` with the lock of the writers. If the lock is lost before the pointer has moved, call it again."""
+        """Call ``commit`` while holding the writers' lock. If the lock is lost before the pointer has moved, call it again."""
         attempt = _Attempt()
         try:
             for _ in range(MAX_TRIES):
@@ -310,10 +314,10 @@ class Store:
         )
 
     def migrate(self) -> tuple[int, int]:
-        """Bring a store that an earlier version made to the schema of this one, as a new catalogue.
+        """Migrate a store made by an earlier version to this version's schema, as a new catalogue.
 
         Returns:
-            The schema that the store had, and the one that it has. They are equal if there was nothing to do.
+            The schema that the store had, and the one that it has now. They are equal if there was nothing to do.
 
         Raises:
             StoreError: the store is damaged, cannot be written, or was made by a later version.
@@ -321,7 +325,7 @@ class Store:
 
         def change(connection: duckdb.DuckDBPyConnection) -> int:
             schema = schema_of(connection)
-            # No table can be altered in a transaction that has updated it. Nobody reads the draft yet, and an error discards it.
+            # A table cannot be altered in a transaction that has updated it. Nobody reads the draft yet; an error discards it.
             connection.execute("commit")
             migrate(connection, self.objects)
             connection.execute("begin")
@@ -355,7 +359,7 @@ class Store:
         elif not self.files.exists(before.name):
             raise DamagedStore(f"the version in force, {before.name}, is gone")
         else:
-            self.catalogue_file(before)  # of a damaged version, nothing is removed
+            self.catalogue_file(before)  # raises if it is damaged: then nothing is removed
         name = self.register.new_name(number)
         sweep(self.files, self.objects, before.name, number)
         draft = self.files.draft(name)
@@ -382,7 +386,7 @@ class Store:
     def _change_draft(
         self, draft: Path, change: Callable[[duckdb.DuckDBPyConnection], T], *, new: bool, checked: bool
     ) -> tuple[T, bool]:
-        """Apply a change to a catalogue that nobody reads yet. Returns its result, and whether the schema is the current one."""
+        """Apply a change to a catalogue that nobody reads yet. Return its result, and whether the schema is the current one."""
         connection = duckdb.connect(":memory:", config={**self.options, "temp_directory": f"{draft}.tmp"})
         try:
             # No reader opens this file before it is complete, so it needs no write-ahead log.
@@ -419,7 +423,7 @@ class Store:
                 self.files.remove(name)
 
     def discard(self, names: Sequence[str]) -> None:
-        """Remove objects that a failed import added, but not those that the version in force names.
+        """Remove objects that a failed import added, except those that the version in force names.
 
         The import may have failed after it was published. What cannot be decided now is left to the sweep.
         """
@@ -433,7 +437,7 @@ class Store:
                 self.objects.remove(name)
 
     def restore(self, name: str) -> None:
-        """Make a catalogue current again, in the place of a lost or damaged one. No file is deleted.
+        """Make a catalogue current again, instead of a lost or damaged one. No file is deleted.
 
         Args:
             name: of one of ``catalogues``.
@@ -441,11 +445,11 @@ class Store:
         self._write(lambda lock, attempt: self._point(lock, attempt, name, None))
 
     def adopt(self, source: Store, name: str) -> None:
-        """Make a copy of a version of another store the current one. No file is deleted.
+        """Copy a version of another store and make the copy the current version. No file is deleted.
 
         Args:
             source: the other store.
-            name: of a whole one of its catalogues.
+            name: of one of its catalogues, which must be intact.
         """
         try:
             catalogue = source.files.path(name)

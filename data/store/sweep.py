@@ -1,4 +1,4 @@
-"""Removes what no version of the store that may have readers needs: old catalogues, and objects that none of them names."""
+"""Removes what no version with possible readers needs: old catalogues, and objects that no catalogue names."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ KEEP = 3  # catalogues left after a write: a reader may still be opening an earl
 
 
 def sweep(files: StoreFiles, objects: Objects, current: str, upcoming: int) -> None:
-    """Remove catalogues that no reader opens any more, and files that killed writers left from ``upcoming`` on.
+    """Remove catalogues that no reader opens any more, and those from number ``upcoming`` on, which killed writers left.
 
-    Only who holds the lock may call this. Now and then, objects that no catalogue names go, too. An old catalogue stays if an
-    object that was written after it is damaged: it may be the last whole version.
+    Call this only while holding the writers' lock. Now and then, objects that no catalogue names are removed, too. An old
+    catalogue stays if an object that was written after it is damaged: it may be the last intact version.
 
     Args:
         files, objects: of the store.
-        current: name of the catalogue in force, which is whole; blank before the first write.
+        current: name of the catalogue in force, which is intact; blank before the first write.
         upcoming: number of the next catalogue.
     """
     files.sweep_drafts()
     catalogues = files.catalogues()
     old = [file.name for file in catalogues if file.number < upcoming - KEEP]
-    kept = _last_whole(files, objects, current, [file.name for file in catalogues], old) if old else None
+    kept = _last_intact(files, objects, current, [file.name for file in catalogues], old) if old else None
     for file in catalogues:
         if file.number >= upcoming or (file.name in old and file.name != kept):
             files.remove(file.name)
@@ -37,8 +37,11 @@ def sweep(files: StoreFiles, objects: Objects, current: str, upcoming: int) -> N
         return  # a catalogue cannot be read: what it names is not known
 
 
-def _last_whole(files: StoreFiles, objects: Objects, current: str, catalogues: list[str], old: list[str]) -> str | None:
-    """The newest catalogue that names no damaged object, if one that was written since the oldest catalogue is damaged."""
+def _last_intact(files: StoreFiles, objects: Objects, current: str, catalogues: list[str], old: list[str]) -> str | None:
+    """If an object written since the oldest catalogue is damaged, return the newest catalogue that names no such object.
+
+    Return None if none of them is damaged, if no catalogue is free of them, or if the catalogues cannot be compared.
+    """
     if current not in catalogues:
         return None
     with _connect() as connection:
@@ -57,7 +60,7 @@ def _last_whole(files: StoreFiles, objects: Objects, current: str, catalogues: l
 
 
 def _read(connection: duckdb.DuckDBPyConnection, files: StoreFiles, name: str) -> set[StoredObject] | None:
-    """The objects that a catalogue names; None if it cannot be read, too."""
+    """Return the objects that a catalogue names; None if it cannot be read or is from before there were objects."""
     try:
         return _objects_of(connection, files.path(name))
     except (duckdb.Error, FileNotFoundError):
@@ -65,7 +68,7 @@ def _read(connection: duckdb.DuckDBPyConnection, files: StoreFiles, name: str) -
 
 
 def _named(files: StoreFiles) -> set[str]:
-    """Names of the objects that any catalogue names."""
+    """Return the names of the objects that any catalogue names."""
     catalogues = files.catalogues()
     if not catalogues:
         return set()
@@ -78,7 +81,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
 
 
 def _objects_of(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> set[StoredObject] | None:
-    """The objects that a catalogue names; None if it is from before there were objects."""
+    """Return the objects that a catalogue names; None if it is from before there were objects."""
     connection.execute(f"attach {literal(catalogue)} as c (read_only); use c")
     try:
         if not connection.execute("select 1 from duckdb_tables() where table_name = 'objects'").fetchone():

@@ -1,8 +1,8 @@
-"""Tokens, and who may read which dataset, kept by the register of the store.
+"""Tokens, and who may read which dataset. The register of the store keeps both.
 
-A token is 256 random bits, so that its hash needs no salt and no slow function. Only the hash is stored.
+A token is 256 random bits, so its hash needs no salt and no slow function. Only the hash is stored.
 
-The register keeps one document, JSON with a checksum, so that damage is noticed and never taken for "no tokens" or "nothing is
+The register keeps one document, JSON with a checksum, so damage is noticed and never mistaken for "no tokens" or "nothing is
 private". It holds the tokens, the readers of private datasets, and the key that signs links.
 """
 
@@ -22,13 +22,13 @@ from data.store.audit import Audit
 from data.store.errors import StoreError
 from data.store.register import Register
 
-PREFIX = "clueline_"  # by which scanners recognise a leaked token
+PREFIX = "clueline_"  # lets scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 RESERVED = frozenset({"open"})  # the provenance of an upload without a token
 MAX_TOKEN_LENGTH = 200  # characters of a token that are read
-USER = "user:"  # stands before the name of a user of a trusted proxy, where readers of a dataset are listed
+USER = "user:"  # prefix of the name of a trusted proxy's user in the list of a dataset's readers
 
-# Each right includes those before it: to read; to upload, withdraw and restore; to read every dataset and say who else may.
+# Each right includes those before it: read; upload, withdraw and restore; read every dataset and decide who else may.
 Right = Literal["read", "upload", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
 
@@ -41,35 +41,35 @@ class Token(msgspec.Struct, frozen=True):
     """A token without its secret. Times are ISO 8601, UTC.
 
     Attributes:
-        name: never used again, since runs are called by it.
+        name: never used again, because runs record it.
         digest: sha256 of the token, in hexadecimal.
-        made_at: when it was made.
-        revoked_at: None while it is valid.
-        right: the greatest of its rights.
-        until: from when on it is invalid; None for never.
+        made_at: when it was created.
+        revoked_at: when it was revoked; None if it was not.
+        right: its highest right.
+        until: when it expires; None for never.
     """
 
     name: str
     digest: str
     made_at: str
     revoked_at: str | None = None
-    right: Right = "upload"  # as all tokens had before there were rights
+    right: Right = "upload"  # the right that all tokens had before there were rights
     until: str | None = None
 
     def ended_at(self, now: str | None = None) -> str | None:
-        """When it was revoked or came to its end; None while it is valid."""
+        """Return when it was revoked or expired; None while it is valid."""
         if self.revoked_at is None and self.until is not None and self.until <= (now or _now()):
             return self.until
         return self.revoked_at
 
 
 class AccessRecord(msgspec.Struct, frozen=True):
-    """What the register keeps.
+    """The tokens, readers and link key that the register keeps.
 
     Attributes:
-        tokens: revoked ones among them, in the order in which they were made.
-        private: of each private dataset, stored or not, who reads it: names of tokens, and ``user:NAME`` for users of a proxy.
-        link_key: signs links, in hexadecimal; blank before the first link.
+        tokens: all tokens, including revoked ones, in the order in which they were created.
+        private: readers of each private dataset, stored or not: names of tokens, and ``user:NAME`` for users of a proxy.
+        link_key: key that signs links, in hexadecimal; blank before the first link.
     """
 
     tokens: tuple[Token, ...] = ()
@@ -77,7 +77,7 @@ class AccessRecord(msgspec.Struct, frozen=True):
     link_key: str = ""
 
     def find(self, token: str) -> Token | None:
-        """The entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
+        """Return the entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
         digest = _digest(token[:MAX_TOKEN_LENGTH])
         match = None
         for known in self.tokens:
@@ -99,15 +99,15 @@ class Tokens:
         self.register = register
 
     def create(self, name: str, right: Right = "upload", until: datetime | None = None) -> str:
-        """Make a token and return it; it cannot be shown again.
+        """Create a token and return it. It cannot be shown again.
 
         Args:
-            name: by which runs call it.
-            right: the greatest one.
-            until: when it ends; None for never.
+            name: its name, which runs record.
+            right: its highest right.
+            until: when it expires; None for never.
 
         Raises:
-            TokenError: the name is bad or taken, the end is past, or they cannot be written.
+            TokenError: the name is invalid or taken, ``until`` is past, or the tokens cannot be written.
         """
         if not NAME.fullmatch(name) or name in RESERVED:
             raise TokenError(
@@ -123,7 +123,7 @@ class Tokens:
             taken = next((known for known in record.tokens if known.name == name), None)
             if taken:
                 # The provenance of a run names the token that uploaded it, so a name is never used again.
-                state = "and was revoked" if taken.revoked_at else "already"
+                state = "that was revoked" if taken.revoked_at else "already"
                 raise TokenError(f"there is a token {name!r} {state}; choose another name")
             entry = Token(name, _digest(token), _now(), right=right, until=end)
             return msgspec.structs.replace(record, tokens=(*record.tokens, entry))
@@ -136,7 +136,7 @@ class Tokens:
         """Revoke a token. Runs that it uploaded stay.
 
         Raises:
-            TokenError: there is no such token, it is revoked already, or they cannot be written.
+            TokenError: there is no such token, it is already revoked, or the tokens cannot be written.
         """
 
         def mark(record: AccessRecord) -> AccessRecord:
@@ -153,18 +153,18 @@ class Tokens:
         Audit(self.register).record("revoked_token", None, token=name)
 
     def make_private(self, dataset: str, readers: Iterable[str], by: str | None = None) -> tuple[str, ...]:
-        """Let a dataset be read by some alone, beside tokens with the right ``admin``. It need not be stored yet.
+        """Let only some readers, and tokens with the right ``admin``, read a dataset. It need not be stored yet.
 
         Args:
             dataset: its id.
-            readers: names of tokens, and ``user:NAME`` for users of a trusted proxy. They replace those it had.
-            by: name of the token of the caller, or None.
+            readers: names of tokens, and ``user:NAME`` for users of a trusted proxy. They replace the previous readers.
+            by: name of the caller's token; None for the operating-system user.
 
         Returns:
-            The readers.
+            The readers, without duplicates.
 
         Raises:
-            TokenError: there is no such token, or they cannot be written.
+            TokenError: there is no such token, or the readers cannot be written.
         """
         names = tuple(dict.fromkeys(readers))
 
@@ -181,7 +181,7 @@ class Tokens:
         return names
 
     def make_public(self, dataset: str, by: str | None = None) -> bool:
-        """Let a dataset be read by all who may read. Returns False if it was public. Raises ``TokenError``."""
+        """Make a dataset readable for everybody who may read. Returns False if it was public. Raises ``TokenError``."""
         if dataset not in self.record().private:
             return False
 
@@ -194,14 +194,14 @@ class Tokens:
         return True
 
     def new_link_key(self) -> str:
-        """Make a new key for links: those that were signed before are invalid. Raises ``TokenError``."""
+        """Create and return a new key for links. Links that were signed before become invalid. Raises ``TokenError``."""
         key = secrets.token_hex(32)
         self._change(lambda record: msgspec.structs.replace(record, link_key=key))
         Audit(self.register).record("renewed_link_key", None)
         return key
 
     def all(self) -> list[Token]:
-        """Every token, revoked ones among them, in the order in which they were made.
+        """Return every token, including revoked ones, in the order in which they were created.
 
         Raises:
             TokenError: they cannot be read.
@@ -209,15 +209,15 @@ class Tokens:
         return list(self.record().tokens)
 
     def record(self) -> AccessRecord:
-        """All that the register keeps. Raises ``TokenError``."""
+        """Return the record that the register keeps. Raises ``TokenError``."""
         return self._read(self.register.read_tokens)
 
     def latest(self) -> AccessRecord:
-        """The same, for a reader: while the register cannot be reached, as it was last. Raises ``TokenError``."""
+        """Like ``record``, for readers: while the register cannot be reached, return the last record. Raises ``TokenError``."""
         return self._read(self.register.latest_tokens)
 
     def find(self, token: str) -> Token | None:
-        """The entry of a token, revoked or not; None if there is none. Raises ``TokenError``."""
+        """Return the entry of a token, revoked or not; None if there is none. Raises ``TokenError``."""
         return self.record().find(token)
 
     def _read(self, read: Callable[[], bytes | None]) -> AccessRecord:
@@ -236,13 +236,13 @@ class Tokens:
 
 
 def encode(record: AccessRecord) -> bytes:
-    """The document that the register keeps."""
+    """Return the document that the register keeps for a record."""
     content = msgspec.json.encode(record)
     return msgspec.json.encode(_Document(2, hashlib.sha256(content).hexdigest(), msgspec.Raw(content)))
 
 
 def decode(content: bytes | None) -> AccessRecord:
-    """The record of a document; an empty one for None. Raises ``TokenError`` for what is not as it was written."""
+    """Return the record of a document; an empty one for None. Raises ``TokenError`` if the document is not what was written."""
     if content is None:
         return AccessRecord()
     try:

@@ -26,7 +26,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     Tokens(moved.register).make_public("tone")
     assert Tokens(moved.register).latest().private == {}  # whoever reads sees it at once
     again = cli("migrate", "--to", shared, store=folder)
-    assert again.returncode == 1 and "holds something already" in again.stderr
+    assert again.returncode == 1 and "already holds data" in again.stderr
     assert cli("migrate", "--to", back, store=shared).returncode == 0
     returned = open_store(back, threads=1)
     assert metric_digest(returned) == expected

@@ -1,16 +1,17 @@
 """Migrations: steps from one schema of the store to the next, one numbered module each.
 
 ``m0002_failed_calls.py`` is the step to schema 2: its ``migrate(connection, objects)`` changes the tables and fills what is new.
-``schema.sql`` is schema 1. A new store is made from it by the same steps, so that a new store and a migrated one cannot
-differ. A step, once released, is never changed.
+``schema.sql`` is schema 1. A new store is made from it by the same steps, so a new store and a migrated one cannot differ. Once
+released, a step is never changed.
 
-Human curves, statistics and difficulties follow from other tables. They are computed again after the last step, whatever the
-steps were. So a step never computes them, and need not know what later versions make of them.
+Human curves, statistics and difficulties are derived from other tables. They are recomputed after the last step of every
+migration. So a step never computes them, and need not know how later versions do.
 
-A step may also have ``revert(connection)``, which makes the tables again what they were before it. Then hosts can be upgraded one
-by one: this version reads the schema before its own, as if the last step had been applied, and writes it, until somebody migrates
-the store. ``revert`` raises ``NeedsMigration`` where the earlier tables cannot hold what was written; ``drop_column`` does so.
-If responses or statistics have new columns, ``FORM_BEFORE`` of the step is the form of files that the version before it reads.
+A step can also have ``revert(connection)``, which restores the tables to what they were before it. Then hosts can be upgraded
+one by one: until somebody migrates the store, this version reads the previous schema as if the last step had been applied, and
+still writes the previous schema. ``revert`` raises ``NeedsMigration`` if the earlier tables cannot hold what was written, as
+``drop_column`` does. If responses or statistics have new columns, the step's ``FORM_BEFORE`` is the form of files that the
+previous version reads.
 
 From schema 2 on, the table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """
@@ -36,9 +37,9 @@ class Step(NamedTuple):
     """A step to the next schema.
 
     Attributes:
-        migrate: applies it. Without objects, the store is new and empty, or only its tables are to be changed.
-        revert: undoes it in the tables; None if that cannot be.
-        form_before: of the objects that the version before it reads.
+        migrate: applies it. If ``objects`` is None, the store is new and empty, or only its tables are changed.
+        revert: undoes it in the tables; None if it cannot be undone.
+        form_before: form of the objects that the previous version reads.
     """
 
     migrate: Callable[[duckdb.DuckDBPyConnection, Objects | None], None]
@@ -52,7 +53,7 @@ MODULE = re.compile(r"m(\d{4})_\w+")
 
 @cache
 def steps() -> tuple[Step, ...]:
-    """The step of every module here, in order: the first one makes schema 2."""
+    """Return the step of every module here, in order. The first one leads to schema 2."""
     modules = {int(match[1]): name for _, name, _ in pkgutil.iter_modules(__path__) if (match := MODULE.fullmatch(name))}
     numbers = sorted(modules)
     if numbers != list(range(FIRST + 1, FIRST + 1 + len(numbers))):
@@ -65,12 +66,12 @@ def _step(module: ModuleType) -> Step:
 
 
 def current_schema() -> int:
-    """The schema that this version of Clueline reads and writes."""
+    """Return the number of the schema that this version of Clueline reads and writes."""
     return FIRST + len(steps())
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """The schema of the store that a connection is to."""
+    """Return the number of the schema of the catalogue that a connection is to."""
     tables = "select 1 from duckdb_tables() where database_name = current_database() and table_name = 'schema_version'"
     if not connection.execute(tables).fetchall():
         return FIRST
@@ -78,11 +79,11 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
-    """Apply the steps that a store lacks, compute what follows from the tables, and record the schema that it has then.
+    """Apply the steps that a store lacks, recompute what is derived from its tables, and record its new schema.
 
     Args:
         connection: to a catalogue.
-        objects: of the store; None for a new one, which is empty.
+        objects: of the store; None for a new store, which is empty, or to change only the tables. Then nothing is recomputed.
     """
     missing = steps()[schema_of(connection) - FIRST :]
     for step in missing:
@@ -94,12 +95,12 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def is_served(schema: int) -> bool:
-    """Whether this version reads and writes a schema that is not its own: the one before it, if its last step can be undone."""
+    """Return whether this version can read and write an earlier schema: the previous one, if the last step can be undone."""
     return schema == current_schema() - 1 and steps()[-1].revert is not None
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Undo the last step, in a catalogue of which ``is_served`` was true before it was migrated.
+    """Undo the last step in a catalogue whose schema satisfied ``is_served`` before it was migrated.
 
     Raises:
         NeedsMigration: the earlier schema cannot hold what was written.
@@ -111,7 +112,7 @@ def revert(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def drop_column(connection: duckdb.DuckDBPyConnection, table: str, column: str, default: str = "null") -> None:
-    """Undo the adding of a column. Raises ``NeedsMigration`` if some row has another value than the default, which is SQL."""
+    """Undo the addition of a column. Raises ``NeedsMigration`` if a row has a value other than the default, which is SQL."""
     if connection.execute(f"select 1 from {table} where {column} is distinct from {default} limit 1").fetchone():
         raise NeedsMigration(f"{table}.{column}")
     connection.execute(f"alter table {table} drop column {column}")

@@ -1,7 +1,7 @@
 """Responses say whether the call failed, and runs count their failed calls.
 
-Of what a store has, guesses of ERROR become failed calls: no guess, confidence 0, correctness 0. They are ``graded`` as failed,
-or by the file where it stated their correctness.
+In an existing store, guesses of ERROR become failed calls: no guess, confidence 0, correctness 0. Their ``graded`` is ``failed``,
+or ``file`` if the file stated their correctness.
 """
 
 import duckdb
@@ -14,8 +14,8 @@ FAILED = """lower(trim(guess)) = 'error' and options is null and not (graded in 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Add the columns. A run's items and questions are counted again without its failed calls."""
     run = connection.execute
-    run("alter table responses add column failed boolean default false")  # no answer was got
-    run("alter table runs add column failed bigint default 0")  # failed calls; neither among items nor questions
+    run("alter table responses add column failed boolean default false")  # no answer was received
+    run("alter table runs add column failed bigint default 0")  # failed calls; counted neither as items nor as questions
     run(f"""update responses set failed = true, guess = null, confidence = 0, correct = 0, token_logprobs = null,
             graded = if(graded = 'file', 'file', 'failed') where {FAILED}""")
     run("""

@@ -1,4 +1,4 @@
-"""A fourth human curve: correct buzzes so far over all buzzes of the question, as GRACE's released code has it."""
+"""A fourth human curve: correct buzzes so far over all buzzes of the question, as in GRACE's released code."""
 
 import duckdb
 

@@ -1,4 +1,4 @@
-"""Datasets know whether their teams played head to head: then at most one team of a room can be right."""
+"""Datasets say whether their teams played head to head. If so, at most one team in a room can be right."""
 
 import duckdb
 
@@ -6,5 +6,5 @@ from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
-    """Add the column. It is filled with the human curves, after the last step."""
+    """Add the column. It is filled together with the human curves, after the last step."""
     connection.execute("alter table datasets add column head_to_head boolean default false")

@@ -1,4 +1,4 @@
-"""Runs say how many answers they hold to each clue, and whether these are of respondents.
+"""Runs say how many answers they hold for each clue, and whether these come from respondents.
 
 Responses say which of several answers they are, and whether the system buzzes.
 """
@@ -8,7 +8,7 @@ import duckdb
 from data.store.migrations import drop_column
 from data.store.run_files import Objects
 
-FORM_BEFORE = 1  # of responses, without sample and buzz
+FORM_BEFORE = 1  # form of responses without sample and buzz
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

@@ -1,4 +1,4 @@
-"""Runs have gradings: several opinions of which guesses are correct, and the corrections of reviewers."""
+"""Runs have gradings: several opinions on which guesses are correct, and the corrections of reviewers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import duckdb
 from data.store.errors import NeedsMigration
 from data.store.run_files import Objects, stored_objects
 
-# Gradings that follow from other tables, so that a store without them has lost nothing.
+# Gradings that are derived from other tables, so a store without them has lost nothing.
 DERIVED = ("imported", "graded")
 
 
@@ -43,7 +43,7 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the tables, unless they hold what does not follow from others."""
+    """Remove the tables, unless they hold something that cannot be derived from other tables."""
     run = connection.execute
     for table, kept in (("corrections", "true"), ("gradings", f"name not in {DERIVED}")):
         if run(f"select 1 from {table} where {kept} limit 1").fetchone():

@@ -1,4 +1,4 @@
-"""Questions have attributes: what their file states beside the columns that Clueline knows, such as a language."""
+"""Questions have attributes: what their file states in addition to the columns that Clueline knows, such as a language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses have attributes: what their file states beside the columns that Clueline knows, such as the prompt."""
+"""Responses have attributes: what their file states in addition to the columns that Clueline knows, such as the prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import duckdb
 from data.store.errors import NeedsMigration
 from data.store.run_files import Objects
 
-FORM_BEFORE = 2  # of responses, without attributes
+FORM_BEFORE = 2  # form of responses without attributes
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

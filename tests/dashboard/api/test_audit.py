@@ -113,4 +113,4 @@ def test_a_line_that_was_cut_short_hides_no_other(tmp_path):
 
 def test_a_store_that_takes_no_events_changes_all_the_same(tmp_path, caplog):
     Audit(FolderRegister(tmp_path / "nothing")).record("withdrew", "ann", run="1")
-    assert "cannot be kept" in caplog.text and not open_store(tmp_path / "nothing").catalogues()
+    assert "cannot be stored" in caplog.text and not open_store(tmp_path / "nothing").catalogues()

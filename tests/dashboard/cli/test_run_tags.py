@@ -29,7 +29,7 @@ def test_tags_are_listed_changed_and_removed(tagged):
     ("arguments", "status", "message"),
     [
         (["reasoning"], 2, "a tag is written NAME=VALUE"), (["=yes"], 2, "the name of a tag is missing"),
-        (["a=" + "x" * 501], 2, "more than 500 characters"), (["a=x\x07y"], 2, "cannot be seen"),
+        (["a=" + "x" * 501], 2, "more than 500 characters"), (["a=x\x07y"], 2, "non-printing character"),
         ([f"t{number}=x" for number in range(99)], 1, "at most 100 tags"),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ def test_a_name_means_one_token_for_good(tokens):
     with pytest.raises(TokenError, match="'ann' already"):
         tokens.create("ann")
     tokens.revoke("ann")
-    with pytest.raises(TokenError, match="'ann' and was revoked"):
+    with pytest.raises(TokenError, match="'ann' that was revoked"):
         tokens.create("ann")
     with pytest.raises(TokenError, match="was revoked at"):
         tokens.revoke("ann")

@@ -1,1 +1,1 @@
-"""Sessions in which people answer questions, and the runs that come of them."""
+"""Sessions in which people answer questions, and the runs made from them."""

@@ -1,4 +1,4 @@
-"""Signs that a player of a session did not answer in earnest. A person judges them: nothing is left out by them alone."""
+"""Signs that a player did not answer seriously. A person judges them: no answer is left out because of them alone."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 
 from data.play_sessions.mode_interface import GradedAnswer, Mode, Played, QuestionResult
 
-MIN_TIMES = 10  # by which speed is judged
-MIN_ANSWERS = 20  # by which the variety of confidence and the number of guesses are judged
+MIN_TIMES = 10  # needed to judge speed
+MIN_ANSWERS = 20  # needed to judge the variety of confidence and the number of guesses
 MIN_SHARE_OF_ANSWERS = 0.95
-MIN_QUESTIONS, MAX_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
+MIN_QUESTIONS, MAX_LEFT = 8, 0.25  # questions needed to judge, and the share above which questions that were left are a sign
 LEVEL = 0.01  # chance that any two players of a session who do not know each other are flagged as copying
 
 Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "missed checks", "same mistakes"]
 
 
 class Flag(NamedTuple):
-    """A sign, and what it rests on.
+    """A sign, and the evidence for it.
 
     Attributes:
         player: pseudonym.
         sign: which one.
-        reason: in words.
+        reason: the evidence in words.
     """
 
     player: str
@@ -35,11 +35,11 @@ class Flag(NamedTuple):
 
 
 def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -> list[Flag]:
-    """The signs that the answers of each player give, by player.
+    """Return the signs in the answers of each player, sorted by player.
 
     Args:
         mode: of the session.
-        played: by pseudonym, the questions that are over, in the order of the player.
+        played: finished questions by pseudonym, in the player's order.
     """
     checks = {player: [mode.grade(part) for part in questions if part.question.is_check] for player, questions in played.items()}
     played = {player: [part for part in questions if not part.question.is_check] for player, questions in played.items()}
@@ -64,23 +64,24 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
 
 
 def _own_signs(player: str, answers: list[GradedAnswer], guesses: bool) -> Iterator[Flag]:
-    """The signs in the answers of one player."""
+    """Yield the signs in the answers of one player."""
     if len(answers) < MIN_ANSWERS:
         return
     ((confidence, times),) = Counter(answer.confidence for answer in answers).most_common(1)
     if times >= MIN_SHARE_OF_ANSWERS * len(answers):
-        yield Flag(player, "one confidence", f"was {confidence:.0%} sure at {times} of {len(answers)} answers")
+        yield Flag(player, "one confidence", f"was {confidence:.0%} sure of {times} of {len(answers)} answers")
     blank = sum(not answer.guess.strip() for answer in answers)
     if guesses and blank >= MIN_SHARE_OF_ANSWERS * len(answers):
-        yield Flag(player, "no guesses", f"gave no guess at {blank} of {len(answers)} answers")
+        yield Flag(player, "no guesses", f"gave no guess in {blank} of {len(answers)} answers")
 
 
 def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[Flag]:
-    """Pairs of players whose wrong guesses agree more often than those of the other players on the same questions.
+    """Flag pairs of players whose wrong guesses agree more often than those of the other players on the same questions.
 
-    For each question that both got wrong at some clue, the chance that their wrong guesses are the same is the share of other
-    pairs of players whose are, with one agreement and one disagreement added. The number of agreements is then compared with a
-    sum of independent trials with these chances, one-sided, at ``LEVEL`` divided by the number of pairs.
+    For each question that both got wrong at some clue, the chance that their wrong guesses are the same is estimated by the
+    share of other pairs of players whose wrong guesses are the same, with one agreement and one disagreement added. The number
+    of agreements is then compared with a sum of independent trials with these chances, one-sided, at ``LEVEL`` divided by the
+    number of pairs.
     """
     mistakes: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)  # by question and player
     for player, results in played.items():
@@ -100,7 +101,7 @@ def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[F
 
 
 def _chance(guesses: Mapping[str, tuple[str, ...]], left_out: set[str]) -> float:
-    """Share of pairs of other players who made the same mistakes on a question, with one agreement and one disagreement added."""
+    """Return the share of other pairs who made the same mistakes on a question, with one agreement and one disagreement added."""
     counts = Counter(guess for player, guess in guesses.items() if player not in left_out)
     players = counts.total()
     agreeing = sum(count * (count - 1) // 2 for count in counts.values())
@@ -108,7 +109,7 @@ def _chance(guesses: Mapping[str, tuple[str, ...]], left_out: set[str]) -> float
 
 
 def _tail(chances: list[float], least: int) -> float:
-    """Chance of at least so many successes in independent trials."""
+    """Return the chance of at least ``least`` successes in independent trials."""
     distribution = np.ones(1)
     for chance in chances:
         distribution = np.convolve(distribution, [1 - chance, chance])

@@ -1,4 +1,4 @@
-"""Mode ``every-clue``: after each clue, the player says what the answer is, how sure that is, and whether to buzz."""
+"""Mode ``every-clue``: after each clue, players say what the answer is, how sure they are, and whether they would buzz."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Answer(Entry, frozen=True, omit_defaults=True):
 
     Attributes:
         guess: the answer; blank for none.
-        confidence: in [0, 1], that the guess is right.
+        confidence: that the guess is right, in [0, 1].
         buzz: whether the player would buzz here.
     """
 
@@ -47,7 +47,7 @@ class EveryClue(ClueByClue[Answer]):
 
 
 def questions_with_clues(snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-    """The questions of a dataset that have an answer line, and clues all of which have a text."""
+    """Return the questions of a dataset that have an answer line and whose clues all have a text."""
     rows = snapshot.rows(
         """select q.question_id, any_value(q.answer), list(c.text order by c.clue)
         from questions q join clues c using (dataset, question_id)
@@ -59,6 +59,6 @@ def questions_with_clues(snapshot: Snapshot, dataset: str) -> list[SessionQuesti
 
 
 def graded(question: SessionQuestion, clue: int, guess: str, confidence: float, buzz: bool) -> GradedAnswer:
-    """A guess, graded by the answer line. What a moderator would prompt on is not right."""
+    """Grade a guess by the answer line. A guess that a moderator would prompt on is not right."""
     verdict = parse_answer_line(question.answer).grade(guess or None)
     return GradedAnswer(clue, guess, confidence, buzz, verdict, float(verdict == "accept"))

@@ -1,7 +1,8 @@
-"""What a mode of sessions decides: what is asked, what an answer is, how it is graded, and what is collected of it.
+"""What the mode of a session decides: what is asked, what an answer is, how it is graded, and what is collected from it.
 
-What a player says is logged under numbers, the *steps* of the player's own order of questions. A step is answered once: what
-comes again, from a second tab or after a lost connection, changes nothing. ``data.play_sessions.session_modes`` lists the modes.
+What a player says is logged under numbers, the *steps* in the player's own order of questions. A step is answered once: a
+repeated answer, from a second tab or after a lost connection, changes nothing. ``data.play_sessions.session_modes`` lists the
+modes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Guess = Annotated[str, msgspec.Meta(max_length=MAX_GUESS_LENGTH)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 MAX_WORDS_PER_MINUTE = 1000  # words a minute: four times the mean speed of silent reading (Brysbaert 2019: 238)
-MIN_WORDS = 5  # words of a text by which speed is judged
+MIN_WORDS = 5  # words that a text needs for speed to be judged
 CHECK = "This question only checks that you are reading."
 CHECK_WORDS = ("maple", "lantern", "violet", "harbor", "copper")  # the answers to attention checks
 
@@ -32,9 +33,10 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbi
 
     Attributes:
         shown_ms: how long the step was shown, by the player's clock.
-        round_trip_ms: how long the request before took, by the player's clock.
-        clock_ms: the player's clock when it was sent, milliseconds since 1970.
-        received_ms: the server's clock. That of the player is ahead of it by ``clock_ms + round_trip_ms / 2 - received_ms``.
+        round_trip_ms: how long the previous request took, by the player's clock.
+        clock_ms: the player's clock when the entry was sent, in milliseconds since 1970.
+        received_ms: the server's clock when the entry came. The player's clock is ahead of it by
+            ``clock_ms + round_trip_ms / 2 - received_ms``.
     """
 
     shown_ms: Milliseconds | None = None
@@ -44,18 +46,18 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbi
 
 
 E = TypeVar("E", bound=Entry)
-Entries = Mapping[int, str]  # by step, what a player said, as JSON
+Entries = Mapping[int, str]  # what a player said, as JSON, by step
 
 
 class GradedAnswer(msgspec.Struct):
-    """An answer to a question that is over.
+    """An answer to a finished question.
 
     Attributes:
-        clue: at which it was given, from 0.
+        clue: the clue at which it was given, from 0.
         guess: blank for none.
         confidence: in [0, 1].
         buzz: whether the player buzzed, or would.
-        verdict: None where answers are not simply right or wrong.
+        verdict: None if answers are not simply right or wrong.
         correct: in [0, 1].
     """
 
@@ -68,14 +70,14 @@ class GradedAnswer(msgspec.Struct):
 
 
 class QuestionResult(msgspec.Struct):
-    """A question that is over for a player.
+    """A question that a player has finished.
 
     Attributes:
         question_id: in its dataset.
         clues: all of them.
         answer: the answer line.
-        answers: of the player, in order of clues.
-        counts: whether it is collected: not where the player was away.
+        answers: the player's answers, in order of clues.
+        counts: whether it is collected; False if the player was away at the end.
         votes: how people voted.
         is_check: whether it is an attention check.
     """
@@ -90,7 +92,7 @@ class QuestionResult(msgspec.Struct):
 
 
 class Calibration(msgspec.Struct):
-    """How sure a player was, and how often right, over the answers to finished questions. None before the first one."""
+    """How sure and how often right a player was, over the answers to finished questions. None before the first one."""
 
     answers: int
     confidence: float | None
@@ -101,12 +103,12 @@ class Reading(msgspec.Struct):
     """Where a player is in a question that is read word by word.
 
     Attributes:
-        phase: ``ready`` before it begins, then ``reading``, and after a buzz ``answering``, or ``prompted`` where the answer
-            was not whole.
-        words: those that are due, each with its clue.
+        phase: ``ready`` before it begins, then ``reading``, and after a buzz ``answering``, or ``prompted`` if the answer was
+            incomplete.
+        words: the words that are due, each with its clue.
         pace: words a minute.
-        left_ms: how long a buzz or an answer is taken; None while words are still to come.
-        guess: that was not whole.
+        left_ms: milliseconds for which a buzz or an answer is still accepted; None while words are still to come.
+        guess: the incomplete answer.
     """
 
     phase: Literal["ready", "reading", "answering", "prompted"]
@@ -124,17 +126,17 @@ class PlayerState(msgspec.Struct):
         consent: what players agree to.
         until: when the session ends.
         mode: how questions are asked.
-        step: what to answer, from 0.
+        step: the step to answer, from 0.
         question: number of its question in the player's order, from 0.
-        questions: how many there are.
+        questions: number of questions.
         clue: number of the clue in its question, from 0.
         clues: the clues so far. Later ones are not sent.
-        last: the question before, once it is over.
-        calibration: over the questions that are over.
+        last: the previous question, once it is finished.
+        calibration: over the finished questions.
         done: whether every question is answered.
         reading: of a question that is read word by word.
-        classes: to choose from.
-        radius: within how many years a guess counts as right.
+        classes: classes to choose from.
+        radius: years within which a guess counts as right.
     """
 
     joined: bool
@@ -155,14 +157,14 @@ class PlayerState(msgspec.Struct):
 
 
 class Played(NamedTuple, Generic[E]):
-    """A question that is over for a player, and what the player said, in order of steps."""
+    """A question that a player has finished, and what the player said, in order of steps."""
 
     question: SessionQuestion
     entries: Sequence[E]
 
 
 class Haste(NamedTuple):
-    """How often a player was faster than anybody can be, of how many times, and at what."""
+    """How often a player was faster than anybody can be: ``fast`` of ``times``, at ``what``."""
 
     fast: int
     times: int
@@ -175,8 +177,8 @@ class Row(NamedTuple):
     Attributes:
         clue: from 0.
         guess: None for none.
-        confidence: in [0, 1]; None where nothing was answered.
-        buzz: whether the player buzzed, or would; None where nobody buzzes.
+        confidence: in [0, 1]; None if nothing was answered.
+        buzz: whether the player buzzed, or would; None in a mode without buzzes.
     """
 
     clue: int
@@ -189,9 +191,10 @@ class Mode(ABC, Generic[E]):
     """How the questions of a session are asked.
 
     Attributes:
-        key: in a session and on the command line.
+        key: its name in a session and on the command line.
         elicitation: of the run that is collected.
-        guesses: whether answers are guesses in the player's own words, of which nearly none can be blank, and mistakes be copied.
+        guesses: whether answers are guesses in the player's own words. Only then are blank guesses and shared mistakes signs of
+            a careless player.
     """
 
     key: ClassVar[ModeKey]
@@ -200,10 +203,10 @@ class Mode(ABC, Generic[E]):
 
     @abstractmethod
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-        """The questions of a dataset that can be asked so."""
+        """Return the questions of a dataset that can be asked in this mode."""
 
     def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
-        """A question that says itself what to answer, so that a wrong answer shows that it was not read.
+        """Return a question that itself says what to answer, so a wrong answer shows that it was not read.
 
         Args:
             number: of the check, below the number of ``CHECK_WORDS``.
@@ -215,49 +218,49 @@ class Mode(ABC, Generic[E]):
 
     @abstractmethod
     def entry_type(self, step: int) -> type[E]:
-        """What is said at a step."""
+        """Return the type of what is said at a step."""
 
     @abstractmethod
     def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
-        """What a player sees.
+        """Return what a player sees.
 
         Args:
-            session: that is played.
+            session: the session that is played.
             place: of the player.
             entries: of the player, so far.
-            now: the server's clock, milliseconds since 1970.
+            now: the server's clock, in milliseconds since 1970.
         """
 
     @abstractmethod
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: E, now: float) -> E:
-        """What to log at the step that is to be answered. Raises ``SessionError`` where the entry cannot be right."""
+        """Return what to log at the step to answer. Raises ``SessionError`` if the entry is not valid."""
 
     @abstractmethod
     def played(self, session: Session, place: int, entries: Entries) -> list[Played[E]]:
-        """The questions that are over for a player, in order."""
+        """Return the questions that a player has finished, in order."""
 
     @abstractmethod
     def grade(self, played: Played[E]) -> QuestionResult:
-        """A question that is over, with its answer and grades."""
+        """Return a finished question with its answer and grades."""
 
     @abstractmethod
     def rows(self, played: Played[E]) -> list[Row]:
-        """What is collected of a question that is over."""
+        """Return what is collected from a finished question."""
 
     @abstractmethod
     def haste(self, questions: Sequence[Played[E]]) -> Haste:
-        """How often a player was too fast, over the questions that are over, in order."""
+        """Return how often a player was too fast over the finished questions, which are in order."""
 
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, E]:
-        """What is to be logged because the player has let a time pass, by step. See ``state``."""
+        """Return what to log because the player has let a time limit pass, by step. See ``state``."""
         del session, place, entries, now
         return {}
 
 
 class ClueByClue(Mode[E]):
-    """A mode in which each clue of a question is answered, after the one before, without a limit of time.
+    """A mode in which the clues of a question are answered one after another, without a time limit.
 
-    Clues are numbered through the player's questions; these numbers are the steps.
+    Clues are numbered consecutively across the player's questions; these numbers are the steps.
     """
 
     entry: type[E]
@@ -321,12 +324,12 @@ class ClueByClue(Mode[E]):
 
 
 def check_id(number: int) -> str:
-    """What an attention check is called in its session."""
+    """Return the question id of an attention check in its session."""
     return f"attention check {number + 1}"
 
 
 def calibration(results: Sequence[QuestionResult]) -> Calibration:
-    """How sure a player was, and how often right. Attention checks do not count."""
+    """Compute how sure and how often right a player was. Attention checks do not count."""
     answers = [answer for result in results if not result.is_check for answer in result.answers]
     if not answers:
         return Calibration(0, None, None)
@@ -338,5 +341,5 @@ def calibration(results: Sequence[QuestionResult]) -> Calibration:
 
 
 def refuse(message: str) -> SessionError:
-    """An entry that cannot be right."""
+    """Return the error for an entry that is not valid."""
     return SessionError("bad_answer", message)

@@ -1,12 +1,12 @@
 """Mode ``race``: a question is read word by word, and the player buzzes once, as in quizbowl.
 
-The log says when the reading began, and at what pace; so the words that are due follow from the server's clock, whichever process
-is asked. A reading that began goes on: a player who comes back in time hears the rest, and one who comes back too late has left
-the question, which then does not count. After a buzz there is a time for the answer, and as much again where the answer line
-prompts.
+The log says when the reading began and at what pace. So the words that are due follow from the server's clock, no matter which
+process is asked. Once begun, a reading goes on: a player who comes back in time hears the rest. One who comes back too late has
+left the question, which then does not count. After a buzz, there is a time limit for the answer, and the same again if the answer
+line prompts.
 
-Each question has four steps: its start, the buzz (or that it was heard to the end without one), the answer, and the answer to a
-prompt. Steps that a question does not need have no entry.
+Each question has four steps: the start, the buzz (or having heard the question to the end without one), the answer, and the
+answer to a prompt. Steps that a question does not need have no entry.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from data.store import Snapshot
 STEPS = 4  # of a question
 START, BUZZ, ANSWER, SECOND = range(STEPS)
 SLOWEST, FASTEST_PACE = 60, 400  # words a minute
-GRACE = 5_000  # milliseconds after the last word in which a buzz is taken
+GRACE = 5_000  # milliseconds after the last word in which a buzz is accepted
 TIME_TO_ANSWER = 30_000  # milliseconds
-LATENCY = 2_000  # milliseconds that a buzz or an answer may be on its way
-MAX_DELAY = 3_000  # milliseconds: a buzz counts no earlier than at what was due so long before it came
+LATENCY = 2_000  # milliseconds that a buzz or an answer may take to arrive
+MAX_DELAY = 3_000  # milliseconds: a buzz counts no earlier than at the word that was due this long before it arrived
 MAX_TYPING_SPEED = 20  # characters a second: twice the fastest of 168,000 typists, 120 words of 5 a minute (Dhakal et al. 2018)
 
 
@@ -62,9 +62,9 @@ class Buzz(Entry, frozen=True, omit_defaults=True):
 
     Attributes:
         word: how many words the player had seen; None without a buzz.
-        counted: the same, as it counts.
-        due: how many words were due when the buzz came.
-        left: whether the player was not there at the end.
+        counted: the number of words at which the buzz counts.
+        due: how many words were due when the buzz arrived.
+        left: whether the player was away at the end.
     """
 
     word: Annotated[int, msgspec.Meta(ge=1, le=100_000)] | None
@@ -78,8 +78,8 @@ class Answer(Entry, frozen=True, omit_defaults=True):
 
     Attributes:
         guess: blank for none.
-        confidence: in [0, 1], that the guess is right.
-        timed_out: whether none came in time.
+        confidence: that the guess is right, in [0, 1].
+        timed_out: whether no answer came in time.
     """
 
     guess: Guess
@@ -91,14 +91,14 @@ TYPES: tuple[type[Entry], ...] = (Start, Buzz, Answer, Answer)
 
 
 class SpokenWord(NamedTuple):
-    """A word as it is read, with what is not read after it, and its clue, from 0."""
+    """A word as it is read, with any text after it that does not count as a word, and its clue, from 0."""
 
     text: str
     clue: int
 
 
 class Progress(NamedTuple):
-    """What a player has said to a question, as far as it goes."""
+    """What a player has said to a question so far."""
 
     start: Start | None
     buzz: Buzz | None
@@ -107,7 +107,7 @@ class Progress(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def spoken_words(question: SessionQuestion) -> tuple[SpokenWord, ...]:
-    """The words of a question, as imports count them."""
+    """Return the words of a question, counted as imports count them."""
     spoken: list[SpokenWord] = []
     ends = (0, *question.word_ends)
     for clue, text in enumerate(question.clues):
@@ -119,18 +119,21 @@ def spoken_words(question: SessionQuestion) -> tuple[SpokenWord, ...]:
 
 
 def words_due(start: Start, total: int, now: float) -> int:
-    """How many of the words of a question are due: the first one at once, the others evenly."""
+    """Return how many words of a question are due: the first one at once, the others at even intervals."""
     passed = now - (start.received_ms or 0.0)
     return min(total, 1 + int(passed * start.pace / 60_000)) if passed >= 0 else 0
 
 
 def reading_ends(start: Start, total: int) -> float:
-    """When the last word is due, milliseconds since 1970."""
+    """Return when the last word is due, in milliseconds since 1970."""
     return (start.received_ms or 0.0) + (total - 1) * 60_000 / start.pace
 
 
 def time_left(start: Start, total: int, now: float) -> float | None:
-    """For how many milliseconds a buzz is taken; None while words are still to come, so that nobody learns how many."""
+    """Return the milliseconds for which a buzz is still accepted.
+
+    None while words are still to come, so that nobody learns how many.
+    """
     if words_due(start, total, now) < total:
         return None
     return max(reading_ends(start, total) + GRACE - now, 0.0)
@@ -157,7 +160,7 @@ class Race(Mode[Entry]):
         return TYPES[step % STEPS]
 
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Entry, now: float) -> Entry:
-        """See ``Mode``. Times are the server's. The word of a buzz counts as far as it can be true."""
+        """See ``Mode``. Times are the server's. The word of a buzz is corrected if it cannot be true."""
         question = session.order(place)[step // STEPS]
         entry = msgspec.structs.replace(entry, received_ms=now)
         if not isinstance(entry, Buzz):
@@ -174,7 +177,7 @@ class Race(Mode[Entry]):
         return msgspec.structs.replace(entry, counted=counted, due=due)
 
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, Entry]:
-        """See ``Mode``. Requests that are on their way are waited for."""
+        """See ``Mode``. Allows ``LATENCY`` for requests that are on their way."""
         late: dict[int, Entry] = {}
         for number, question, progress in self._progresses(session, place, entries):
             start, buzz, answers = progress
@@ -243,7 +246,7 @@ class Race(Mode[Entry]):
         return over
 
     def grade(self, played: Played[Entry]) -> QuestionResult:
-        """See ``Mode``. What counts is the answer to a prompt, if there was one."""
+        """See ``Mode``. If the answer line prompted, the answer to the prompt counts, if there was one."""
         question = played.question
         buzz, answer = _buzz_and_answer(played)
         answers = []
@@ -255,7 +258,7 @@ class Race(Mode[Entry]):
         )
 
     def rows(self, played: Played[Entry]) -> list[Row]:
-        """See ``Mode``. Who did not buzz heard the question to its end, and answered nothing."""
+        """See ``Mode``. A player who did not buzz heard the question to its end and gave no answer."""
         result = self.grade(played)
         if not result.counts:
             return []
@@ -264,7 +267,7 @@ class Race(Mode[Entry]):
         return [Row(answer.clue, answer.guess or None, answer.confidence, True) for answer in result.answers]
 
     def haste(self, questions: Sequence[Played[Entry]]) -> Haste:
-        """See ``Mode``. Between buzz and answer, the player typed the guess and how sure it is."""
+        """See ``Mode``. Between buzz and answer, the player typed the guess and entered a confidence."""
         speeds = []
         for played in questions:
             buzz, answer = played.entries[BUZZ], played.entries[ANSWER] if len(played.entries) > ANSWER else None
@@ -275,7 +278,7 @@ class Race(Mode[Entry]):
         return Haste(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
 
     def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
-        """Number of each question in the player's order, the question, and what was said to it."""
+        """Yield the number of each question in the player's order, the question, and what was said to it."""
         for number, question in enumerate(session.order(place)):
             yield number, question, _progress(entries, number)
 
@@ -302,7 +305,7 @@ def _prompts(question: SessionQuestion, answer: Answer) -> bool:
 
 
 def _buzz_and_answer(played: Played[Entry]) -> tuple[Buzz, Answer | None]:
-    """The buzz, and the answer that counts: the last one, unless none came to a prompt."""
+    """Return the buzz, and the answer that counts: the last one that came in time, else the last one."""
     buzz = played.entries[BUZZ]
     assert isinstance(buzz, Buzz)
     answers = [entry for entry in played.entries[ANSWER:] if isinstance(entry, Answer)]

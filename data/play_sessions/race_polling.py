@@ -1,4 +1,4 @@
-"""The words of a race as they are due. Players ask twice a second, so that an answer takes one look into the log."""
+"""The words of a race as they become due. Players ask twice a second, so a reply takes only one query of the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.play_sessions.session_definition import SessionError
 from data.play_sessions.sessions import NOT_JOINED, clock, digest, read_session
 from data.store.play_log import PlayLog
 
-MAX_REMEMBERED = 5000  # readings of a log that a process keeps in memory; none ever changes
+MAX_REMEMBERED = 5000  # readings of a log that a process keeps in memory; a reading never changes
 
 
 class Words(msgspec.Struct):
@@ -21,8 +21,8 @@ class Words(msgspec.Struct):
 
     Attributes:
         words: each with its clue, from 0.
-        over: whether the player has buzzed, or it is too late to.
-        left_ms: how long a buzz is taken; None while words are still to come.
+        over: whether the player has buzzed or it is too late to buzz.
+        left_ms: milliseconds for which a buzz is still accepted; None while words are still to come.
     """
 
     words: list[tuple[str, int]]
@@ -39,19 +39,18 @@ _readings: MutableMapping[PlayLog, dict[tuple[str, str, int], _Reading]] = WeakK
 
 
 def read_words(log: PlayLog, secret: str, player: str, step: int, have: int, now: float | None = None) -> Words:
-    """The words that are due and that a player does not have.
+    """Return the words that are due and that a player does not have yet.
 
     Args:
         log: of the store.
         secret: of the session.
         player: secret of the player.
-        step: at which the player can buzz.
+        step: the step at which the player can buzz.
         have: how many words the player has.
-        now: milliseconds since 1970; None for those of the clock.
+        now: milliseconds since 1970; None for the current time.
 
     Raises:
-        SessionError: there is no such session, it is none in which words are read, the player has not joined it, or the
-            question has not begun.
+        SessionError: there is no such session, it is not a race, the player has not joined it, or the question has not begun.
         StoreError: the log cannot be reached.
     """
     now = clock() if now is None else now
@@ -64,7 +63,7 @@ def read_words(log: PlayLog, secret: str, player: str, step: int, have: int, now
 
 
 def _reading(log: PlayLog, secret: str, player: str, step: int) -> _Reading:
-    """What is read to a player: it never changes, once it has begun."""
+    """Return what is read to a player. Once it has begun, it never changes."""
     known, key = _readings.setdefault(log, {}), (digest(secret), digest(player), step)
     if key not in known:
         session = read_session(log, secret)

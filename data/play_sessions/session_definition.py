@@ -1,4 +1,4 @@
-"""What is kept of a session: what its operator decided, and the questions as they were then."""
+"""What is stored about a session: what its operator decided, and the questions as they were then."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ModeKey = Literal["every-clue", "race", "estimate", "vote"]
 
 
 class SessionError(Exception):
-    """A session cannot be made, or not be played.
+    """A session cannot be created or played.
 
     Attributes:
         code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``bad_answer``,
@@ -25,16 +25,16 @@ class SessionError(Exception):
 
 
 class SessionQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A question as it was when the session was made.
+    """A question as it was when the session was created.
 
     Attributes:
         question_id: in its dataset.
-        clues: in order; a question that has none of its own is one clue.
+        clues: in order; a question without clues of its own is one clue.
         answer: its answer line, or the class that most people chose.
-        word_ends: words revealed by the end of each clue, where the mode counts words.
-        sex, minimum_age, radius: whose age at death is asked for, and within how many years a guess counts as right.
-        votes: how people voted: classes, and how many chose each.
-        is_check: whether it is an attention check: it says itself what to answer, and is not of the dataset.
+        word_ends: number of words revealed by the end of each clue, if the mode counts words.
+        sex, minimum_age, radius: whose age at death is asked for, and the years within which a guess counts as right.
+        votes: how people voted: classes, and how many people chose each.
+        is_check: whether it is an attention check, which itself says what to answer and is not part of the dataset.
     """
 
     question_id: str
@@ -52,13 +52,13 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the operator decided.
 
     Attributes:
-        dataset: whose questions are asked.
-        questions: in no order that means anything.
-        players: how many may join.
+        dataset: the dataset whose questions are asked.
+        questions: in no particular order.
+        players: how many players may join.
         until: when it ends, ISO 8601, UTC.
         consent: what players agree to, plain text.
-        seed: of the orders of questions.
-        mode: how questions are asked. Sessions that were made before there were modes do not say.
+        seed: for the players' orders of questions.
+        mode: how questions are asked. Sessions from before there were modes do not state it.
     """
 
     dataset: str
@@ -70,14 +70,14 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: ModeKey = "every-clue"
 
     def has_ended(self) -> bool:
-        """Whether it takes no answers any more."""
+        """Return whether it no longer accepts answers."""
         return datetime.fromisoformat(self.until) <= datetime.now(UTC)
 
     def order(self, place: int) -> list[SessionQuestion]:
-        """The questions in the order of a player.
+        """Return the questions in the order of the player at a place.
 
-        Each block of as many players as questions has a shuffled order of its own, which each player of the block begins at
-        another question. So each question comes at each position equally often.
+        A block has as many players as there are questions, and its own shuffled order. Each player of the block begins this
+        order at a different question. So each question comes at each position equally often.
         """
         block, start = divmod(place, len(self.questions))
         shuffled = list(self.questions)

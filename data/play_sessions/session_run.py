@@ -21,7 +21,7 @@ from data.store import Store
 from data.store.play_log import PlayLog
 from data.store.run_tags import checked_tag
 
-SET_ASIDE = "set aside"  # begins the names of the tags that say why a player is left out
+SET_ASIDE = "set aside"  # beginning of the names of tags that say why a player is left out
 SCHEMA = {
     "question_id": pl.String, "clue": pl.Int64, "sample": pl.String, "guess": pl.String, "confidence": pl.Float64,
     "buzz": pl.Boolean, "failed": pl.Boolean,
@@ -29,9 +29,9 @@ SCHEMA = {
 
 
 def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]]:
-    """The questions that are over for each player, in the order of the player, with the entries; by pseudonym.
+    """Return each player's finished questions with the entries, in the player's order, by pseudonym.
 
-    What a player has let pass counts, whether the player came back or not.
+    Steps that a player let time out count as finished, whether or not the player came back.
 
     Raises:
         SessionError: there is no such session.
@@ -49,17 +49,17 @@ def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]
 
 
 def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()) -> pl.DataFrame:
-    """What is collected of the questions that are over, rows for each player and question.
+    """Return what is collected from finished questions, with rows for each player and question.
 
     Args:
         log: of the store.
         secret: of the session.
-        set_aside: pseudonyms of players who are left out.
+        set_aside: pseudonyms of players to leave out.
 
     Returns:
         ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player, ``confidence``
-        is in [0, 1]; ``failed`` are questions that a player heard without answering. Columns without any value are left out.
-        Questions that a player left before their end are not in it, and no attention checks.
+        is in [0, 1], and ``failed`` marks questions that a player heard without answering. ``buzz`` and ``failed`` are left out
+        if they have no value. Questions that a player left before their end and attention checks are not included.
 
     Raises:
         SessionError: there is no such session.
@@ -79,21 +79,24 @@ def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()
 
 
 def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping[str, str] | None = None) -> Report:
-    """Import the answers of a session, so far, as a run called ``People, N players``.
+    """Import the answers given in a session so far as a run called ``People, N players``.
 
-    The same answers again change nothing. Further ones make a further run, as do fewer, after a player was erased or set aside.
-    The answers of players who are set aside stay in the log, and the run keeps the reasons as tags.
+    Importing the same answers again changes nothing. More answers make a further run, and so do fewer, after a player was erased
+    or set aside. The answers of players who are set aside stay in the log, and the run keeps the reasons as tags.
 
     Args:
         store: of the session.
         secret: of the session.
-        by: who does, for the provenance of the run.
-        set_aside: reasons by pseudonym of players who are left out.
+        by: who imports the answers, for the provenance of the run.
+        set_aside: players to leave out: reason by pseudonym.
+
+    Returns:
+        The report of the import.
 
     Raises:
-        SessionError: there is no such session, nobody has finished a question, or nobody of a given pseudonym has.
+        SessionError: there is no such session, nobody has finished a question, or no player with a given pseudonym has.
         BadTag: a reason is blank or too long.
-        Refused: the dataset has changed so that its questions are not those that were asked.
+        Refused: the dataset has changed, and its questions are no longer those that were asked.
         StoreError: the store cannot be read or written.
     """
     log = store.register.play_log()

@@ -1,6 +1,6 @@
-"""Sessions in which people answer a dataset's questions: making and listing them, joining, answering.
+"""Sessions in which people answer a dataset's questions: creating and listing them, joining, answering.
 
-How questions are asked, answered and graded is decided by the mode of the session (``data.play_sessions.mode_interface``).
+The mode of the session decides how questions are asked, answered and graded (``data.play_sessions.mode_interface``).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ CONSENT = (
     "No name and no address is kept. You can erase your answers at any time from this browser."
 )
 MAX_QUESTIONS, MAX_PLAYERS, MAX_CHECKS = 200, 1000, len(CHECK_WORDS)
-MAX_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
-MAX_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
+MAX_SESSIONS = 1000  # that have not ended: without a limit, whoever may create sessions could fill the disk
+MAX_REMEMBERED = 100  # sessions of a log that a process keeps in memory; a session never changes
 NOT_JOINED = "this player has not joined the session, or was erased"
 
 _sessions: MutableMapping[PlayLog, dict[str, Session]] = WeakKeyDictionary()
@@ -44,25 +44,25 @@ def create_session(
     mode: ModeKey = DEFAULT,
     checks: int = 0,
 ) -> str:
-    """Make a session of random questions of a dataset.
+    """Create a session with random questions of a dataset.
 
     Args:
         log: of the store.
         snapshot: of the store.
         dataset: its id.
-        questions: how many, at most.
-        players: how many may join.
+        questions: number of questions; fewer if the dataset has fewer.
+        players: how many players may join.
         until: when it ends.
         consent: what players agree to.
         mode: how questions are asked.
-        checks: attention checks beside the questions, at most ``MAX_CHECKS``.
+        checks: number of attention checks in addition to the questions, at most ``MAX_CHECKS``.
 
     Returns:
-        The secret of the session. It cannot be shown again: only its hash is kept.
+        The secret of the session. It cannot be shown again: only its hash is stored.
 
     Raises:
-        SessionError: the dataset has no question that can be asked so, or there are too many sessions.
-        StoreError: it cannot be written.
+        SessionError: the dataset has no question that can be asked in this mode, or there are too many sessions.
+        StoreError: the session cannot be written.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
@@ -92,16 +92,16 @@ class SessionSummary(msgspec.Struct):
     """A session as its operator sees it.
 
     Attributes:
-        session: begins the hash of its secret, so that sessions can be told apart.
-        dataset: whose questions are asked.
-        mode: how.
-        questions: how many of the dataset.
-        attention_checks: how many beside them.
-        players: how many may join.
-        joined: how many have.
-        answers: of all players, to clues; in a race, the start, the buzz and the answer of a question count each.
+        session: first 12 characters of the hash of its secret, to distinguish sessions.
+        dataset: the dataset whose questions are asked.
+        mode: how they are asked.
+        questions: number of questions from the dataset.
+        attention_checks: number of attention checks in addition to them.
+        players: how many players may join.
+        joined: how many have joined.
+        answers: number of answers of all players to clues; in a race, the start, the buzz and the answer each count.
         until: when it ends, ISO 8601, UTC.
-        ended: whether it has.
+        ended: whether it has ended.
     """
 
     session: str
@@ -117,7 +117,7 @@ class SessionSummary(msgspec.Struct):
 
 
 def list_sessions(log: PlayLog) -> list[SessionSummary]:
-    """The sessions of a store, the last to end first. Raises ``StoreError``."""
+    """Return the sessions of a store, the last to end first. Raises ``StoreError``."""
     summaries = []
     for row in log.overview():
         session = msgspec.json.decode(row.document, type=Session)
@@ -140,7 +140,7 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
 
 
 def read_session(log: PlayLog, secret: str) -> Session:
-    """The session of a secret. Raises ``SessionError`` if there is none, and ``StoreError``."""
+    """Return the session that a secret belongs to. Raises ``SessionError`` if there is none, and ``StoreError``."""
     known, name = _sessions.setdefault(log, {}), digest(secret)
     if name not in known:
         document = log.session(name)
@@ -168,18 +168,18 @@ def join(log: PlayLog, secret: str, player: str) -> PlayerState:
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
     if log.join(digest(secret), digest(player), session.players) is None:
-        raise SessionError("full", f"this session has its {session.players} players")
+        raise SessionError("full", f"this session is full: it already has {session.players} players")
     return read_state(log, secret, player)
 
 
 def read_state(log: PlayLog, secret: str, player: str, now: float | None = None) -> PlayerState:
-    """What a player sees.
+    """Return what a player sees.
 
     Args:
         log: of the store.
         secret: of the session.
         player: secret of the player.
-        now: milliseconds since 1970; None for those of the clock.
+        now: milliseconds since 1970; None for the current time.
 
     Raises:
         SessionError: there is no such session.
@@ -193,7 +193,7 @@ def read_state(log: PlayLog, secret: str, player: str, now: float | None = None)
 
 
 def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
-    """The questions that are over for a player, in the player's order.
+    """Return the questions that a player has finished, in the player's order.
 
     Raises:
         SessionError: there is no such session, or the player has not joined it.
@@ -209,18 +209,21 @@ def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]
 
 
 def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, now: float | None = None) -> PlayerState:
-    """Log what a player says at a step, unless that is logged already.
+    """Log what a player says at a step, unless the step already has an answer.
 
     Args:
         log: of the store.
         secret: of the session.
         player: secret of the player.
-        step: which the player saw. One that has an answer keeps it.
-        entry: what the player says: of the type that the mode has for the step.
+        step: the step that the player saw.
+        entry: what the player says, of the type that the mode has for the step.
         now: see ``read_state``.
 
+    Returns:
+        What the player sees next.
+
     Raises:
-        SessionError: the player has not joined, the step was not shown yet, the entry cannot be right, or the session has ended.
+        SessionError: the player has not joined, the step was not shown yet, the entry is not valid, or the session has ended.
         StoreError: the log cannot be reached. The answer may or may not be logged: send it again.
     """
     session, now = read_session(log, secret), clock() if now is None else now
@@ -241,7 +244,7 @@ def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, 
 
 
 def _entries(log: PlayLog, session: Session, secret: str, player: str, place: int, now: float) -> Entries:
-    """What a player said so far. What the player has let pass is logged first, so that it is the same for whoever asks."""
+    """Return what a player said so far. Steps that timed out are logged first, so everybody who asks gets the same."""
     entries = {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
     overdue = MODES[session.mode].overdue(session, place, entries, now)
     if not overdue:
@@ -256,10 +259,10 @@ def _log_entry(log: PlayLog, secret: str, player: str, step: int, entry: Entry) 
 
 
 def clock() -> float:
-    """Milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return time.time() * 1000
 
 
 def digest(secret: str) -> str:
-    """The id of a secret in the log."""
+    """Return the id of a secret in the log."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

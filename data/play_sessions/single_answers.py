@@ -1,4 +1,4 @@
-"""Modes in which a question is answered at once: ``estimate``, an age at death, and ``vote``, one of some classes."""
+"""Modes in which a question is answered in one step: ``estimate``, an age at death, and ``vote``, one of several classes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from data.play_sessions.mode_interface import (
 from data.play_sessions.session_definition import Session, SessionQuestion
 from data.store import Snapshot
 
-MAX_AGE = 130  # years that can be guessed
+MAX_AGE = 130  # years; the greatest age that can be guessed
 
 
 class Estimate(Entry, frozen=True, omit_defaults=True):
-    """A guess at an age, and how sure it is that the person dies within the radius of it.
+    """A guess at an age, and how sure the player is that the person dies within the radius of it.
 
     Attributes:
         age: in years.
@@ -40,7 +40,7 @@ class Estimate(Entry, frozen=True, omit_defaults=True):
 
 
 class Vote(Entry, frozen=True, omit_defaults=True):
-    """A class, and how sure it is that most people choose the same.
+    """A class, and how sure the player is that most people choose the same.
 
     Attributes:
         choice: the class.
@@ -94,7 +94,7 @@ class EstimateMode(ClueByClue[Estimate]):
 
 
 class VoteMode(ClueByClue[Vote]):
-    """Right is the class that most people chose."""
+    """The right answer is the class that most people chose."""
 
     key = "vote"
     elicitation = "vote"
@@ -127,7 +127,7 @@ class VoteMode(ClueByClue[Vote]):
         """See ``Mode``."""
         classes = [name for name, _ in session.order(place)[step].votes]
         if entry.choice not in classes:
-            raise refuse(f"{entry.choice!r} is none of {', '.join(classes)}")
+            raise refuse(f"{entry.choice!r} is not one of {', '.join(classes)}")
         return entry
 
     def grade(self, played: Played[Vote]) -> QuestionResult:

@@ -41,7 +41,7 @@ def test_odd_answers_are_told_and_change_nothing(played, copied):
         r"^P001 too fast: answered \d+ of \d+ clues faster than 1,000 words a minute can be read$", done.stdout, re.M
     )
     assert "P001 missed checks: missed 1 of 1 attention checks" in done.stdout
-    assert re.search(r"^P001 one confidence: was 50% sure at", done.stdout, re.M)
+    assert re.search(r"^P001 one confidence: was 50% sure of", done.stdout, re.M)
     assert runs(copied) == before
     assert "P001 too fast" in played().stdout and runs(copied) == before | {"People, 1 player"}
 

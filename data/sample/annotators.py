@@ -1,8 +1,7 @@
 """Simulated annotators, each of whom votes once on every message.
 
-A careful vote falls on a class with a chance proportional to the intended share of the class times exp(bias), where each
-annotator has a bias for each class. A careless vote falls on all classes with the same chance. Each annotator has a rate of
-careless votes.
+A careful vote falls on a class with a chance proportional to the intended share of the class times exp(bias). Each annotator has
+a bias for each class. A careless vote falls on every class with the same chance. Each annotator has a rate of careless votes.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from data.sample.random_numbers import generator, normals
 Floats = NDArray[np.float64]
 ANNOTATORS = 100
 BIAS_SPREAD = 0.5  # standard deviation of a bias
-CARELESS = (0.01, 0.06)  # chance of a careless vote: between these, uniformly
+CARELESS = (0.01, 0.06)  # range of the chance of a careless vote, uniform
 
 
 def poll(shares: Sequence[Sequence[float]], seed: int) -> NDArray[np.int64]:
-    """The votes of all annotators on all messages.
+    """Draw the votes of all annotators on all messages.
 
     Args:
-        shares: intended shares of the classes, shape (messages, classes), rows above 0 that sum to 1.
+        shares: intended shares of the classes, shape (messages, classes). All are above 0, and each row sums to 1.
         seed: of the only random generator.
 
     Returns:
@@ -44,6 +43,6 @@ def poll(shares: Sequence[Sequence[float]], seed: int) -> NDArray[np.int64]:
 
 
 def choose(chances: Floats, uniform: Floats) -> NDArray[np.intp]:
-    """Class that each number in [0, 1) falls on, by inversion; chances of shape (messages, classes)."""
+    """Return the class that each number in [0, 1) falls on, by inversion. ``chances`` has shape (messages, classes)."""
     classes: NDArray[np.intp] = (uniform[:, None] >= chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
     return classes

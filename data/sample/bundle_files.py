@@ -1,4 +1,4 @@
-"""Writes the files of a bundle, the same on every system: UTF-8, LF line ends."""
+"""Writes the files of a bundle, identical on every system: UTF-8, LF line endings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_json(path: Path, facts: Mapping[str, object]) -> None:
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write rows under the keys of the first one; None is an empty cell, a bool ``true`` or ``false``."""
+    """Write rows, with the keys of the first one as header. None is an empty cell, a bool ``true`` or ``false``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

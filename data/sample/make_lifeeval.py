@@ -18,7 +18,7 @@ from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, su
 from data.sample.bundle_files import write_csv, write_json
 
 FOLDER = Path(__file__).parent / "lifeeval"
-MAX_AGE = 100  # years: the highest minimum age that is asked
+MAX_AGE = 100  # years: the highest minimum age that is asked about
 DECIMALS = 12  # of a confidence
 TABLE_DECIMALS = 6  # of a death probability, in the life table
 ADULT = range(30, 96)  # ages at which Gompertz's law is fitted
@@ -35,7 +35,7 @@ DATASET = {
 
 
 class Question(NamedTuple):
-    """Within ``radius`` years, when does a person of this sex die who has reached ``minimum_age`` years?"""
+    """When, within ``radius`` years, does a person of this sex die who has reached ``minimum_age`` years?"""
 
     question_id: int
     sex: str
@@ -51,13 +51,13 @@ class Answer(NamedTuple):
 
 
 def questions() -> list[Question]:
-    """Both sexes, men first, times ages 0 to 100, times the radii: 808 questions, in LifeEval's order."""
+    """Return 808 questions, in LifeEval's order: both sexes, men first, times ages 0 to 100, times the radii."""
     people = [(sex, age, radius) for sex in ("male", "female") for age in range(MAX_AGE + 1) for radius in RADII]
     return [Question(number, *whom) for number, whom in enumerate(people)]
 
 
 def wording(question: Question) -> str:
-    """The question in words."""
+    """Return the question in words."""
     who = {"male": "man", "female": "woman"}[question.sex]
     if question.minimum_age == 0:
         who, lived = {"male": "boy", "female": "girl"}[question.sex], "has just been born"
@@ -71,30 +71,30 @@ def wording(question: Question) -> str:
 
 
 def age_group(age: int) -> str:
-    """The category of a question."""
+    """Return the category of a question."""
     return next(f"{low}-{high}" for low, high in ((0, 24), (25, 49), (50, 74), (75, MAX_AGE)) if age <= high)
 
 
 def optimal(question: Question) -> Answer:
-    """The age with the highest probability by the life table, and that probability."""
+    """Return the age with the highest probability by the life table, and that probability."""
     return Answer(*best_guess(question.radius, question.minimum_age, question.sex))
 
 
 def optimal_rounded(question: Question) -> Answer:
-    """The optimal answer, its confidence rounded to the nearest 5 %."""
+    """Return the optimal answer with its confidence rounded to the nearest 5 %."""
     guess, confidence = optimal(question)
     return Answer(guess, round(confidence * 20) / 20)
 
 
 def climatology(question: Question) -> Answer:
-    """What is best for a newborn of that sex, whatever age the person has reached."""
+    """Return the best answer for a newborn of that sex, regardless of the age that the person has reached."""
     return Answer(*best_guess(question.radius, 0, question.sex))
 
 
 def mean_remaining_life(question: Question) -> Answer:
-    """The minimum age and the mean remaining life at it, always with 80 %.
+    """Return the minimum age plus the mean remaining life at that age, always with 80 %.
 
-    In whole years: a guess between two birthdays would be judged by an interval that is a year longer.
+    The guess is in whole years: a guess between two birthdays would be judged by an interval that is a year longer.
     """
     alive = survivors(question.sex)
     lived = alive[question.minimum_age + 1 :].sum() / alive[question.minimum_age]  # whole years; half a year more on average
@@ -102,7 +102,7 @@ def mean_remaining_life(question: Question) -> Answer:
 
 
 def gompertz(question: Question) -> Answer:
-    """The best age and its probability if people died by Gompertz's law, fitted to the table's adult ages."""
+    """Return the best age and its probability if people died by Gompertz's law, fitted to the table's adult ages."""
     alive = gompertz_survivors(question.sex)
     ages = np.arange(LAST_AGE + 2)
     low, high = (alive[np.clip(ages + side, question.minimum_age, LAST_AGE + 1)] for side in (-question.radius, question.radius))
@@ -113,15 +113,15 @@ def gompertz(question: Question) -> Answer:
 
 @cache
 def gompertz_survivors(sex: str) -> NDArray[np.float64]:
-    """Share of newborns alive at each birthday 0..120, shape (121,), under log hazard = a + b age.
+    """Return the share of newborns alive at each birthday 0..120, shape (121,), under log hazard = a + b age.
 
-    Least squares over the adult ages, the hazard of a year of age being -log(1 - q). The last age has q = 1,
+    The fit is by least squares over the adult ages. The hazard of a year of age is -log(1 - q). The last age has q = 1,
     as in the table.
     """
     hazards = -np.log1p(-death_probabilities(sex)[ADULT])
     slope, intercept = linear_regression(ADULT, np.log(hazards).tolist())
     q = -np.expm1(-np.exp(intercept + slope * np.arange(LAST_AGE + 1)))
-    # As many decimals as the table has: the last bits of exp and log differ between machines.
+    # Rounded to the decimals of the table: the last bits of exp and log differ between machines.
     q = np.round(q, TABLE_DECIMALS)
     q[LAST_AGE] = 1.0
     return np.concatenate([[1.0], np.cumprod(1.0 - q)])

@@ -1,4 +1,4 @@
-"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, simulated teams.
+"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, and simulated teams.
 
 Run as ``python -m data.sample.make_pyramid``. The questions and the knowledge base are in ``pyramid_source``.
 """
@@ -26,11 +26,11 @@ from data.sample.teams import TEAMS, tournament
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness
 DECIMALS = 6  # of a confidence: the last bits of a matrix product differ between machines
-MISTAKES = 3  # titles among which a wrong buzz chooses
+MISTAKES = 3  # titles from which a wrong buzz chooses
 
 
 def dataset(entries: int) -> dict[str, object]:
-    """The facts of the bundle."""
+    """Return the facts of the bundle."""
     return {
         "dataset": "pyramid",
         "title": "Pyramid",
@@ -45,7 +45,7 @@ def dataset(entries: int) -> dict[str, object]:
 
 
 def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[str, list[str]]:
-    """By page title, what a wrong buzz may say: the nearest entries of the category that are wrong."""
+    """Return, by page title, what a wrong buzz may say: the nearest entries of the category that are wrong."""
     near = neighbours([entry.document for entry in entries], [entry.category for entry in entries], MISTAKES)
     titles = {entry.title: [entries[k].title for k in row] for entry, row in zip(entries, near, strict=True)}
     lines = {question.page: parse_answer_line(question.answer) for question in questions}
@@ -53,7 +53,7 @@ def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[st
 
 
 def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, object]]:
-    """Rows of both runs of a guesser, which differ in their confidence alone."""
+    """Yield the rows of both runs of a guesser, which differ only in their confidence."""
     clues = [(question, clue) for question in questions for clue in range(len(question.clues))]
     search = guesser.build([entry.document for entry in entries])
     scores = np.concatenate([search(question.clues) for question in questions])

@@ -1,4 +1,4 @@
-"""Writes the bundle ``tone``: original short messages, votes of simulated annotators, classifiers with whole distributions.
+"""Writes the bundle ``tone``: original short messages, simulated annotators' votes, and classifiers with whole distributions.
 
 Run as ``python -m data.sample.make_tone``. The messages are in ``tone_source``.
 """
@@ -40,7 +40,7 @@ DATASET = {
 
 
 def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, object]]:
-    """Rows of ``questions.csv``; the right answers are left to the votes."""
+    """Return the rows of ``questions.csv``. The right answers are left to the votes."""
     return [
         {
             "question_id": message.message_id,
@@ -54,7 +54,7 @@ def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, obje
 
 
 def responses(messages: Sequence[Message], shares: Floats, model: str, elicitation: str) -> list[dict[str, object]]:
-    """Rows of a run; its confidence is the share of its guess, which the importer takes from the distribution."""
+    """Return the rows of a run. Its confidence is the share of its guess, which the importer takes from the distribution."""
     return [
         {
             "question_id": message.message_id,

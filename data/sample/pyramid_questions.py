@@ -1,4 +1,4 @@
-"""What the bundle ``pyramid`` is made from: questions and knowledge entries, one TOML file per category."""
+"""The source of the bundle ``pyramid``: questions and knowledge entries, one TOML file per category."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Question:
-    """A pyramidal question: its clues go from hard to easy, the last one gives the answer away."""
+    """A pyramidal question: its clues go from hard to easy, and the last one gives the answer away."""
 
     question_id: str
     category: str
@@ -39,7 +39,7 @@ class Question:
         return [len(self.revealed(clue).split()) for clue in range(len(self.clues))]
 
     def revealed(self, clue: int) -> str:
-        """The text up to the end of a clue."""
+        """Return the text up to the end of a clue."""
         return " ".join(self.clues[: clue + 1])
 
 
@@ -53,12 +53,12 @@ class Entry:
 
     @property
     def document(self) -> str:
-        """What a guesser reads of it."""
+        """The text that a guesser reads."""
         return f"{self.title}. {self.text}"
 
 
 def read_questions() -> list[Question]:
-    """All questions, by category."""
+    """Read all questions, by category."""
     return [
         Question(q["id"], category, q["subcategory"], q["answer"], q["page"], tuple(q["clues"]))
         for name, category in CATEGORIES.items()
@@ -67,7 +67,7 @@ def read_questions() -> list[Question]:
 
 
 def read_entries() -> list[Entry]:
-    """The whole knowledge base, by category."""
+    """Read the whole knowledge base, by category."""
     return [
         Entry(entry["title"], entry["text"], category)
         for name, category in CATEGORIES.items()

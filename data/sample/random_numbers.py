@@ -11,11 +11,11 @@ import numpy as np
 
 
 def generator(seed: int) -> np.random.Generator:
-    """The single generator of a bundle."""
+    """Return the generator of a bundle, which has only one."""
     return np.random.Generator(np.random.PCG64(seed))
 
 
 def normals(random: np.random.Generator, count: int, spread: float) -> list[float]:
-    """Normal numbers with mean 0, by inversion."""
+    """Draw normal numbers with mean 0 and standard deviation ``spread``, by inversion."""
     normal = NormalDist(0.0, spread)
     return [normal.inv_cdf(u) for u in (1.0 - random.random(count)).tolist()]

@@ -1,9 +1,9 @@
 """Simulated human teams: a tournament of twelve, two in a room, who buzz while questions are read to them.
 
-A team learns the answer at a word; the hazard grows along the question: the cumulative hazard up to
-the fraction f is exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1), where the strength is the team's skill,
-plus its bias for the category, minus the question's difficulty. Sometimes a team takes a risk and buzzes somewhat
-earlier, incorrectly; at the end it may guess.
+A team learns the answer at some word. The hazard grows along the question: the cumulative hazard up to the fraction f is
+exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1). The strength is the team's skill, plus its bias for the category,
+minus the question's difficulty. Sometimes a team takes a risk and buzzes somewhat earlier, incorrectly. At the end, a team
+may guess.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from data.sample.pyramid_questions import CATEGORIES, Question
 from data.sample.random_numbers import generator, normals
 
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
-ROUNDS = 6  # all rooms of a round hear the same questions, as many in each round
+ROUNDS = 6  # all rooms of a round hear the same questions; every round has the same number of questions
 
 GROWTH = 4.5
 MEAN_STRENGTH = -0.1  # log of an average team's cumulative hazard at the end of an average question
 SKILL_SPREAD = 0.6  # standard deviations of the parts of the strength
 BIAS_SPREAD = 0.45
 DIFFICULTY_SPREAD = 0.7
-RISK = (0.05, 0.18)  # chance to buzz before it knows: between these, for each team
-EARLY = (2, 20)  # words by which it is then too early
-TRY = 0.25  # chance to guess at the end without knowing
+RISK = (0.05, 0.18)  # range of a team's chance of buzzing before it knows
+EARLY = (2, 20)  # range of the words by which such a buzz is too early
+TRY = 0.25  # chance of guessing at the end without knowing
 LUCK = 0.4  # chance that such a guess is right
 
 
@@ -51,7 +51,7 @@ class Team(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A team's buzz on a question, and its buzz after the other team is out, without a risk."""
+    """A team's buzz on a question, and its buzz after the other team is out, when it takes no risk."""
 
     team: str
     first: Buzz | None
@@ -65,7 +65,7 @@ def tournament(
 
     Args:
         questions: in any order; every round reads questions of all categories.
-        wrong: by page title, the titles that an incorrect buzz may give.
+        wrong: the titles that an incorrect buzz may give, by page title.
         seed: of the random generator.
 
     Returns:
@@ -96,7 +96,7 @@ def tournament(
 
 
 def draw_teams(random: np.random.Generator) -> list[Team]:
-    """The teams, with their strengths."""
+    """Draw the teams, with their strengths."""
     skills = normals(random, len(TEAMS), SKILL_SPREAD)
     risks = (RISK[0] + (RISK[1] - RISK[0]) * random.random(len(TEAMS))).tolist()
     teams = []
@@ -108,7 +108,7 @@ def draw_teams(random: np.random.Generator) -> list[Team]:
 
 
 def pairings(teams: Sequence[Team]) -> list[list[tuple[Team, Team]]]:
-    """Rounds of rooms, no two teams meeting twice: one team stays, the others go round a circle."""
+    """Return rounds of rooms in which no two teams meet twice: one team stays, and the others go round a circle."""
     stays, *circle = teams
     rounds = []
     for turn in range(len(circle)):
@@ -118,7 +118,7 @@ def pairings(teams: Sequence[Team]) -> list[list[tuple[Team, Team]]]:
 
 
 def rounds_of(questions: Sequence[Question]) -> list[int]:
-    """The 0-based round of each question: the n-th questions of all categories stay together."""
+    """Return the 0-based round of each question: the n-th questions of all categories stay together."""
     seen: Counter[str] = Counter()
     nth = []
     for question in questions:
@@ -129,7 +129,7 @@ def rounds_of(questions: Sequence[Question]) -> list[int]:
 
 
 def plan(random: np.random.Generator, team: Team, strength: float, words: int) -> Plan:
-    """Draw what a team does on a question of ``words`` words. Always takes six random numbers."""
+    """Draw what a team does on a question of ``words`` words. This always takes six random numbers."""
     wait, dares, early, tries, lucky, lot = random.random(6).tolist()
     hazard = -math.log1p(-wait) * math.exp(-strength)  # exponential, in units of the hazard up to the end
     knows = int(words * math.log1p(hazard * math.expm1(GROWTH)) / GROWTH)
@@ -144,7 +144,10 @@ def plan(random: np.random.Generator, team: Team, strength: float, words: int) -
 
 
 def play(plans: Sequence[Plan]) -> list[tuple[str, Buzz]]:
-    """Who buzzes in a room of two, in order. A correct buzz ends the question, an incorrect one leaves it to the other team."""
+    """Return who buzzes in a room of two, in order.
+
+    A correct buzz ends the question; an incorrect one leaves it to the other team.
+    """
     ready = sorted((p.first, p.team) for p in plans if p.first)
     if not ready:
         return []

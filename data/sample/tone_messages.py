@@ -1,4 +1,4 @@
-"""What the bundle ``tone`` is made from: short messages, one TOML file per category."""
+"""The source of the bundle ``tone``: short messages, one TOML file per category."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLEAR, LEANING = 0.75, 0.5  # largest intended share from which a message counts
 
 @dataclass(frozen=True)
 class Message:
-    """A message whose tone annotators vote on."""
+    """A message, on whose tone annotators vote."""
 
     message_id: str
     category: str
@@ -30,13 +30,13 @@ class Message:
 
     @property
     def clarity(self) -> str:
-        """How far annotators are intended to agree."""
+        """How much annotators are meant to agree: ``clear``, ``leaning`` or ``open``."""
         largest = max(self.shares)
         return "clear" if largest >= CLEAR else "leaning" if largest >= LEANING else "open"
 
 
 def read_messages() -> list[Message]:
-    """All messages, by category."""
+    """Read all messages, by category."""
     return [
         Message(m["id"], category, m["text"], tuple(m["shares"]))
         for name, category in CATEGORIES.items()

@@ -1,6 +1,6 @@
-"""Classifiers of short texts, cross-validated: none classifies a text that it was trained on.
+"""Cross-validated classifiers of short texts: no classifier sees a text that it was trained on.
 
-A classifier learns from the class that most people chose; one learns from the shares of the votes.
+Classifiers learn from the class that most people chose, except one, which learns from the shares of the votes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Learn = Callable[[Texts, Floats, Texts], Floats]
 FOLDS = 10
 INVERSE_PENALTY = 10.0  # of logistic regression
 SMOOTHING = 0.3  # added to the count of each word in each class
-NEARNESS = 0.05  # cosine by which a text must be nearer to weigh e times as much
-MAX_TEMPERATURE = 20.0  # T is sought between its inverse and this
+NEARNESS = 0.05  # difference in cosine that makes a text weigh e times as much
+MAX_TEMPERATURE = 20.0  # T is searched for between the inverse of this and this
 
 
 class Classifier(NamedTuple):
@@ -38,14 +38,14 @@ class Classifier(NamedTuple):
 
 
 def logistic_regression(known: Texts, votes: Floats, others: Texts) -> Floats:
-    """Multinomial logistic regression on TF-IDF of words, from what most people chose."""
+    """Multinomial logistic regression on TF-IDF of words, trained on what most people chose."""
     vectorizer = _tfidf()
     shares: Floats = _logistic().fit(vectorizer.fit_transform(known), majority(votes)).predict_proba(vectorizer.transform(others))
     return shares
 
 
 def logistic_regression_on_votes(known: Texts, votes: Floats, others: Texts) -> Floats:
-    """The same from the votes: each text enters once per class, with the class's share of its votes as weight."""
+    """The same trained on the votes: each text enters once per class, with the class's share of its votes as weight."""
     texts, classes = votes.shape
     vectorizer = _tfidf()
     features = vectorizer.fit_transform(known)[np.repeat(np.arange(texts), classes)]
@@ -56,7 +56,7 @@ def logistic_regression_on_votes(known: Texts, votes: Floats, others: Texts) -> 
 
 
 def naive_bayes(known: Texts, votes: Floats, others: Texts) -> Floats:
-    """Multinomial naive Bayes on which words occur, from what most people chose."""
+    """Multinomial naive Bayes on which words occur, trained on what most people chose."""
     vectorizer = CountVectorizer(binary=True, strip_accents="unicode")
     fitted = MultinomialNB(alpha=SMOOTHING).fit(vectorizer.fit_transform(known), majority(votes))
     shares: Floats = fitted.predict_proba(vectorizer.transform(others))
@@ -64,7 +64,7 @@ def naive_bayes(known: Texts, votes: Floats, others: Texts) -> Floats:
 
 
 def nearest_neighbours(known: Texts, votes: Floats, others: Texts) -> Floats:
-    """Classes that most people chose of all known texts, weighted by exp(cosine / NEARNESS) of their TF-IDF vectors."""
+    """Majority classes of all known texts, weighted by exp(cosine / NEARNESS) of the TF-IDF vectors."""
     vectorizer = _tfidf()
     vectors = vectorizer.fit_transform(known)
     weights = softmax(cosine_similarity(vectorizer.transform(others), vectors) / NEARNESS, axis=1)
@@ -73,7 +73,7 @@ def nearest_neighbours(known: Texts, votes: Floats, others: Texts) -> Floats:
 
 
 def base_rate(known: Texts, votes: Floats, others: Texts) -> Floats:
-    """The shares of the classes that most people chose, whatever the text."""
+    """The shares of the majority classes among the known texts, regardless of the text."""
     shares = np.bincount(majority(votes), minlength=votes.shape[1]) / len(known)
     return np.tile(shares, (len(others), 1))
 
@@ -98,20 +98,20 @@ TO_SCALE = "Naive Bayes"  # there is also a run with its temperature scaled
 
 
 def majority(votes: Floats) -> Places:
-    """Class with most votes, the first where tied."""
+    """Return the class with most votes; the first one if tied."""
     winners: Places = votes.argmax(axis=1)
     return winners
 
 
 def folds_of(gold: Places) -> Places:
-    """Fold of each text: the texts of each class are assigned to folds in turn."""
+    """Return the fold of each text. The texts of each class are assigned to folds in turn."""
     fold = np.empty(len(gold), dtype=np.intp)
     fold[np.argsort(gold, kind="stable")] = np.arange(len(gold)) % FOLDS
     return fold
 
 
 def cross_validate(learn: Learn, texts: Texts, votes: Floats) -> Floats:
-    """Distributions over the classes, each text classified by what was learned from the other folds."""
+    """Return distributions over the classes. Each text is classified by what was learned from the other folds."""
     fold = folds_of(majority(votes))
     shares = np.empty_like(votes)
     for k in range(FOLDS):
@@ -122,7 +122,7 @@ def cross_validate(learn: Learn, texts: Texts, votes: Floats) -> Floats:
 
 
 def scale_temperature(shares: Floats, gold: Places) -> Floats:
-    """Temperature scaling of distributions without zeros, each fold by the temperature that is best for the other folds."""
+    """Scale distributions without zeros, each fold by the temperature that is best for the other folds."""
     fold = folds_of(gold)
     logs = np.log(shares)
     scaled = np.empty_like(shares)
@@ -132,7 +132,7 @@ def scale_temperature(shares: Floats, gold: Places) -> Floats:
 
 
 def temperature(logs: Floats, gold: Places) -> float:
-    """The T by which softmax(logs / T) makes the right classes most likely; logs of shape (texts, classes)."""
+    """Return the T for which softmax(logs / T) makes the right classes most likely. ``logs`` has shape (texts, classes)."""
 
     def slope(coldness: float) -> float:
         expected = (softmax(logs * coldness, axis=1) * logs).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Datasets that others published: where their files are, and how they are imported. ``facts/public_datasets.json`` lists them."""
+"""Datasets published by others: where their files are, and how they are imported. ``facts/public_datasets.json`` lists them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import msgspec
 from data.importing.staging import ImportOptions
 
 TABLE = Path(__file__).parent / "facts" / "public_datasets.json"
-SECONDS = 30.0  # without a byte, until a download is given up
+SECONDS = 30.0  # without a byte before a download is given up
 PIECE = 2**16  # bytes
 
 
 class DownloadError(Exception):
-    """A file cannot be fetched, or is not the one that is known. The message is a sentence."""
+    """A file cannot be fetched, or is not the expected one. The message is a sentence."""
 
 
 class PublicFile(msgspec.Struct, frozen=True):
-    """A file of a dataset. ``path`` is below the dataset's address."""
+    """A file of a dataset. ``path`` is relative to the dataset's address."""
 
     path: str
     sha256: str
@@ -31,7 +31,7 @@ class PublicFile(msgspec.Struct, frozen=True):
 
 
 class PublicImport(msgspec.Struct, frozen=True):
-    """Files that are imported together, and what is stated beside them."""
+    """Files that are imported together, and the options that are stated for them."""
 
     format: str
     files: tuple[PublicFile, ...]
@@ -40,12 +40,12 @@ class PublicImport(msgspec.Struct, frozen=True):
     classes: tuple[str, ...] = ()
 
     def options(self) -> ImportOptions:
-        """The options of the import."""
+        """Return the options of the import."""
         return ImportOptions(dataset=self.dataset, model=self.model, classes=self.classes)
 
 
 class PublicDataset(msgspec.Struct, frozen=True):
-    """A dataset with its licence and source. ``address`` is that of one commit, which never changes."""
+    """A dataset with its licence and source. ``address`` is that of one commit, so its files never change."""
 
     key: str
     title: str
@@ -56,12 +56,12 @@ class PublicDataset(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """Size of all files."""
+        """Size of all files together."""
         return sum(file.bytes for part in self.imports for file in part.files)
 
 
 def public_datasets(table: Path = TABLE) -> dict[str, PublicDataset]:
-    """The public datasets by key."""
+    """Return the public datasets by key."""
     datasets = msgspec.json.decode(table.read_bytes(), type=list[PublicDataset])
     return {dataset.key: dataset for dataset in datasets}
 
@@ -70,12 +70,15 @@ def download(address: str, file: PublicFile, folder: Path) -> Path:
     """Fetch a file and compare it with its checksum.
 
     Args:
-        address: which the file's path is below; ends with a slash.
-        file: what to fetch.
-        folder: where it is put, under its own name.
+        address: of the dataset, which the file's path is relative to; ends with a slash.
+        file: the file to fetch.
+        folder: where to put the file, under its own name.
+
+    Returns:
+        The path of the file.
 
     Raises:
-        DownloadError: it is out of reach, or has another content.
+        DownloadError: the file cannot be fetched, or its checksum is another.
     """
     url, target, digest, size = urljoin(address, quote(file.path)), folder / Path(file.path).name, hashlib.sha256(), 0
     try:
@@ -88,5 +91,5 @@ def download(address: str, file: PublicFile, folder: Path) -> Path:
         reason = getattr(error, "reason", None) or error
         raise DownloadError(f"{url} cannot be fetched: {reason}") from error
     if digest.hexdigest() != file.sha256:
-        raise DownloadError(f"{url} has another content than the file that this version knows; nothing of it was imported")
+        raise DownloadError(f"{url} differs from the file that this version knows; nothing of it was imported")
     return target

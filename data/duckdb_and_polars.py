@@ -14,7 +14,7 @@ SqlParameters = dict[str, Any]  # values of the named parameters of a statement
 PARAMETER = re.compile(r"\$([a-z]\w*)")
 PLAIN = re.compile(r"[\w .,:-]*", re.ASCII)
 LIST = """from_json({}, '["VARCHAR"]')"""  # reads a JSON text; a list with thousands of texts takes DuckDB several times as long
-SMALL = 2**31  # integers below it are of DuckDB's type INTEGER
+SMALL = 2**31  # integers of a smaller absolute value have DuckDB's type INTEGER
 
 
 class ArrowStream:
@@ -31,16 +31,16 @@ class ArrowStream:
 
 
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """The rows of a query as a polars frame.
+    """Return the rows of a query as a polars frame.
 
     Args:
         connection: to a database.
-        sql: a query; ``$name`` is a parameter where ``parameters`` has that name.
+        sql: a query; ``$name`` is a parameter if ``parameters`` has that name.
         parameters: by name.
     """
     sql, others = with_values(sql, parameters or {})
-    # DuckDB converts the result of a query with parameters value by value. With variables of the connection in their place, it
-    # hands over columns, which is several times as fast.
+    # DuckDB converts the result of a query with parameters value by value. With variables of the connection instead, it hands
+    # over whole columns, which is several times as fast.
     for name, value in others.items():
         expression, parameter = _parameter(value)
         connection.execute(f"set variable {name} = {expression}", {"value": parameter})
@@ -50,18 +50,19 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[s
 
 
 def execute(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Run a small statement, with the plain values among its parameters put into it: see ``with_values``."""
+    """Run a small statement after inserting its plain parameters into the SQL. See ``with_values``."""
     return connection.execute(*with_values(sql, parameters))
 
 
 def with_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Put the plain values among the parameters of a query into it.
+    """Insert the plain values among a query's parameters into its SQL.
 
-    A parameter takes as long as half a small query: DuckDB looks for pandas each time, where it is not installed. Only values
-    that cannot be mistaken for SQL are put in: small integers, and texts of letters, digits, spaces and ``_.,:-``.
+    A parameter takes as long as half a small query: DuckDB looks for pandas each time if pandas is not installed. Only values
+    that cannot be mistaken for SQL are inserted: None, booleans, small integers, texts of letters, digits, spaces and
+    ``_.,:-``, and lists of such texts.
 
     Returns:
-        The query, and the parameters that it still has.
+        The query, and the parameters that are left.
 
     >>> with_values("select $run, $q", {"run": "b2", "q": "it's"})
     ("select 'b2'::varchar, $q", {'q': "it's"})
@@ -74,7 +75,7 @@ def with_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str,
 
 
 def _plain(value: object) -> str | None:
-    """SQL of a plain value; None for any other."""
+    """Return the SQL of a plain value; None for any other value."""
     if value is None:
         return "null"
     if type(value) is bool:
@@ -89,10 +90,10 @@ def _plain(value: object) -> str | None:
 
 
 def _parameter(value: object) -> tuple[str, object]:
-    """SQL for a value, and its parameter ``$value``.
+    """Return SQL for a value, and what to pass as its parameter ``$value``.
 
-    A list of texts becomes one text. DuckDB looks for pandas at each value of a list: 45 ms for 700 texts where it is not
-    installed.
+    A list of texts becomes one text, because DuckDB looks for pandas at each value of a list: 45 ms for 700 texts if pandas is
+    not installed.
     """
     if isinstance(value, list) and value and all(type(item) is str for item in value):
         return LIST.format("$value"), msgspec.json.encode(value).decode()
@@ -100,7 +101,7 @@ def _parameter(value: object) -> tuple[str, object]:
 
 
 def literal(text: object) -> str:
-    """A SQL string literal.
+    """Return a text as an SQL string literal.
 
     >>> literal("it's")
     "'it''s'"
@@ -109,7 +110,7 @@ def literal(text: object) -> str:
 
 
 def quoted(name: str) -> str:
-    """A SQL identifier of any name.
+    """Return any name as an SQL identifier.
 
     >>> quoted('a "b" c')
     '"a ""b"" c"'
@@ -118,13 +119,13 @@ def quoted(name: str) -> str:
 
 
 def first_rows(sql: str, order: str, limit: int | str) -> str:
-    """SQL for the first rows of a query, each with the number of all rows as its last column, ``total``.
+    """Return SQL for the first rows of a query, each with the number of all rows as its last column, ``total``.
 
-    Not ``count(*) over ()``, which in DuckDB 1.5 now and then ends with an internal error (duckdb/duckdb#22352).
+    It does not use ``count(*) over ()``, which in DuckDB 1.5 sometimes fails with an internal error (duckdb/duckdb#22352).
 
     Args:
         sql: the query.
-        order: its columns by which the rows are ordered.
+        order: columns of the query to order the rows by.
         limit: number of rows, or SQL for it.
 
     Example:

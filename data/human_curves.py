@@ -28,7 +28,7 @@ class HumanCurves(NamedTuple):
 
 
 def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Floats) -> HumanCurves:
-    """Human curves from counts.
+    """Compute human curves from counts.
 
     ``buzz_share`` (GRACE sec. 4.1): correct buzzes up to t / all buzzes up to t, 0 before the first buzz.
     ``release_share`` (GRACE's released code): correct buzzes up to t / all buzzes of the question, 0 if there are none.
@@ -40,7 +40,7 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     Args:
         correct: teams whose correct buzz fell in clue t, shape (..., T).
         incorrect: the same for incorrect buzzes.
-        ended: teams for which the question ended in clue t without a buzz of theirs.
+        ended: teams that did not buzz and for which the question ended in clue t.
         teams: teams that heard the question, shape (...,), at least 1.
 
     Of four teams, one buzzes correctly at each clue, and one incorrectly at the first:
@@ -65,12 +65,12 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
 
 
 def _shift(values: Floats, first: float) -> Floats:
-    """Values one clue later, ``first`` in front."""
+    """Shift values one clue later, with ``first`` in front."""
     return np.concatenate([np.full_like(values[..., :1], first), values[..., :-1]], axis=-1)
 
 
-# Per clue of each question that a human team heard: counts of teams. A team that has no buzz leaves after the clue that
-# holds the last word it heard; a team that buzzed without an exposure of its own has been given one at import.
+# Counts of teams for each clue of each question that a human team heard. A team without a buzz leaves after the clue that
+# contains the last word it heard. A team that buzzed without an exposure of its own was given one at import.
 COUNTS = """
 with heard as (
     select e.dataset, e.question_id, e.match_id, e.team, e.heard_words, b.clue as buzz_clue, b.correct
@@ -110,7 +110,7 @@ select coalesce(count(*) filter (teams > 1) > count(*) / 2 and bool_or(ended) an
 
 
 def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Compute the human curves of a dataset again and store them, and whether its teams played head to head."""
+    """Recompute and store the human curves of a dataset, and whether its teams played head to head."""
     connection.execute("delete from curves where dataset = $dataset", {"dataset": dataset})
     connection.execute(f"update datasets set head_to_head = ({HEAD_TO_HEAD}) where dataset = $dataset", {"dataset": dataset})
     counts = frame(connection, COUNTS, {"dataset": dataset})
@@ -134,7 +134,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
             **{name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
         )
     )
-    connection.register("computed", computed)  # by name: a reader's connection takes no variable of Python for a table
+    connection.register("computed", computed)  # by name: a reader's connection cannot read Python variables as tables
     connection.execute(
         f"""insert into curves by name
         select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from computed""",

@@ -1,7 +1,7 @@
 """Death probabilities of the U.S. period life table 2022, and LifeEval's scores from them.
 
 Source of the figures: Social Security Administration, Office of the Chief Actuary, table 4c6 of the 2025 Trustees Report
-(public domain), kept in ``facts/life_table_2022.csv``: q_x, the probability that a person aged x dies before x + 1.
+(public domain), stored in ``facts/life_table_2022.csv``: q_x, the probability that a person aged x dies before x + 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAST_AGE = 119  # its q is 1: nobody in the table reaches 120
 
 @cache
 def death_probabilities(sex: str) -> NDArray[np.float64]:
-    """q_x by age 0..119 for ``male`` or ``female``, shape (120,), each in [0, 1]."""
+    """Return q_x by age 0..119 for ``male`` or ``female``, shape (120,), each in [0, 1]."""
     if sex not in SEXES:
         raise ValueError(f"sex must be one of {', '.join(SEXES)}, not {sex!r}")
     with FACTS.open(encoding="ascii", newline="") as lines:
@@ -30,25 +30,25 @@ def death_probabilities(sex: str) -> NDArray[np.float64]:
 
 @cache
 def survivors(sex: str) -> NDArray[np.float64]:
-    """Share of newborns alive at each birthday 0..120, shape (121,), from 1 down to 0."""
+    """Return the share of newborns alive at each birthday 0..120, shape (121,), from 1 down to 0."""
     return np.concatenate([[1.0], np.cumprod(1.0 - death_probabilities(sex))])
 
 
 def probability_within(
     guess: ArrayLike, radius: ArrayLike, minimum_age: int, sex: str, *, closed: bool = False
 ) -> NDArray[np.float64]:
-    """Probability that a person dies within ``radius`` years of the age ``guess``.
+    """Return the probability that a person dies within ``radius`` years of the age ``guess``.
 
-    p(k, r | a, s) = sum of S_i(a, s) q_i(s) over the ages i >= a in [k - r, k + r); for a k that is no integer the bounds
-    are floor(k - r) and ceil(k + r). LifeEval (arXiv 2605.23909) eq. 3; it prints both ends as included, which
-    ``closed=True`` gives, but its published values come from the half-open interval.
+    p(k, r | a, s) = sum of S_i(a, s) q_i(s) over the ages i >= a in [k - r, k + r); if k is not an integer, the bounds
+    are floor(k - r) and ceil(k + r). LifeEval (arXiv 2605.23909) eq. 3. The paper prints both ends as included, which
+    ``closed=True`` reproduces, but its published values come from the half-open interval.
 
     Args:
         guess: age at death k, in years; any shape.
         radius: r, in years, broadcast against ``guess``.
         minimum_age: a, 0 to 119: the person has reached this birthday.
         sex: ``male`` or ``female``.
-        closed: count the age k + r as well.
+        closed: whether to count the age k + r as well.
 
     Returns:
         Probabilities in [0, 1], of the broadcast shape.
@@ -68,7 +68,7 @@ def probability_within(
 
 
 def best_guess(radius: int, minimum_age: int, sex: str) -> tuple[int, float]:
-    """The integer age with the highest probability and that probability, MAS (LifeEval sec. 3); the youngest where tied."""
+    """Return the integer age with the highest probability and that probability, MAS (LifeEval sec. 3); the youngest if tied."""
     ages = np.arange(LAST_AGE + 2)
     p = probability_within(ages, radius, minimum_age, sex)
     best = int(np.argmax(p))

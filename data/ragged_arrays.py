@@ -1,4 +1,4 @@
-"""Types of arrays, and arrays of rows that each own a range of entries."""
+"""Array types, and ragged arrays, in which each row owns a range of entries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Ints = NDArray[np.int64]
 
 
 def entries_of(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The entries that belong to some rows.
+    """Find the entries that belong to some rows.
 
     Args:
         first: index of the first entry of each row and, last, the number of entries; shape (all rows + 1,).
         rows: indices of rows, ascending, shape (rows,).
 
     Returns:
-        ``first`` of the chosen rows among their own entries, shape (rows + 1,), and the indices of these entries.
+        ``first`` for the chosen rows, counted among their own entries, shape (rows + 1,), and the indices of these entries.
 
     >>> entries_of(np.array([0, 2, 3, 6]), np.array([0, 2]))
     (array([0, 2, 5]), array([0, 1, 3, 4, 5]))

@@ -17,7 +17,7 @@ GRACE = 10.0  # seconds before a folder without a lock is removed: its process m
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for temporary files. It is removed at the end or, if this process is killed, by a later call."""
+    """Create a folder for temporary files. It is removed at the end or, if this process is killed, by a later call."""
     sweep(Path(tempfile.gettempdir()), PREFIX)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name, keep(Path(name)):
         yield Path(name)
@@ -28,7 +28,7 @@ def keep(folder: Path) -> Iterator[None]:
     """Keep a folder from being swept. Several processes can hold a folder; the system releases it if one dies."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # where folders cannot be locked, sweeping fails, too
+        with suppress(OSError):  # if folders cannot be locked, sweeping fails, too
             fcntl.flock(handle, fcntl.LOCK_SH)
         yield
     finally:
@@ -36,7 +36,7 @@ def keep(folder: Path) -> Iterator[None]:
 
 
 def sweep(root: Path, prefix: str = "") -> None:
-    """Remove the folders of this user in ``root`` that no process holds."""
+    """Remove this user's folders in ``root`` that no process holds and whose names begin with ``prefix``."""
     with suppress(OSError):
         for folder in root.glob(f"{prefix}*"):
             with suppress(OSError):

@@ -1,8 +1,8 @@
 """Sufficient statistics per (run, question): sums over the items of a question, from which most metrics are computed.
 
-This is their only definition, as functions of arrays. Import stores them, a filter on clues computes them again from the
-clues that remain, and a batch of arrays can be summed without a store. A new statistic is an entry in ``ITEM_SUMS`` or
-``CURVE_SUMS``, which makes its column, and a migration that computes it for existing stores.
+They are defined only here, as functions of arrays. An import stores them, a filter on clues recomputes them from the clues that
+remain, and a batch of arrays can be summed without a store. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``,
+which creates its column, and a migration, which computes it for existing stores.
 
 Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """
@@ -23,23 +23,23 @@ from data.ragged_arrays import Floats, Ints, entries_of
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it
-BINS_USED = "bins"  # bit k is set where bin k holds items
+BINS_USED = "bins"  # bit k is set if bin k holds items
 BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists over the bins that hold items, lowest bin first
-ROUNDING = 1e-9  # how near a confidence must be to a multiple of 5 %: as floats, 0.15 and 0.35 are not multiples of 0.05
+ROUNDING = 1e-9  # how close a confidence must be to a multiple of 5 %: as floats, 0.15 and 0.35 are not multiples of 0.05
 
 
 @dataclass(frozen=True)
 class Items:
-    """Items grouped by question. Within a question they are in the order of clues, or of samples and of clues in each.
+    """Items grouped by question. Within a question, they are in the order of clues, or of samples and then clues.
 
     Attributes:
         confidence, correct: in [0, 1], shape (items,).
         first: index of the first item of each question and, last, the number of items; shape (questions + 1,). Every
             question has an item.
-        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN where no human team heard the question. None
-            where no team heard any of them.
-        sequences: where a question has several samples, index of the first item of each and, last, the number of items; shape
-            (samples + 1,). None where each question is one sequence of clues.
+        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN for a question that no human team heard. None if no
+            human team heard any of them.
+        sequences: if questions have several samples, index of the first item of each sample and, last, the number of items;
+            shape (samples + 1,). None if each question is one sequence of clues.
     """
 
     confidence: Floats
@@ -54,15 +54,15 @@ class Items:
         return self.first if self.sequences is None else self.sequences
 
     def total(self, values: Floats) -> Floats:
-        """Sum of ``values``, shape (items,), over the items of each question: shape (questions,).
+        """Sum ``values``, shape (items,), over the items of each question: shape (questions,).
 
-        Items are added in their order, so that the same items have the same sum on every machine.
+        Items are added in their order, so the same items have the same sum on every machine.
         """
         return np.add.reduceat(values, self.first[:-1])
 
     @cached_property
     def sign_confidence(self) -> Floats:
-        """G c with g = 2y - 1, shape (items,). GRACE sec. 4.2."""
+        """The product g c with g = 2y - 1, shape (items,). GRACE sec. 4.2."""
         return (2 * self.correct - 1) * self.confidence
 
     @cached_property
@@ -87,7 +87,7 @@ class Items:
         return result
 
     def curve(self, name: str) -> Floats:
-        """A human curve, shape (items,), NaN where there is none."""
+        """Return a human curve, shape (items,), NaN where there is none."""
         return np.full(len(self.confidence), np.nan) if self.curves is None else self.curves[name]
 
 
@@ -164,7 +164,7 @@ def _reward(curve: str) -> Statistic:
     return Statistic(f"{curve}_reward", meaning, compute)
 
 
-# Null where no human team heard the question.
+# Null if no human team heard the question.
 CURVE_SUMS = _by_name(
     [
         *(_weight(curve) for curve in CURVES),
@@ -177,14 +177,14 @@ COLUMNS = tuple(STATISTICS)
 
 
 def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:
-    """Statistics of each question.
+    """Compute the statistics of each question.
 
     Args:
-        items: whole questions, or those of their clues that remain: eq. 2's last clue is then the last of these.
-        names: which ones.
+        items: whole questions, or only their remaining clues. Then the last clue of eq. 2 is the last one that remains.
+        names: which statistics.
 
     Returns:
-        Columns of shape (questions,); NaN where a human curve is needed and there is none.
+        Columns of shape (questions,) by name; NaN where a human curve is needed and there is none.
 
     >>> items = Items(np.array([0.5, 1.0, 0.2]), np.array([0.0, 1.0, 1.0]), np.array([0, 2, 3]))
     >>> sums(items, ["items", "confidence_correct"])
@@ -199,7 +199,7 @@ class Bins:
 
     Attributes:
         first: index of the first entry of each question and, last, the number of entries; shape (questions + 1,).
-        bin: of each entry, 0 to 10, ascending within a question; shape (entries,).
+        bin: bin of each entry, 0 to 10, ascending within a question; shape (entries,).
         values: for each of ``BIN_COLUMNS``, shape (entries,).
     """
 
@@ -209,14 +209,14 @@ class Bins:
 
     @classmethod
     def from_columns(cls, table: pl.DataFrame) -> Bins:
-        """From the columns of stored statistics."""
+        """Read bins from the columns of stored statistics."""
         used = (table[BINS_USED].to_numpy()[:, None] >> np.arange(BINS)) & 1 == 1
         first = np.append(0, np.cumsum(used.sum(axis=1)))
         values = {name: table[name].explode(empty_as_null=False).to_numpy() for name in BIN_COLUMNS}
         return cls(first, np.nonzero(used)[1].astype(np.int8), values)
 
     def to_columns(self) -> dict[str, pl.Series]:
-        """The columns to store, a row for each question."""
+        """Return the columns to store, a row for each question."""
         question = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
         lists = pl.DataFrame({"question": question} | self.values).set_sorted("question")
         lists = lists.group_by("question", maintain_order=True).agg(BIN_COLUMNS)
@@ -229,7 +229,7 @@ class Bins:
         return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
 
     def dense(self) -> dict[str, Floats]:
-        """Each of ``BIN_COLUMNS`` with its zeros, shape (questions, BINS)."""
+        """Return each of ``BIN_COLUMNS`` including zeros, shape (questions, BINS)."""
         question = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
         columns = {name: np.zeros((len(self.first) - 1, BINS)) for name in self.values}
         for name, column in columns.items():
@@ -237,7 +237,7 @@ class Bins:
         return columns
 
     def take(self, rows: Ints) -> Bins:
-        """The bins of some questions, by ascending indices."""
+        """Return the bins of some questions, given by ascending indices."""
         if len(rows) == len(self.first) - 1:
             return self
         first, entries = entries_of(self.first, rows)
@@ -245,7 +245,7 @@ class Bins:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Bins]) -> Bins:
-        """The questions of one part after those of the other; none where there is no part."""
+        """Join the questions of all parts, one part after the other. Without parts, there are no questions."""
         offsets = np.cumsum([0, *(len(part.bin) for part in parts)])
         first = [part.first[:-1] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
         return cls(
@@ -256,9 +256,9 @@ class Bins:
 
 
 def bin_of(confidence: ArrayLike, count: int = 10, closed: Closed = "left") -> Ints:
-    """Bin of each confidence among bins of equal width.
+    """Find the bin of each confidence among bins of equal width.
 
-    Edges are compared as written. A product alone would put some of them a bin too low: 0.3 belongs to [0.3, 0.4).
+    Edges are compared as written. Multiplication alone would put some of them one bin too low: 0.3 belongs to [0.3, 0.4).
 
     Args:
         confidence: in [0, 1], shape (n,).
@@ -277,13 +277,13 @@ def bin_of(confidence: ArrayLike, count: int = 10, closed: Closed = "left") -> I
     values = np.asarray(confidence, float)
     edges = np.arange(1, count + 1) / count
     lower, upper = np.append(-np.inf, edges), np.append(edges, np.inf)
-    near: Ints = np.clip(values * count, 0, count).astype(np.int64)  # the right bin, or one beside it
+    near: Ints = np.clip(values * count, 0, count).astype(np.int64)  # the right bin, or one next to it
     bins: Ints = near - (values < lower[near]) + (values >= upper[near])
     return bins if closed == "left" else bins - ((values == lower[bins]) & (bins > 0))
 
 
 def bin_sums(items: Items, closed: Closed = "left") -> Bins:
-    """Number of items, sum of confidence and sum of correctness of each question in each bin of width 0.1."""
+    """Compute the number of items, sum of confidence and sum of correctness of each question in each bin of width 0.1."""
     question = np.repeat(np.arange(len(items.first) - 1), np.diff(items.first))
     cell = question * BINS + bin_of(items.confidence, closed=closed)
     cells = np.flatnonzero(np.bincount(cell))
@@ -294,7 +294,7 @@ def bin_sums(items: Items, closed: Closed = "left") -> Bins:
 
 
 def pooled(confidence: ArrayLike, correct: ArrayLike, closed: Closed = "left") -> dict[str, Floats]:
-    """``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), of items taken together.
+    """Compute ``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), over all items together.
 
     Args:
         confidence: in [0, 1], shape (items,).

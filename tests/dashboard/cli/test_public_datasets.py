@@ -74,7 +74,7 @@ def test_another_content_is_refused(get, mirror, copied, cli):
     before = listed_datasets(cli, copied)
     done = get("spans", store=copied)
     assert done.returncode == 1
-    assert "new/answers_b.csv has another content than the file that this version knows" in done.stderr
+    assert "new/answers_b.csv differs from the file that this version knows" in done.stderr
     assert listed_datasets(cli, copied) == before
 
 

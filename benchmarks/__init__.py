@@ -1,1 +1,1 @@
-"""What is timed, against whom, and what the scripts printed."""
+"""Benchmarks: what is timed, what it is compared with, and what the scripts printed."""

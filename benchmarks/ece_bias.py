@@ -1,8 +1,8 @@
-"""How well the bias of ECE can be taken away: corrections compared on simulated runs, where the true error is known.
+"""How well the bias of ECE can be removed: corrections compared on simulated runs, whose true error is known.
 
     python -m benchmarks.ece_bias [--boards 4000]
 
-prints the table of ``benchmarks/ece_bias.md`` and writes it there (some two minutes).
+prints the table of ``benchmarks/ece_bias.md`` and writes it there (about two minutes).
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ SHIFTS = {0.0: "calibrated", 0.2: "over by 0.2", 0.4: "over by 0.4", 1.0: "over 
 
 
 def parts(n: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Mean confidence of each bin, 0 in empty ones, and the standard deviation of its accuracy if it is calibrated."""
+    """Return each bin's mean confidence, 0 if it is empty, and the standard deviation of its accuracy under calibration."""
     p = np.clip(np.nan_to_num(ratio(c, n)), 0, 1)
     return p, np.sqrt(np.nan_to_num(ratio(p * (1 - p), n)))
 
 
 def left_of_folding(gap: Floats, noise: Floats) -> Floats:
-    """E abs(gap + e) - abs(gap) for e ~ N(0, noise^2)."""
+    """Return E abs(gap + e) - abs(gap) for e ~ N(0, noise^2)."""
     z = np.abs(np.nan_to_num(ratio(gap, noise)))
     return np.where(noise > 0, noise * (math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + z * (erf(z / math.sqrt(2)) - 1)), 0.0)
 
 
 def deviation(n: Floats, p: Floats) -> Floats:
-    """E abs(X / n - p), X ~ Bin(n, p): De Moivre, by SciPy's own binomial."""
+    """Return E abs(X / n - p), X ~ Bin(n, p), by De Moivre's formula and SciPy's own binomial."""
     n = np.maximum(n, 1)
     deviations: Floats = 2 * p * (1 - p) * binom.pmf(np.minimum(np.floor(n * p), n - 1), n - 1, p)
     return deviations
 
 
 def less(bias: Callable[[Floats, Floats, Floats], Floats]) -> Callable[[Floats, Floats, Floats], Floats]:
-    """ECE less the mean over items of a bias per bin."""
+    """Return an estimator: ECE minus the mean over items of a bias per bin."""
 
     def estimate(n: Floats, c: Floats, y: Floats) -> Floats:
         gap = np.nan_to_num(ratio(c - y, n))
@@ -58,13 +58,13 @@ def less(bias: Callable[[Floats, Floats, Floats], Floats]) -> Callable[[Floats, 
 
 
 def kumar(n: Floats, c: Floats, y: Floats) -> Floats:
-    """Normal noise around the accuracy that was seen: Kumar, Liang & Ma 2019, sec. 5."""
+    """Bias from normal noise around the observed accuracy: Kumar, Liang & Ma 2019, sec. 5."""
     _, noise = parts(n, y)
     return left_of_folding(np.nan_to_num(ratio(c - y, n)), noise)
 
 
 def null(n: Floats, c: Floats, y: Floats) -> Floats:
-    """The whole bias of a calibrated model, whatever the gap."""
+    """The whole bias of a calibrated model, regardless of the gap."""
     return deviation(n, parts(n, c)[0])
 
 

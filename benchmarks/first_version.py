@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Importing and cold reads, against the first version of Clueline on the same data; writes first_version.md.
+"""Imports and cold reads, compared with the first version of Clueline on the same data; writes first_version.md.
 
-The code of version 0.1.0 is taken out of the history of this repository, so a clone must have it. It needs two libraries that
-Clueline has no use for any more; pip installs them into a folder that is deleted. Each read is by a process of its own, which
-has read nothing before. The versions take turns. Needs the development packages: .venv/bin/python -m benchmarks.first_version
+The code of version 0.1.0 comes from the history of this repository, so a clone must contain it. It needs two libraries that
+Clueline no longer uses; pip installs them into a folder that is deleted afterwards. Each read is by a fresh process. The versions
+take turns. Needs the development packages: .venv/bin/python -m benchmarks.first_version
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from benchmarks.synthetic_data import write, write_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = Path(__file__).with_suffix(".md")
-FIRST = "c59f952"  # the last commit before the store, the names and the pages were made anew
+FIRST = "c59f952"  # the last commit before the store, the names and the pages were redone
 LIBRARIES = ("cachelib~=0.17", "flask-caching~=2.5")
 CLUES, RUNS = 4, 50
 METRICS = "brier,accuracy,overconfidence,ece,r_over,r_under,mean_confidence,calscore"
-FIRST_SHOWN = "one question"  # the best thresholds of all runs are kept for the questions after it
+FIRST_SHOWN = "one question"  # the best thresholds of all runs are stored and read for the questions after it
 READS = {
     "leaderboard of 8 metrics": "/api/v1/leaderboard?dataset=large&difficulty=0..{end}&metrics=" + METRICS,
     "reliability diagrams": "/api/v1/reliability?dataset=large&difficulty=0..{end}",
@@ -46,7 +46,7 @@ print(time.process_time() - began)
 
 
 def take_out(folder: Path) -> None:
-    """Put the first version's code and the libraries that it needs into a folder."""
+    """Put the code of the first version and the libraries that it needs into a folder."""
     archive = subprocess.run(["git", "archive", FIRST], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
@@ -55,7 +55,7 @@ def take_out(folder: Path) -> None:
 
 
 def run(code: Path, store: Path, *arguments: str) -> str:
-    """What Python prints, with the code of one version and a store."""
+    """Run Python with the code of one version and a store, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CLUELINE_")}
     environment |= {"PYTHONPATH": f"{code}{os.pathsep}{code / 'libraries'}", "CLUELINE_STORE": str(store)}
     command = [sys.executable, *arguments]
@@ -63,13 +63,13 @@ def run(code: Path, store: Path, *arguments: str) -> str:
 
 
 def seconds_of_children() -> float:
-    """Seconds of processors of the processes that this one started and that have ended."""
+    """Return the processor seconds of processes that this one started and that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def measure(responses: int, times: int) -> dict[str, dict[str, float]]:
-    """Seconds of processors by what is done and version; of reads, the least of some repetitions."""
+    """Return processor seconds by what is done and by version; for reads, the minimum of some repetitions."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         take_out(folder / "0.1.0")
@@ -88,11 +88,11 @@ def measure(responses: int, times: int) -> dict[str, dict[str, float]]:
         for what, address in READS.items():
             seconds: dict[str, list[float]] = {version: [] for version in versions}
             for turn in range(times):
-                # Each turn asks for something else, so that no result that is kept on disk is the one asked for.
+                # Each turn asks for something else, so that no result on disk can be reused.
                 query = address.format(turn=turn, end=round(0.99 - turn / 1000, 3))
                 for version, code in versions.items():
                     seconds[version].append(float(run(code, stores[version], "-c", READ, str(stores[version]), query)))
-            if what == FIRST_SHOWN:  # computes what later ones read from the disk
+            if what == FIRST_SHOWN:  # computes what later reads take from disk
                 result[f"{what}, the first after an import"] = {version: taken[0] for version, taken in seconds.items()}
                 result[f"{what}, later ones"] = {version: min(taken[1:]) for version, taken in seconds.items()}
             else:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.image_contents
 
-Counts the files of the packages of requirements.lock in this environment that the Dockerfile leaves in, and those of the checkout
-that it copies. The base image and compiled modules come on top. No image is built: ``docker build -t clueline .`` does that, and
-``docker image inspect clueline`` tells its whole size.
+Counts the files that the Dockerfile keeps of the packages in requirements.lock, as installed in this environment, and the files
+that it copies from the checkout. The base image and compiled modules come on top. No image is built:
+``docker build -t clueline .`` does that, and ``docker image inspect clueline`` shows its whole size.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from benchmarks.measuring import machine, markdown_table
 OUT = Path(__file__).with_suffix(".md")
 ROOT = Path(__file__).parents[1]
 WANTED = 500  # MB of the whole image
-SHOWN = 15  # MB that a package needs to have a row of its own; fewer are one row
+SHOWN = 15  # MB from which a package has its own row; smaller packages share one row
 
 
 def is_kept(path: PurePath) -> bool:
-    """Whether the Dockerfile leaves a file in: tests and source maps are deleted, modules are compiled later."""
+    """Return whether the Dockerfile keeps a file: tests and source maps are deleted, and modules are compiled later."""
     return "tests" not in path.parts[:-1] and "__pycache__" not in path.parts and path.suffix not in (".map", ".pyc")
 
 
 def package_sizes() -> Counter[str]:
-    """Bytes of each locked package that this platform needs."""
+    """Return the bytes of each locked package that this platform needs."""
     sizes: Counter[str] = Counter()
     for name in re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE):
         try:
             files = distribution(name).files or []
-        except PackageNotFoundError:  # of another platform or version of Python
+        except PackageNotFoundError:  # for another platform or Python version
             continue
         for file in filter(is_kept, files):
             path = Path(str(file.locate()))
@@ -42,7 +42,7 @@ def package_sizes() -> Counter[str]:
 
 
 def copied_size() -> int:
-    """Bytes of what the Dockerfile copies of the checkout."""
+    """Return the bytes of what the Dockerfile copies from the checkout."""
     copies = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
     places = [ROOT / source for copy in copies for source in copy.split()]
     files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*"))]

@@ -1,4 +1,4 @@
-"""How often what is concluded from runs is wrong, by simulation; writes inference.md, and the table of the page Metrics.
+"""How often conclusions about runs are wrong, by simulation; writes inference.md and the table of the page Metrics.
 
 Run it with ``make calibrate-ourselves``. It takes about ten minutes; the tests run a short form of it.
 """

@@ -1,10 +1,10 @@
-"""What every metric with its interval and letters costs, by metric; writes interval_costs.md.
+"""What each metric costs with its interval and letters; writes interval_costs.md.
 
     python -m benchmarks.interval_costs                      200,000 and 1 million responses of 50 runs
     python -m benchmarks.interval_costs --rows 200000        a quick look (writes no file unless --out is given)
 
-Seconds are of the processor, so that they mean the same on a busy machine. Each metric that is no sum is measured by itself, as
-where nothing else was asked for; *every metric* is one leaderboard of all of them. Confidences have four digits.
+Seconds are processor seconds, so they mean the same on a busy machine. Each metric that is not a sum is measured on its own, as
+if nothing else was asked for; *every metric* is one leaderboard of all of them. Confidences have four digits.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def main() -> None:
 
 
 def measure(snapshot: Snapshot) -> dict[str, float]:
-    """Seconds of the processor by what is computed."""
+    """Return the processor seconds by what is computed."""
     selection = Selection(DATASET)
     by_mass = selection.replace(conventions=Conventions("mass15"))
-    leaderboard(snapshot, selection, NO_SUMS)  # what is read is in memory then
+    leaderboard(snapshot, selection, NO_SUMS)  # afterwards, what is read is in memory
 
     def seconds(metrics: Sequence[Metric], where: Selection = selection) -> float:
         return timed(lambda: leaderboard(snapshot, where, metrics, True)).cost
@@ -66,7 +66,7 @@ def measure(snapshot: Snapshot) -> dict[str, float]:
 
 
 def table(sizes: Sequence[int], columns: list[dict[str, float]]) -> str:
-    """The figures in Markdown."""
+    """Return the figures as Markdown."""
     lines = [
         f"# Seconds of the processor for a leaderboard with intervals, {RUNS} runs",
         "",

@@ -1,4 +1,4 @@
-"""Fifty analysts at once, with uploads going on: seconds to each answer, errors, memory of the server; writes load.md.
+"""Fifty analysts at once during uploads: seconds to each answer, errors, memory of the server; writes load.md.
 
     make bench-load                                     fifteen minutes
     make bench-load BENCH_ARGS='--seconds 60'           a quick look (writes no file unless --out is given)
@@ -7,7 +7,7 @@ An analyst (locust) opens a page of a random dataset, looks for one to five seco
 Meanwhile a program uploads runs of 2,000 responses, one after the other with a pause of five seconds.
 """
 
-from locust import HttpUser, between, events, task  # isort: skip  # first: it replaces what blocks, such as sockets
+from locust import HttpUser, between, events, task  # isort: skip  # first: it replaces blocking calls, such as those of sockets
 from locust.env import Environment  # isort: skip
 
 import argparse
@@ -29,28 +29,28 @@ from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")
 ANALYSTS, FULL = 50, 15 * 60
-QUESTIONS, RUNS, SMALL = 12_500, 20, 2_000  # of the dataset that runs are uploaded to: a million responses
-PAUSE, LOOK = 5, 10  # seconds between two uploads, and between two looks at memory
-SLOW, GROWN = 1.0, 1.1  # seconds at p95 and times the memory of the first third, at most
+QUESTIONS, RUNS, SMALL = 12_500, 20, 2_000  # a million responses in the dataset uploaded to; SMALL: responses of an upload
+PAUSE, LOOK = 5, 10  # seconds between two uploads, and between two readings of memory
+SLOW, GROWN = 1.0, 1.1  # at most: seconds at p95, and memory of the last third as a multiple of that of the second third
 DATASETS = ("pyramid", "lifeeval", "tone", "large")
 PAGES = ("/", "/", "/reliability", "/difficulty", "/compare", "/slices", "/questions")
 JSON = ("leaderboard?metrics=brier,ece", "questions?limit=50", "reliability", "runs")
 
 
 class Analyst(HttpUser):
-    """Somebody who looks at pages and now and then takes JSON."""
+    """Somebody who looks at pages and now and then asks for JSON."""
 
     wait_time = between(1, 5)
 
     def query(self) -> str:
-        """A dataset, and perhaps a range of difficulty."""
+        """Return a query for a random dataset, perhaps with a range of difficulty."""
         dataset = random.choice(DATASETS)
         filters = random.choice(["", "", f"&difficulty=0..{random.choice(['0.5', '0.6', '0.7', '0.8', '0.9'])}"])
         return f"dataset={dataset}{filters}"
 
     @task(8)
     def page(self) -> None:
-        """What the browser asks for when an address is opened."""
+        """Ask for what the browser asks for when an address is opened."""
         path = random.choice(PAGES)
         request = {"path": path, "query": self.query(), "page": True}
         body = {
@@ -63,14 +63,14 @@ class Analyst(HttpUser):
 
     @task(2)
     def json(self) -> None:
-        """What a program asks for."""
+        """Ask for what a program asks for."""
         path, _, own = random.choice(JSON).partition("?")
         query = "" if path == "runs" else "&".join(filter(None, [self.query(), own]))
         self.client.get(f"/api/v1/{path}?{query}", name=f"json {path}")
 
 
 class Uploads:
-    """Runs that are sent one after the other; how many were stored, and what failed."""
+    """Uploads runs one after the other, and counts how many were stored and what failed."""
 
     def __init__(self, address: str, token: str, folder: Path) -> None:
         self.address, self.token, self.folder = address, token, folder
@@ -96,7 +96,7 @@ class Uploads:
 
 
 def measure(folder: Path, seconds: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Serve, load, look."""
+    """Fill a store, serve it, put it under load, and watch memory."""
     store = open_store(folder / "store", threads=2)
     seed(store)
     fill(store, folder, "large", QUESTIONS, QUESTIONS * CLUES * RUNS)
@@ -122,7 +122,7 @@ def measure(folder: Path, seconds: int, say: Callable[[str], None]) -> dict[str,
 
 
 def report(result: dict[str, Any], seconds: int, began: str) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     stats, uploads, memory = result["stats"], result["uploads"], result["memory"]
     rows = []
     for entry in [*sorted(stats.entries.values(), key=lambda entry: str(entry.name)), stats.total]:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.many_responses                      1, 10 and 100 million responses of 200 runs (15 minutes)
     python -m benchmarks.many_responses --millions 1         a quick look (writes no file unless --out is given)
-    python -m benchmarks.many_responses --folder FOLDER      keep the stores there, or use those of another time
+    python -m benchmarks.many_responses --folder FOLDER      keep the stores there, or use those kept before
 
-Nothing is answered from a cache of results: *again* computes everything from the totals that are in memory.
+Nothing is answered from a cache of results: *again* computes everything from the totals in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Before numpy is imported: threads that wait for each other take processor time, more of it where the machine is busy.
+# Before numpy is imported: threads that wait for each other take processor time, and more of it on a busy machine.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
@@ -34,11 +34,11 @@ RUNS = 200
 DATASET = "synthetic"
 SUMS = ("brier", "accuracy", "overconfidence", "net_score")
 EIGHT = (*SUMS, "hmr", "ece", "reliability", "ece_debiased")
-RELIABILITY_UP_TO = 10  # million responses: more are read item by item, which does not fit the memory of a worker
+RELIABILITY_UP_TO = 10  # million responses: the diagrams read every item, and more do not fit into a worker's memory
 
 
 def main() -> None:
-    """Make the stores that are missing, measure each in a process of its own, write the table."""
+    """Make the stores that are missing, measure each in its own process, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--millions", type=int, nargs="+", default=MILLIONS, help="responses, in millions")
     parser.add_argument("--folder", type=Path, help="for the stores, which are kept")
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def measured(folder: Path, millions: int) -> dict[str, str]:
-    """The figures of one size, by name."""
+    """Return the figures of one size, by name."""
     store = folder / f"store{millions}"
     if not store.exists():
         rows = millions * 1_000_000
@@ -78,7 +78,7 @@ def measured(folder: Path, millions: int) -> dict[str, str]:
 
 
 def measure(store: Path, millions: int) -> None:
-    """Print the figures of one store, a name and a figure in each line."""
+    """Print the figures of one store, a name and a figure per line."""
     snapshot = open_store(store, threads=1, memory_limit="1GB").snapshot()
     ((dataset,),) = snapshot.rows("select dataset from datasets")
     selection = Selection(dataset)

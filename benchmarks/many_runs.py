@@ -1,11 +1,11 @@
-"""What a store of ten thousand runs costs: to open it, to plan a query, to add and withdraw a run; writes many_runs.md.
+"""What a store of ten thousand runs costs: opening it, planning a query, adding and withdrawing a run; writes many_runs.md.
 
     python -m benchmarks.many_runs                      100, 1,000 and 10,000 runs
     python -m benchmarks.many_runs --runs 100           a quick look (writes no file unless --out is given)
 
-A hundred runs of 2,000 responses are imported. The others are the same files under further ids, since here only their number
-counts. To plan a query is to name the files that it reads and DuckDB's
-``explain``; nothing is read of the files but what DuckDB needs for that.
+A hundred runs of 2,000 responses are imported. The others are the same files under further ids, because only their number matters
+here. Planning a query means naming the files that it reads and running DuckDB's ``explain``. Only what DuckDB needs for that is
+read from the files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUNS = (100, 1_000, 10_000)
 IMPORTED, QUESTIONS, SMALL = 100, 500, 2_000
 READ = 50  # runs that a query reads
 DATASET = "many"
-WANTED = 50  # milliseconds to plan a query of fifty runs
+WANTED = 50  # milliseconds at most to plan a query of fifty runs
 REPEATED = 5
 
 
@@ -61,7 +61,7 @@ def add_copies(store: Store, copies: int) -> None:
 
 
 def measure(folder: Path, runs: int) -> dict[str, str]:
-    """Make a store of so many runs, and measure it."""
+    """Make a store of ``runs`` runs and measure it."""
     store = open_store(folder / "store", threads=1)
     fill(store, folder, DATASET, QUESTIONS, IMPORTED * QUESTIONS * CLUES)
     if runs > IMPORTED:
@@ -77,7 +77,7 @@ def measure(folder: Path, runs: int) -> dict[str, str]:
     ids = [run for (run,) in snapshot.rows("select run from runs order by position")]
     assert len(ids) == runs
     for name, some in ((f"plan a query of {READ} runs", ids[-READ:]), ("plan a query of all runs", ids)):
-        snapshot.statistics(some)  # compares their checksums, once for each process
+        snapshot.statistics(some)  # compares their checksums, once per process
         figures[name] = _milliseconds(lambda: snapshot.rows(f"explain select sum(items) from {snapshot.statistics(some)}"))  # noqa: B023
     changes: dict[str, list[tuple[float, int]]] = {"an upload": [], "a withdrawal": []}
     for number in range(REPEATED):

@@ -1,4 +1,4 @@
-"""What all benchmarks share: seconds, seconds of processors, memory, and the line that names the machine."""
+"""What all benchmarks share: seconds, processor seconds, memory, and the line that describes the machine."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass
 class Timings:
-    """Repetitions of some work.
+    """Timings of repetitions of some work.
 
     Attributes:
         seconds: of each repetition.
-        processor: seconds of processors of each repetition.
+        processor: processor seconds of each repetition.
     """
 
     seconds: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
 
     def percentile(self, q: float) -> float:
-        """Percentile of the seconds, ``q`` from 0 to 100."""
+        """Return a percentile of the seconds, ``q`` from 0 to 100."""
         return float(np.percentile(self.seconds, q))
 
     @property
     def cost(self) -> float:
-        """Mean seconds of processors of a repetition."""
+        """Mean processor seconds of a repetition."""
         return float(np.mean(self.processor))
 
     @contextmanager
     def repetition(self, processor_seconds: Callable[[], float] = time.process_time) -> Iterator[None]:
-        """Time what happens within, unless it fails.
+        """Time the block, unless it fails.
 
         Args:
-            processor_seconds: a clock, of this process unless another one does the work.
+            processor_seconds: a clock of processor seconds: of this process, unless another one does the work.
         """
         began, busy = time.perf_counter(), processor_seconds()
         yield
@@ -53,7 +53,7 @@ class Timings:
 
 
 def timed(work: Callable[[], object], repeat: int = 1) -> Timings:
-    """Repeat some work of this process."""
+    """Repeat some work in this process, and time each repetition."""
     timings = Timings()
     for _ in range(repeat):
         with timings.repetition():
@@ -62,7 +62,7 @@ def timed(work: Callable[[], object], repeat: int = 1) -> Timings:
 
 
 def least_processor_seconds(work: Callable[[], object], repeat: int = 5) -> float:
-    """Least seconds of processors that some work takes: what other programs do adds to all but the best repetition."""
+    """Return the least processor seconds of some work. Other programs lengthen all repetitions except the best one."""
     return min(timed(work, repeat).processor)
 
 
@@ -70,7 +70,7 @@ def least_processor_seconds(work: Callable[[], object], repeat: int = 5) -> floa
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that a process started, and those that these started, in order of their ids."""
+    """Return the ids of the processes that a process started, and of all that these started, in ascending order."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         if fields := _stat(int(stat.parent.name)):
@@ -82,18 +82,18 @@ def descendants(pid: int) -> list[int]:
 
 
 def processor_seconds(pids: Sequence[int]) -> float:
-    """Seconds of processors that some processes have used so far; those that have ended count as 0."""
+    """Return the processor seconds that some processes have used so far. Processes that have ended count as 0."""
     return sum((int(fields[11]) + int(fields[12])) / TICKS for pid in pids if (fields := _stat(pid)))
 
 
 def processor_seconds_with_children(pid: int) -> float:
-    """Seconds of processors that a process and its descendants have used so far, those that have ended among them."""
+    """Return the processor seconds of a process and its descendants so far, including those that have ended."""
     pids = [pid, *descendants(pid)]
     return sum(sum(map(int, fields[11:15])) / TICKS for pid in pids if (fields := _stat(pid)))
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident bytes of a process; 0 where it has ended."""
+    """Return the resident bytes of a process; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
     except (OSError, IndexError):
@@ -101,12 +101,12 @@ def resident_bytes(pid: int) -> int:
 
 
 def peak_bytes(pid: int | str = "self") -> int:
-    """Most resident bytes that a process ever had; getrusage would count the process that started it, too."""
+    """Return the most resident bytes that a process ever had. getrusage would count the process that started it, too."""
     return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the state on; none where the process has ended."""
+    """Return the fields of /proc/PID/stat from the state on; an empty list if the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -117,7 +117,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def machine() -> str:
-    """Day, machine and load: figures without them mean nothing."""
+    """Describe the day, the machine and its load. Figures mean nothing without them."""
     memory = PAGE_BYTES * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
         f"{date.today()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, Python "
@@ -126,6 +126,6 @@ def machine() -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> list[str]:
-    """Lines of a table, of which the first ``texts`` columns are texts and the others are numbers."""
+    """Return the lines of a table. The first ``texts`` columns are texts, the others are numbers."""
     rule = ["---"] * texts + ["---:"] * (len(header) - texts)
     return [f"| {' | '.join(map(str, row))} |" for row in (header, rule, *rows)]

@@ -1,11 +1,11 @@
-"""Seconds per metric over ten million responses, from raw rows and from the store's statistics, beside other libraries.
+"""Seconds per metric over ten million responses, from raw rows and from stored statistics, compared with other libraries.
 
     make bench-metrics                                  ten million responses of 100 runs
     make bench-metrics BENCH_ARGS='--responses 200000'  a quick look (writes no file unless --out is given)
 
-Makes a data set, imports it into a store in a scratch folder as an analyst would, times every metric of the catalogue, and times
-scikit-learn, netcal, torchmetrics, relplot and model-diagnostics on the same arrays. Where two compute the same, their values are
-compared too. Prints what it writes to ``benchmarks/metrics.md``.
+Makes a dataset, imports it into a store in a scratch folder as an analyst would, times every metric of the catalogue, and times
+scikit-learn, netcal, torchmetrics, relplot and model-diagnostics on the same arrays. If two compute the same metric, their values
+are compared, too. Prints what it writes to ``benchmarks/metrics.md``.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Timed:
 
 
 def timed(repeat: int, work: Callable[[], Any]) -> tuple[Timed, Any]:
-    """Time some work ``repeat`` times; its last result."""
+    """Time some work ``repeat`` times. Return the timings and the last result."""
     seconds, result = [], None
     for _ in range(repeat):
         result = None
@@ -88,9 +88,9 @@ def timed(repeat: int, work: Callable[[], Any]) -> tuple[Timed, Any]:
 
 
 def write_bundle(folder: Path, responses: int, runs: int) -> None:
-    """A dataset of incremental questions that two human teams heard, answered by some runs; every answer is graded already.
+    """Write a dataset of incremental questions that two human teams heard, answered by some runs. Every answer is graded.
 
-    Half of the runs state confidences as they come, half in steps of 1 %; none at an edge of a bin, where libraries differ.
+    Half of the runs state unrounded confidences, half state steps of 1 %. No step is an edge of a bin, where libraries differ.
     """
     chance = np.random.default_rng(4)
     questions = responses // runs // CLUES
@@ -134,7 +134,7 @@ def _question_ids(count: int) -> list[str]:
 
 
 def arrays_of(snapshot: Snapshot) -> Arrays:
-    """Confidence and correctness of each run, in the order of questions and clues."""
+    """Return the confidence and correctness of each run, in the order of questions and clues."""
     rows = with_runs(snapshot).frame(
         """select r.position, p.confidence, p.correct from responses p join runs r using (run)
         join questions q on q.dataset = p.dataset and q.question_id = p.question_id
@@ -151,7 +151,7 @@ def arrays_of(snapshot: Snapshot) -> Arrays:
 
 
 def _by_fold(metric: Metric, confidence: Floats, correct: Floats, conventions: Conventions) -> float:
-    """A metric of folds of questions of one run from raw arrays."""
+    """Compute a cross-fitted metric, which uses folds of questions, for one run from raw arrays."""
     folds = np.repeat(question_folds(_question_ids(len(confidence) // CLUES)), CLUES)
     if count := conventions.mass_bins:
         place = np.empty(len(confidence), np.int64)
@@ -166,7 +166,7 @@ def _by_fold(metric: Metric, confidence: Floats, correct: Floats, conventions: C
 
 
 def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Floats:
-    """The metric of each run from raw arrays: sums over items, then the kernel."""
+    """Compute the metric of each run from raw arrays: sums over items, then the kernel."""
     count = conventions.mass_bins if metric.binned else None
     values = []
     for confidence, correct in arrays:
@@ -187,22 +187,22 @@ def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Flo
 
 @dataclass
 class Row:
-    """What was measured of one metric."""
+    """The timings of one metric."""
 
     name: str
     kernel: Timed  # from statistics in memory
-    scan: Timed  # the same with the read from the store
+    scan: Timed  # reading the statistics from the store
     raw_kernel: Timed | None  # from arrays in memory
     raw_scan: Timed | None  # from responses in the store
     others: dict[str, Timed]
 
 
 def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str], None]) -> list[Row]:
-    """Every metric by every way, values compared."""
+    """Time every metric in every way, and compare the values."""
     libraries = {name: make() for name, make in LIBRARIES.items()}
-    gc.freeze()  # what is there now need not be looked through before each measurement
+    gc.freeze()  # objects that exist now need not be scanned before each measurement
     rows = []
-    scans: dict[str, tuple[Timed, Any]] = {}  # of the items, for all item sums, all bins, all metrics of questions
+    scans: dict[str, tuple[Timed, Any]] = {}  # reads of items: for all item sums, for all bins, for all metrics of questions
     for metric, conventions in MEASURED:
         mass = conventions.mass_bins is not None
         name = f"{metric.key}, mass15" if mass else metric.key
@@ -210,7 +210,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
         scan, _ = timed(repeat, lambda: gather(snapshot, selection, [metric]))  # noqa: B023 - called at once
         kernel = Timed([])
         for _ in range(repeat):
-            fresh = gather(snapshot, selection, [metric])  # it keeps the values that it has computed
+            fresh = gather(snapshot, selection, [metric])  # again each time, because it caches its values
             once, ours = timed(1, lambda: fresh.values(metric))  # noqa: B023
             kernel.seconds += once.seconds
         raw_kernel = raw_scan = None
@@ -225,7 +225,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
                 together = [
                     metric for metric in OF_PAIRS if metric.pairs is None and ("bins" if metric.binned else metric.level) == group
                 ]
-                whole = selection.replace(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics are computed
+                whole = selection.replace(revealed=(0.0, 1.0))  # a filter that keeps all clues: statistics are recomputed
                 scans[group] = timed(repeat, lambda: gather(snapshot, whole, together))  # noqa: B023
             raw_scan, statistics = scans[group]
             _compare(name, "responses", ours, statistics.values(metric), 1e-9)
@@ -233,7 +233,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
         for library, functions in libraries.items():
             if name in functions:
                 other = functions[name]
-                other(*arrays[0])  # what it imports or compiles at its first call is no part of its time
+                other(*arrays[0])  # its first call may import or compile, which is not timed
                 others[library], values = timed(repeat, lambda: np.array([other(*pair) for pair in arrays]))  # noqa: B023
                 _compare(name, library, ours, values, APART.get((library, name), 1e-9))
         rows.append(Row(name, kernel, scan, raw_kernel, raw_scan, others))
@@ -242,7 +242,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
 
 
 def _compare(name: str, source: str, ours: Floats, theirs: Floats, within: float) -> None:
-    """Stop where values differ: times of different things cannot be compared."""
+    """Stop if values differ: times of different things cannot be compared."""
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=within, err_msg=f"{name} from {source}")
 
 
@@ -256,7 +256,7 @@ def _seconds(value: float | None) -> str:
 
 
 def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | float], responses: int, runs: int) -> str:
-    """The file."""
+    """Return the text of the file."""
     lines = [
         f"# Seconds per metric over {responses:,} responses of {runs} runs",
         "",
@@ -316,7 +316,7 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
 
 
 def machine(repeat: int) -> list[str]:
-    """Facts without which times mean nothing."""
+    """Return facts about the machine. Times mean nothing without them."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = (
         "numpy",

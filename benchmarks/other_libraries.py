@@ -1,4 +1,4 @@
-"""The metrics of other libraries that compute the same as Clueline's: what ``benchmarks/metrics.py`` times beside them."""
+"""Metrics of other libraries that compute the same as Clueline's. ``benchmarks/metrics.py`` times both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def scikit_learn() -> dict[str, Callable[[Floats, Floats], float]]:
-    """Metric -> the same by scikit-learn, of one run."""
+    """Return functions by metric that compute it for one run with scikit-learn."""
     from sklearn.calibration import calibration_curve
     from sklearn.feature_selection import r_regression
     from sklearn.isotonic import IsotonicRegression
@@ -48,7 +48,7 @@ def scikit_learn() -> dict[str, Callable[[Floats, Floats], float]]:
 
 
 def netcal() -> dict[str, Callable[[Floats, Floats], float]]:
-    """Metric -> the same by netcal, of one run."""
+    """Return functions by metric that compute it for one run with netcal."""
     from netcal.metrics import ECE, MCE
 
     return {
@@ -59,7 +59,10 @@ def netcal() -> dict[str, Callable[[Floats, Floats], float]]:
 
 
 def torchmetrics() -> dict[str, Callable[[Floats, Floats], float]]:
-    """Metric -> the same by torchmetrics, of one run. Arrays become tensors without being copied, but for the labels' type."""
+    """Return functions by metric that compute it for one run with torchmetrics.
+
+    Arrays become tensors without a copy, except labels, whose type is changed.
+    """
     import torch
     from torchmetrics.functional import classification as of_classes
     from torchmetrics.functional import regression
@@ -82,14 +85,17 @@ def torchmetrics() -> dict[str, Callable[[Floats, Floats], float]]:
 
 
 def relplot() -> dict[str, Callable[[Floats, Floats], float]]:
-    """Metric -> the same by relplot, of one run."""
+    """Return functions by metric that compute it for one run with relplot."""
     from relplot import smECE
 
     return {"smooth_ece": lambda c, y: float(smECE(c, y))}
 
 
 def model_diagnostics() -> dict[str, Callable[[Floats, Floats], float]]:
-    """Metric -> the same by model-diagnostics, of one run: it computes all three parts of a score at once."""
+    """Return functions by metric that compute it for one run with model-diagnostics.
+
+    The library always computes all three parts of a score at once.
+    """
     from model_diagnostics.scoring import SquaredError, decompose
 
     def part(name: str) -> Callable[[Floats, Floats], float]:
@@ -110,10 +116,10 @@ LIBRARIES = {
     "relplot": relplot,
     "model-diagnostics": model_diagnostics,
 }
-# The module of each that is loaded before anything is timed.
+# The module of each library that is loaded before anything is timed.
 MODULES = ("sklearn.metrics", "netcal.metrics", "torchmetrics", "relplot", "model_diagnostics.scoring")
-# How far values may be apart, where not 1e-9: what torchmetrics computes in single precision; netcal's bounds of equal mass are
-# quantiles, so that an item or two, and of equal confidences whole groups, fall to another bin than ours; relplot looks for the
+# Tolerances other than 1e-9. torchmetrics computes these two in single precision. netcal's bounds of bins of equal mass are
+# quantiles, so an item or two, and whole groups of equal confidences, fall into another bin than ours. relplot searches for the
 # width of its kernel to 0.001, and puts items onto other points.
 APART = {
     ("torchmetrics", "auroc"): 1e-6,

@@ -1,17 +1,17 @@
-"""How long each page and its JSON take, by the number of responses, and the memory of a worker; writes pages.md.
+"""How long each page and its JSON take by number of responses, and the memory of a worker; writes pages.md.
 
     python -m benchmarks.pages                          0.1, 1 and 10 million responses
     python -m benchmarks.pages --sizes 0.1 1 10 100     the same and 100 million (half an hour, 6 GB of disk)
     python -m benchmarks.pages --sizes 0.1 --cold 2     a quick look (writes no file unless --out is given)
 
-Each size is a dataset in a store of its own, served by one worker. Every address is asked for
+Each size is a dataset in its own store, served by one worker. Every address is asked for
 
-- *first*: by the first one who asks, so that the worker reads what it needs from the store;
-- *cold*: for another range of difficulty each time, which nobody asked for before; the statistics are in memory;
+- *first*: for the first time, so that the worker reads what it needs from the store;
+- *cold*: with another range of difficulty each time, which nobody asked for before; the statistics are in memory;
 - *warm*: again;
 - *after an upload*: once after each of some uploads of 2,000 responses to the dataset.
 
-A page is what the browser asks for: the one callback that draws. Seconds of processors are those of the worker.
+A page is what the browser asks for: the one callback that draws. Processor seconds are those of the worker.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from data.store import open_store
 from tests.helpers.serving import start_server
 
 OUT = Path(__file__).with_suffix(".md")
-SIZES = {0.1: (2_500, 10), 1: (12_500, 20), 10: (50_000, 50), 100: (125_000, 200)}  # million: questions, runs
+SIZES = {0.1: (2_500, 10), 1: (12_500, 20), 10: (50_000, 50), 100: (125_000, 200)}  # millions of responses: questions, runs
 DEFAULT_SIZES = (0.1, 1, 10)
 SMALL = 2_000  # responses of an upload
 DATASET = "large"
 METRICS = "brier,accuracy,overconfidence,hmr,ece,ece_debiased,reliability,net_score"  # of the leaderboard's JSON
-GROWTH = 3  # times: the most that a page of statistics may take more, warm, of the largest store than of a million
-# What is drawn, and the address of its JSON. {a}, {b}: ids of two runs.
+GROWTH = 3  # greatest factor by which a warm page of statistics may take longer on the largest store than on a million
+# Each page, and the address of its JSON. {a}, {b}: ids of two runs.
 PAGES = {
     "/": f"leaderboard?metrics={METRICS}&intervals=1",
     "/reliability": "reliability",
@@ -60,7 +60,7 @@ STATES = ("first", "cold", "warm", "after an upload")
 
 @dataclass
 class Result:
-    """What was measured of a size: timings by address and state, and bytes of the worker."""
+    """What was measured for one size: timings by address and state, and the worker's bytes by moment."""
 
     responses: int
     runs: int
@@ -104,7 +104,7 @@ class Visitor:
             raise SystemExit(f"{target}: {content[:2000]!r}")
 
     def memory(self) -> int:
-        """Resident bytes of the largest worker."""
+        """Return the resident bytes of the largest worker."""
         return max(resident_bytes(pid) for pid in self.workers)
 
 
@@ -128,7 +128,7 @@ def measure(folder: Path, million: float, cold: int, warm: int, uploads: int, sa
             visitor.ask(json_path, "first", query)
             say(f"{million} million: {page} {result.timings[page, 'first'].seconds[0]:.2f} s")
             for number in range(cold if query else 0):
-                # Each leaves out some questions, and neither the page nor its JSON finds what the other computed.
+                # Each range leaves out some questions. The page and its JSON cannot reuse what the other computed.
                 visitor.ask(page, "cold", [("difficulty", f"0..{0.9 - (number + 1) / 100:.3f}")])
                 visitor.ask(json_path, "cold", [("difficulty", f"0..{0.9 - (number + 1) / 100 - 0.005:.3f}")])
             for target in (page, json_path):
@@ -151,7 +151,7 @@ def measure(folder: Path, million: float, cold: int, warm: int, uploads: int, sa
 
 
 def report(results: Sequence[Result], began: str) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     lines = [
         "# Pages and their JSON, by the number of responses",
         "",
@@ -184,7 +184,7 @@ def report(results: Sequence[Result], began: str) -> str:
 
 
 def _growth(results: Sequence[Result]) -> list[str]:
-    """How processor time grows with the store: it depends on the machine less than the seconds do."""
+    """Return lines on how processor time grows with the store. It depends less on the machine than elapsed time does."""
     if len(results) < 2:
         return []
     base = next((result for result in results if result.responses == 1_000_000), results[0])
@@ -210,7 +210,7 @@ def _growth(results: Sequence[Result]) -> list[str]:
 
 
 def _short(target: str) -> str:
-    """An address without the ids of runs, which differ from store to store."""
+    """Return an address without the ids of runs, which differ between stores."""
     return target.partition("?")[0] if "a=" in target else target
 
 
@@ -234,7 +234,7 @@ def main() -> None:
     for million in sorted(options.sizes):
         with tempfile.TemporaryDirectory(prefix="clueline-", dir=options.folder) as folder:
             results.append(measure(Path(folder), million, options.cold, options.warm, options.uploads, say))
-        if out:  # after each size: the largest one takes longest
+        if out:  # after each size, because the largest one takes longest
             out.write_text(report(results, began), encoding="utf-8")
     print(report(results, began))
 

@@ -1,10 +1,10 @@
-"""Two hundred players of a race at once: milliseconds to each answer, and what it costs the server; writes players.md.
+"""Two hundred players of a race at once: milliseconds to each answer, and the cost for the server; writes players.md.
 
     python -m benchmarks.players                                    two minutes
     python -m benchmarks.players --seconds 30 --players 50          a quick look (writes no file unless --out is given)
 
-The players are in a process of their own, and share the machine with the server. Each asks for words twice a second, buzzes,
-thinks two to six seconds, answers, sees what models said, and goes on.
+The players run in a separate process, and share the machine with the server. Each player asks for words twice a second, buzzes,
+thinks for two to six seconds, answers, sees what models said, and goes on.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tests.helpers.race_players import lost_entries, outcome, start_players
 from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")
-PLAYERS, FULL = 200, 120  # and seconds
-SLOW = 100  # milliseconds at p95 of a buzz, at most
+PLAYERS, FULL = 200, 120  # players, seconds
+SLOW = 100  # milliseconds: limit of p95 of a buzz
 NAMES = {
     "join": "join", "start": "start a question", "words": "ask for words", "buzz": "buzz", "answer": "answer",
     "models": "see what models said",
@@ -34,7 +34,7 @@ NAMES = {
 
 
 def measure(folder: Path, players: int, seconds: int) -> dict[str, Any]:
-    """Serve, let people play, and see what is in the log."""
+    """Serve, let players play, and check what is in the log."""
     store = open_store(folder / "store", threads=2)
     seed(store)
     server = start_server(folder / "store", folder / "log", workers=2)
@@ -57,7 +57,7 @@ def measure(folder: Path, players: int, seconds: int) -> dict[str, Any]:
 
 
 def report(played: dict[str, Any], players: int, seconds: int, began: str) -> str:
-    """What was measured, in Markdown."""
+    """Return what was measured as Markdown."""
     took = {name: 1000 * np.array(played["took"][name]) for name in NAMES if name in played["took"]}
     rows = [
         [NAMES[name], f"{len(times):,}", *(f"{value:,.0f}" for value in (*np.percentile(times, (50, 95, 99)), times.max()))]
@@ -85,7 +85,7 @@ def report(played: dict[str, Any], players: int, seconds: int, began: str) -> st
 
 
 def main() -> None:
-    """Run as the module says."""
+    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--players", type=int, default=PLAYERS)
     parser.add_argument("--seconds", type=int, default=FULL)

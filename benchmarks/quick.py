@@ -1,10 +1,10 @@
-"""Ratios of processor time that must not get worse, on any machine; fails where one is lost by more than 30 %.
+"""Ratios of processor time that must not get worse, on any machine; fails if one is worse by more than 30 %.
 
-    make bench-quick                             compare with the kept ratios (quick.json); CI runs it
-    python -m benchmarks.quick --keep            measure three times and keep the medians
+    make bench-quick                             compare with the stored ratios (quick.json); CI runs it
+    python -m benchmarks.quick --keep            measure three times and store the medians
 
-Both sides of a ratio are measured in turn, and the least of the repetitions counts: what else the machine does lengthens both. A
-ratio that is above its limit is measured again, twice, before it counts as lost.
+Both sides of a ratio are measured in turn, and the least of the repetitions counts: other load on the machine lengthens both. A
+ratio above its limit is measured again, up to twice, before it counts as lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-# Before numpy is imported: threads that wait for each other take processor time, more of it where the machine is busy.
+# Before numpy is imported: threads that wait for each other take processor time, and more of it on a busy machine.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 
@@ -44,7 +44,7 @@ from queries.selection import Selection  # noqa: E402
 from queries.slices import slices  # noqa: E402
 
 KEPT_RATIOS = Path(__file__).with_suffix(".json")
-LOST = 1.3  # times the kept ratio
+LOST = 1.3  # times the stored ratio
 TRIES = 3
 REPEATED = 5
 # Datasets of 20,000 and 200,000 responses, and one of 200,000 to which runs are added while others are measured.
@@ -56,12 +56,12 @@ METRICS = tuple(CATALOGUE[key] for key in ("brier", "overconfidence", "hmr", "ec
 
 @dataclass(frozen=True)
 class Ratio:
-    """Two pieces of work of which one is measured by the other.
+    """Two pieces of work, one measured in terms of the other.
 
     Attributes:
-        name: what is measured, and by what.
-        above, below: the work.
-        repeat: how often each is done in one try.
+        name: what is measured, and in terms of what.
+        above, below: the work in the numerator and in the denominator.
+        repeat: how often each is done per try.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Ratio:
     repeat: int = REPEATED
 
     def measure(self) -> float:
-        """Least processor time of the one over that of the other, done in turn."""
+        """Return the least processor time of ``above`` divided by that of ``below``, done in turn."""
         above, below = [], []
         for _ in range(self.repeat):
             below += timed(self.below).processor
@@ -79,7 +79,7 @@ class Ratio:
 
 
 def ratios(folder: Path) -> list[Ratio]:
-    """Everything that is measured, on stores that are made here."""
+    """Return everything that is measured, on stores that are made here."""
     store, empty = open_store(folder / "store", threads=1), open_store(folder / "empty", threads=1)
     for dataset, questions_of_dataset in QUESTIONS.items():
         fill(store, folder, dataset, questions_of_dataset, questions_of_dataset * CLUES * RUNS)
@@ -159,27 +159,27 @@ def _app(store: Store) -> Flask:
 
 
 class _Uploads:
-    """Imports of runs of 2,000 responses, each of another run."""
+    """Imports runs of 2,000 responses, a different one each time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 10
 
     def into(self, store: Store) -> None:
-        """Import the next one."""
+        """Import the next run."""
         self.count += 1
         path = write_small_run(self.folder / "upload.csv", 2_000, self.count)
         import_paths(store, [path], ImportOptions(dataset=CHANGING, model=f"upload {self.count}"))
 
 
 class _Grading:
-    """Imports of whole distributions that do not say what is correct, each into a store of its own."""
+    """Imports whole distributions that do not say what is correct, each into a new store."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
         self.bundles: dict[int, Path] = {}
 
     def responses(self, rows: int) -> None:
-        """Import so many of one run."""
+        """Import ``rows`` responses of one run."""
         self.count += 1
         if rows not in self.bundles:
             self.bundles[rows] = distributions.write_bundle(self.folder / f"poll{rows}", rows, 1)
@@ -201,7 +201,7 @@ Arrays = tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[in
 
 
 def _arrays() -> Arrays:
-    """Confidence, in steps of 0.001, and correctness of 200,000 items."""
+    """Return the confidence, in steps of 0.001, and the correctness of 200,000 items."""
     chance = np.random.default_rng(6)
     confidence = np.round(chance.random(200_000), 3)
     return confidence, (chance.random(200_000) < confidence).astype(float)
@@ -221,7 +221,7 @@ def _sums(arrays: Arrays) -> tuple[Callable[[], object], Callable[[], object]]:
 
 
 def measured(chosen: list[Ratio], limits: dict[str, float]) -> dict[str, float]:
-    """Every ratio; one above its limit is measured again, and the least of the tries counts."""
+    """Measure every ratio. One above its limit is measured again, and the least of the tries counts."""
     values = {}
     for ratio in chosen:
         tries = [ratio.measure()]
@@ -233,7 +233,7 @@ def measured(chosen: list[Ratio], limits: dict[str, float]) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure; compare or keep."""
+    """Measure; compare with the stored ratios or store new ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help=f"write the ratios to {KEPT_RATIOS.name}")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""From a change of a filter to the last painted mark, in Chromium, on the bundled data and on a large dataset; writes redraw.md.
+"""Time from a filter change to the last painted mark, in Chromium, on bundled data and on a large dataset; writes redraw.md.
 
 Needs the development packages and a Chromium: .venv/bin/python -m benchmarks.redraw
 """
@@ -33,8 +33,8 @@ from tests.helpers.serving import FLAGS, chromium, start_server  # noqa: E402
 
 PAGES = ("/", "/reliability", "/difficulty", "/questions", "/compare", "/slices")
 HARDEST = 0.75  # where the range begins
-QUIET = 400  # ms without a change and without an answer owed: it was the last one
-# Notes when anything of the content changed for the last time, in view and anywhere, by the time of the frame after it.
+QUIET = 400  # ms without a change and without a pending answer, after which a change counts as the last one
+# Notes when any content last changed, in view and anywhere, by the time of the next frame.
 WATCH = r"""() => {
     window.painted = { start: 0, asked: 0, answered: 0, last: 0, seen: 0 };
     const partOf = ({ target }) => {
@@ -71,7 +71,7 @@ READ = "() => [painted.seen, painted.last, painted.answered].map((at, place) => 
 
 
 def once(page: Any, act: Callable[[], Any], kind: str) -> tuple[float, float, float]:
-    """Milliseconds from one change to its last painted mark in view, to the last one at all, and from request to answer."""
+    """Return milliseconds from a change to its last painted mark in view and anywhere, and from request to answer."""
     page.evaluate(START, kind)
     act()
     page.wait_for_function(DONE, polling=50)
@@ -80,18 +80,18 @@ def once(page: Any, act: Callable[[], Any], kind: str) -> tuple[float, float, fl
 
 
 def measure(browser: Any, address: str, path: str, dataset: str, times: int) -> dict[str, list[tuple[float, float, float]]]:
-    """A category's chip and a handle of the range of difficulty: the first time of each value is cold, the same again warm."""
+    """Time a category's chip and a handle of the difficulty range. The first time of each value is cold, later times are warm."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.add_init_script(COUNT)
     page.set_default_timeout(120_000)
-    page.goto(f"{address}{path}?dataset={dataset}&difficulty=0..{HARDEST}")  # where each step leaves out some questions
+    page.goto(f"{address}{path}?dataset={dataset}&difficulty=0..{HARDEST}")  # each step leaves out some questions
     shown(page)
     page.evaluate(WATCH)
     times_by_change: dict[str, list[tuple[float, float, float]]] = {}
     chips = page.locator(".filter-category label")
     once(page, chips.first.click, "pointerdown")
-    once(page, chips.first.click, "pointerdown")  # the browser has run its scripts
+    once(page, chips.first.click, "pointerdown")  # now the browser has run its scripts
     times_by_change["category, cold"] = []
     for index in range(1, chips.count()):
         times_by_change["category, cold"].append(once(page, chips.nth(index).click, "pointerdown"))
@@ -106,7 +106,7 @@ def measure(browser: Any, address: str, path: str, dataset: str, times: int) -> 
 
 
 def first_load(browser: Any, address: str) -> tuple[int, int]:
-    """Compressed bytes of the first page that come over the network: of Plotly's script, and of all else."""
+    """Return the compressed bytes that the first page loads over the network: Plotly's script, and everything else."""
     context = browser.new_context()
     page = context.new_page()
     session = context.new_cdp_session(page)
@@ -124,7 +124,7 @@ def first_load(browser: Any, address: str) -> tuple[int, int]:
 
 
 def large(store: Path, folder: Path, responses: int) -> None:
-    """Put a dataset of 25,000 questions with so many responses beside the bundled ones."""
+    """Add a dataset of 25,000 questions with ``responses`` responses to the bundled ones."""
     questions = 25_000
     seed(open_store(store))
     import_paths(open_store(store), [write_bundle(folder / "bundle", "large", questions)], ImportOptions())
@@ -134,7 +134,7 @@ def large(store: Path, folder: Path, responses: int) -> None:
 
 
 def table(browser: Any, address: str, dataset: str, pages: Sequence[str], times: int) -> list[str]:
-    """Measurements on a dataset, as Markdown."""
+    """Measure on a dataset, and return the figures as Markdown."""
     with urllib.request.urlopen(f"{address}/api/v1/leaderboard?dataset={dataset}&metrics=brier") as answer:
         rows = json.loads(answer.read())["rows"]
     lines = [

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""From a change of a filter to the last painted mark, for several ways to draw the same page; writes rendering.md.
+"""Time from a filter change to the last painted mark, for several ways to draw the same page; writes rendering.md.
 
-The ways take turns, change by change, so that whatever else the machine does slows all of them. docs/rendering.md says which
-one was chosen. Needs the development packages and a Chromium: .venv/bin/python -m benchmarks.rendering
+The ways take turns, change by change, so that other load on the machine slows all of them. docs/rendering.md says which one was
+chosen. Needs the development packages and a Chromium: .venv/bin/python -m benchmarks.rendering
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ VARIANTS = {
 CASES = (("/", "pyramid"), ("/", "many"), ("/reliability", "pyramid"), ("/reliability", "many"))
 CHANGES = (("category", 0), ("category", 0), ("category", 1), ("category", 1), ("range", "ArrowLeft"), ("range", "ArrowRight"))
 RUNS, QUESTIONS = 50, 300
-STARTED = 60.0  # seconds that an app may take
-TOO_SLOW = 6000.0  # ms; a variant that takes longer is measured twice and not again
+STARTED = 60.0  # seconds that an app may take to start
+TOO_SLOW = 6000.0  # ms; a variant that takes longer twice is not measured again
 
 
 def serve(variant: str, store: Path, log: Path, path: str, query: str) -> tuple[str, Callable[[], Any]]:
-    """Start a variant of a page; its address, and what ends it."""
+    """Start a variant of a page. Return its address and a function that stops it."""
     if variant == "clueline":
         served = start_server(store, log, workers=1)
         return f"{served.address}{path}?{query}", served.stop
@@ -75,7 +75,7 @@ def serve(variant: str, store: Path, log: Path, path: str, query: str) -> tuple[
 
 
 def change(page: Any, kind: str, what: Any) -> float:
-    """Press a chip of the categories, or a key on the range of difficulty; milliseconds until the whole page is painted."""
+    """Press a category's chip, or a key on the difficulty range. Return the milliseconds until the whole page is painted."""
     if kind == "category":
         return once(page, page.locator(".filter-category label").nth(what).click, "pointerdown")[1]
     handle = page.locator(".filter-difficulty [role=slider]").last
@@ -84,7 +84,7 @@ def change(page: Any, kind: str, what: Any) -> float:
 
 
 def measure(browser: Any, store: Path, folder: Path, path: str, dataset: str, times: int) -> dict[str, list[tuple[str, float]]]:
-    """Milliseconds of each change, by variant; the first round, in which values are cold, does not count."""
+    """Return the milliseconds of each change, by variant. The first round, in which values are cold, does not count."""
     query = f"dataset={dataset}&difficulty=0..0.75"
     rows: dict[str, list[tuple[str, float]]] = {name: [] for name in VARIANTS}
     with ExitStack() as stack:
@@ -114,7 +114,7 @@ def measure(browser: Any, store: Path, folder: Path, path: str, dataset: str, ti
 
 
 def table(rows: dict[str, list[tuple[str, float]]], title: str) -> list[str]:
-    """Measurements of one page, as Markdown."""
+    """Return the measurements of one page as Markdown."""
     lines = [f"## {title}", "", "| Way | Category, p50, ms | p95 | Range, p50, ms | p95 |", "| --- | ---: | ---: | ---: | ---: |"]
     for name, taken in rows.items():
         cells = []

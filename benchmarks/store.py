@@ -1,10 +1,10 @@
-"""What an upload and a withdrawal cost, by what the store holds already; writes store.md.
+"""What an upload and a withdrawal cost, by how much the store already holds; writes store.md.
 
     python -m benchmarks.store                              up to 100 million responses
     python -m benchmarks.store --rows 0 200000              a quick look (writes no file unless --out is given)
 
-For each size, a store is filled with runs over one dataset. Then a run of 2,000 responses is imported and withdrawn, several
-times. Bytes are those of the files that are new afterwards. Seconds are the least of the repetitions.
+For each size, a store is filled with runs over one dataset. Then a run of 2,000 responses is imported and withdrawn several
+times. Bytes are those of the files that are new afterwards. Seconds are the minimum of the repetitions.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from queries.selection import Selection
 
 OUT = Path(__file__).with_suffix(".md")
 SIZES = (0, 100_000, 1_000_000, 10_000_000, 100_000_000)
-READ = 10_000_000  # responses at most of which every metric is read: more do not fit into memory
+READ = 10_000_000  # most responses of which every metric is read: more do not fit into memory
 SMALL = 2_000  # responses of the upload that is timed
 REPEATED = 5
 QUESTIONS = 50_000
-CLAIMED = 1.5  # bytes written into the largest store, as a multiple of those into the smallest
+CLAIMED = 1.5  # at most: bytes written into the largest store, as a multiple of those into the smallest
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def upload(store: Store, folder: Path, number: int) -> None:
 
 
 class Change(NamedTuple):
-    """What a change of a store cost: seconds, seconds of processors, and bytes of the files that are new or other afterwards."""
+    """What a change of a store cost: seconds, processor seconds, and bytes of the files that are new or changed afterwards."""
 
     seconds: float
     processor: float
@@ -88,7 +88,7 @@ class Change(NamedTuple):
 
 
 def measured(store: Store, change: Callable[[], object]) -> Change:
-    """Change a store."""
+    """Change a store and return what it cost."""
     before = sizes(store.files.root)
     timings = timed(change)
     size = sum(size for file, size in sizes(store.files.root).items() if file not in before)
@@ -96,7 +96,7 @@ def measured(store: Store, change: Callable[[], object]) -> Change:
 
 
 def sizes(folder: Path) -> dict[tuple[str, int], int]:
-    """Size in bytes of each file, by its path and the time it was changed."""
+    """Return the size in bytes of each file, by its path and modification time."""
     files = {}
     for path in folder.rglob("*"):
         status = os.stat(path)
@@ -106,7 +106,7 @@ def sizes(folder: Path) -> dict[tuple[str, int], int]:
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     changes = ("upload", "withdrawal")
     header = ["responses before", *(text for name in changes for text in (f"{name}, s", "CPU s", "MB")), "store, MB"]
     header += ["filling, CPU s", "first read, CPU s"]

@@ -1,9 +1,9 @@
-"""One digest of every metric on each kind of store, of the same random responses; writes store_kinds.md.
+"""One digest of every metric on each kind of store, for the same random responses; writes store_kinds.md.
 
     python -m benchmarks.store_kinds                       10 million responses
     python -m benchmarks.store_kinds --rows 200000         a quick look (writes no file unless --out is given)
 
-Needs PostgreSQL and Ceph's object gateway, as ``make test-cluster`` does (scripts/get-servers); starts and ends them.
+Needs PostgreSQL and Ceph's object gateway, as ``make test-cluster`` does (scripts/get-servers), and starts and stops them.
 ``tests/cluster/test_backends.py`` does the same with the bundled datasets.
 """
 
@@ -29,7 +29,7 @@ FULL, QUESTIONS = 10_000_000, 50_000
 
 
 def addresses(folder: Path, stack: ExitStack) -> dict[str, str]:
-    """Address of a new store of each kind; the servers end with the stack."""
+    """Return the address of a new store of each kind. The servers stop with the stack."""
     postgres, s3 = PostgresServer(), S3Server()
     stack.callback(postgres.remove)
     stack.callback(s3.remove)
@@ -43,7 +43,7 @@ def addresses(folder: Path, stack: ExitStack) -> dict[str, str]:
 
 
 def main() -> int:
-    """Import and digest; 1 where digests differ."""
+    """Import and digest. Return 1 if the digests differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=FULL, help="responses")
     parser.add_argument("--folder", type=Path, help="where to put the stores for a while")

@@ -1,4 +1,4 @@
-"""Data to measure with: datasets and runs of any size, out of a generator of random numbers."""
+"""Data to measure with: randomly generated datasets and runs of any size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from data.store import Store
 
 CLUES = 4  # of a question
 CATEGORIES = 8
-ROWS_AT_ONCE = 10_000_000  # of a file: memory need not hold those of all runs together
+ROWS_AT_ONCE = 10_000_000  # of a file, so that memory need not hold all runs together
 
 
 def write_bundle(folder: Path, dataset: str, questions: int) -> Path:
-    """A dataset of incremental questions, each with a category and a difficulty."""
+    """Write a dataset of incremental questions, each with a category and a difficulty."""
     folder.mkdir(parents=True)
     ids = pl.Series([f"q{index:07}" for index in range(questions)])
     (folder / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset, "kind": "incremental"}))
@@ -35,7 +35,7 @@ def write_bundle(folder: Path, dataset: str, questions: int) -> Path:
 
 
 def runs_of(questions: int, rows: int, seed: int) -> Iterator[pl.DataFrame]:
-    """Responses to a dataset, run by run, graded already; in an order that is not the one in which they are kept."""
+    """Yield graded responses to a dataset, run by run. Their order is not the one in which they are stored."""
     chance = np.random.default_rng(seed)
     items = questions * CLUES
     for run in range(max(1, rows // items)):
@@ -53,7 +53,7 @@ def runs_of(questions: int, rows: int, seed: int) -> Iterator[pl.DataFrame]:
 
 
 def write(path: Path, questions: int, rows: int, seed: int = 1) -> int:
-    """Write a file of responses; how many."""
+    """Write a file of responses and return their number."""
     parts = list(runs_of(questions, rows, seed)) if path.suffix == ".parquet" else runs_of(questions, rows, seed)
     count = 0
     if isinstance(parts, list):
@@ -68,14 +68,14 @@ def write(path: Path, questions: int, rows: int, seed: int = 1) -> int:
 
 
 def fill(store: Store, folder: Path, dataset: str, questions: int, rows: int) -> None:
-    """Import a dataset and runs of so many responses together.
+    """Import a dataset, and runs that together have ``rows`` responses.
 
     Args:
-        store: where to.
-        folder: for the files, which are deleted.
+        store: the store to import to.
+        folder: for temporary files. The bundle stays there; files of responses are deleted.
         dataset: its name.
-        questions: how many it has. A run answers each of their clues.
-        rows: how many responses; 0 for no run.
+        questions: number of questions. A run answers each of their clues.
+        rows: number of responses; 0 for no run.
     """
     import_paths(store, [write_bundle(folder / dataset, dataset, questions)], ImportOptions())
     at_once = max(1, ROWS_AT_ONCE // (questions * CLUES)) * questions * CLUES
@@ -87,7 +87,7 @@ def fill(store: Store, folder: Path, dataset: str, questions: int, rows: int) ->
 
 
 def write_small_run(path: Path, rows: int, variant: int) -> Path:
-    """A CSV of one run of so many responses, to be imported with its model's name; runs of each variant differ."""
+    """Write a CSV of one run with ``rows`` responses and no model's name. Runs of different variants differ."""
     lines = ["question_id,clue,guess,confidence,correct"]
     lines += [f"q{k // CLUES:07d},{k % CLUES},guess {k % 7},0.{variant}{k % 10},{k % 3 == 0:d}" for k in range(rows)]
     path.write_text("\n".join(lines), encoding="utf-8")

@@ -1,10 +1,11 @@
-"""How fast files of runs are checked and published, in how much memory, and what readers notice of it; writes uploads.md.
+"""How fast files of runs are checked and published, with how much memory, and what readers notice; writes uploads.md.
 
     python -m benchmarks.uploads                            ten million responses, and an upload of 20 million (1 GB)
     python -m benchmarks.uploads --rows 400000 --csv 400000 --seconds 5     a quick look (writes no file unless --out is given)
 
-Each file is imported in a process of its own under the limits of an upload (two threads, 1 GB for DuckDB), beside a bare read of
-the same file by DuckDB. Then a server is started, the large CSV is sent to it, and smaller files while others read.
+Each file is imported in its own process under the limits of an upload (two threads, 1 GB for DuckDB), and compared with a bare
+read of the same file by DuckDB. Then a server is started, and the large CSV is sent to it, followed by smaller files while others
+read.
 """
 
 from __future__ import annotations
@@ -45,31 +46,31 @@ OUT = Path(__file__).with_suffix(".md")
 FULL, CSV_FULL = 10_000_000, 20_000_000
 QUESTIONS = {"wide": 50_000, "long": 500_000}  # of the datasets: for many runs, and for one run of very many questions
 THREADS = 2
-# What readers ask for while others upload: JSON and pages, cheap and dear.
+# What readers ask for while others upload: JSON and pages, cheap and expensive.
 READ = (
     "/api/v1/leaderboard?dataset=pyramid",
     "/api/v1/questions?dataset=pyramid",
     "/api/v1/datasets",
     "/",
     "/reliability?dataset=pyramid",
-    "/api/v1/leaderboard?dataset=wide&metrics=brier,ece",  # of the one that is uploaded to
+    "/api/v1/leaderboard?dataset=wide&metrics=brier,ece",  # the dataset that is uploaded to
 )
-PACE = 0.2  # seconds between two questions of a reader
+PACE = 0.2  # seconds between two requests of a reader
 READERS = 3
 
 
-# -- one import, in a process of its own -------------------------------------------------------------------------------
+# -- one import, in its own process -------------------------------------------------------------------------------
 
 
 def bare(path: Path, dataset: str, store: Path) -> None:
-    """Every cell of the file read by DuckDB, and nothing done with it."""
+    """Read every cell of the file with DuckDB, and do nothing with it."""
     with duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY_LIMIT}) as connection:
         kind = "parquet" if path.suffix == ".parquet" else "csv"
         connection.execute(f"select bit_xor(hash(columns(*))) from read_{kind}($path)", {"path": str(path)}).fetchall()
 
 
 def copied(path: Path, dataset: str, store: Path) -> None:
-    """The file as a table of a DuckDB file."""
+    """Copy the file into a table of a DuckDB file."""
     target = store.parent / "copied"
     with duckdb.connect(str(target), config={"threads": THREADS, "memory_limit": MEMORY_LIMIT}) as connection:
         connection.execute(f"create table copy as from '{path}'")
@@ -77,13 +78,13 @@ def copied(path: Path, dataset: str, store: Path) -> None:
 
 
 def checked(path: Path, dataset: str, store: Path) -> None:
-    """All that is done before anything is stored: read, checked, graded, runs named."""
+    """Do everything that is done before anything is stored: read, check, grade, name the runs."""
     with open_staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
         read_and_check(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
 
 
 def published(path: Path, dataset: str, store: Path) -> None:
-    """The whole import."""
+    """Do the whole import."""
     import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT), [path], ImportOptions(dataset=dataset))
 
 
@@ -93,7 +94,7 @@ STAGES: dict[str, Callable[[Path, str, Path], None]] = {
 
 
 def alone(stage: str, path: Path, dataset: str, store: Path) -> dict[str, float]:
-    """Seconds, processor seconds and peak resident bytes of a stage in a fresh process; published into a copy of the store."""
+    """Return seconds, processor seconds and peak resident bytes of a stage, in a fresh process and on a copy of the store."""
     with tempfile.TemporaryDirectory(dir=store.parent) as folder:
         fresh = Path(folder) / "store"
         shutil.copytree(store, fresh)
@@ -108,16 +109,16 @@ def alone(stage: str, path: Path, dataset: str, store: Path) -> dict[str, float]
 
 
 def measure_alone(stage: str, path: str, dataset: str, store: str) -> None:
-    """The process that ``alone`` starts."""
+    """Measure a stage in the process that ``alone`` starts, and print the figures as JSON."""
     began, busy = time.perf_counter(), time.process_time()
     STAGES[stage](Path(path), dataset, Path(store))
-    status = Path("/proc/self/status").read_text()  # getrusage would tell of the process that started this one, too
+    status = Path("/proc/self/status").read_text()  # getrusage would count the process that started this one, too
     peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
     print(json.dumps({"seconds": time.perf_counter() - began, "busy": time.process_time() - busy, "peak": peak}))
 
 
 def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None]) -> None:
-    """The table of files."""
+    """Measure the import of each file, and write the table of files."""
     say("| File | Responses | Runs | MB | Bare read, s | Copied as a table, s | Checked, s | and published, s | rows/s checked "
         "| rows/s published | processor s | Peak memory, MB |")  # fmt: skip
     say("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -140,7 +141,7 @@ def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None])
 
 
 class Server:
-    """The product, served, and what its processes hold in memory."""
+    """A running server of Clueline, and the memory of its processes."""
 
     def __init__(self, store: Path, log: Path) -> None:
         self.port = free_port()
@@ -165,17 +166,17 @@ class Server:
         raise SystemExit(log.read_text(errors="replace"))
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
         self.process.terminate()
         self.process.wait(30)
 
     def get(self, path: str) -> bytes:
-        """The body of an answer."""
+        """Return the body of an answer."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=300) as answer:
             return bytes(answer.read())
 
     def send(self, path: Path, query: str) -> tuple[float, dict[str, Any]]:
-        """POST a file, from disk; seconds to the answer, and the answer."""
+        """POST a file from disk. Return the seconds to the answer, and the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1800)
         began = time.perf_counter()
         with path.open("rb") as body:
@@ -192,7 +193,7 @@ class Server:
         return time.perf_counter() - began, message
 
     def processes(self) -> Iterator[tuple[int, bool]]:
-        """Processes of the server, and whether each is one that reads a file."""
+        """Yield the processes of the server, and whether each is one that reads a file."""
         pids = {self.process.pid}
         for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):
             try:
@@ -207,7 +208,7 @@ class Server:
 
 @contextmanager
 def watched(server: Server) -> Iterator[dict[str, int]]:
-    """Most bytes that the web workers gained, any one of them, and that the reading process held, looked at 20 times a second."""
+    """Track the most bytes that any web worker gained and that the reading process held, checked 20 times a second."""
     seen: dict[str, int] = {"worker": 0, "child": 0}
     before: dict[int, int] = {}
     over = threading.Event()
@@ -235,7 +236,7 @@ def watched(server: Server) -> Iterator[dict[str, int]]:
 
 
 def resident(pid: int) -> int:
-    """Resident bytes of a process; 0 where it has ended."""
+    """Return the resident bytes of a process; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
@@ -243,14 +244,15 @@ def resident(pid: int) -> int:
 
 
 class Readers:
-    """People who look at another dataset or the one that is uploaded to, each asking one thing after the other, and one who
-    counts what new runs hold.
+    """Readers of other datasets and of the one that is uploaded to, each asking one thing after the other.
+
+    Another reader counts what new runs hold.
     """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.times: dict[str, list[float]] = {path: [] for path in READ}
-        self.counts: set[tuple[int, ...]] = set()  # answers of each run of the dataset that is uploaded to, as seen at a time
+        self.counts: set[tuple[int, ...]] = set()  # answers of each run of the dataset uploaded to, as seen at one time
         self._over = threading.Event()
         self._failed: list[str] = []
 
@@ -273,7 +275,7 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read for as long as this lasts."""
+        """Read while the block runs."""
         threads = [threading.Thread(target=self._read, args=(index,)) for index in range(READERS)]
         threads.append(threading.Thread(target=self._count))
         for thread in threads:
@@ -289,12 +291,12 @@ class Readers:
 
 
 def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
-    """The large upload, then readers beside smaller ones."""
+    """Measure the large upload, then readers during smaller ones."""
     large, small = folder / "large.csv", folder / "small.parquet"
     count = write(large, QUESTIONS["wide"], options.csv, seed=2)
     server = Server(store, folder / "log")
     try:
-        for path in (*READ, "/api/v1/runs?dataset=wide"):  # each worker has opened what it opens
+        for path in (*READ, "/api/v1/runs?dataset=wide"):  # until each worker has opened what it needs
             for _ in range(4):
                 server.get(path)
         with watched(server) as seen:
@@ -315,7 +317,7 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
 def _readers(server: Server, small: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
     rows = write(small, QUESTIONS["wide"], max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
     quiet, busy = Readers(server), Readers(server)
-    for path in READ:  # what they ask for in quiet is known
+    for path in READ:  # so that what they ask for is cached in the quiet phase
         server.get(path)
     load = os.getloadavg()[0]
     with quiet.reading():

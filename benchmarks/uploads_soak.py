@@ -1,6 +1,6 @@
 """Run the long tests of uploads and write what they measured: ``python -m benchmarks.uploads_soak``, or ``make soak``.
 
-Arguments are pytest's (``-k kills``). Figures of tests that were not run are kept out, so that each table is of one day.
+Arguments are pytest's (``-k kills``). Figures of tests that did not run are left out, so each table comes from a single day.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TITLES = {
 
 
 def hostile(report: Path) -> list[tuple[str, str]]:
-    """Figures of the hostile files, from the properties that their tests left in a JUnit report."""
+    """Return the figures of the hostile files, from the properties that their tests left in a JUnit report."""
     cases = []
     for case in ElementTree.parse(report).iter("testcase"):
         properties = {item.get("name"): item.get("value", "") for item in case.iter("property")}
@@ -56,7 +56,7 @@ def hostile(report: Path) -> list[tuple[str, str]]:
 
 
 def table(folder: Path) -> str:
-    """What the tests left in a folder, in Markdown."""
+    """Return the figures that the tests left in a folder as Markdown."""
     sections: dict[str, list[tuple[str, str]]] = {"Hostile files": hostile(folder / "report.xml")}
     for topic, title in TITLES.items():
         if (folder / f"{topic}.json").exists():

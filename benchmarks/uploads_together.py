@@ -1,10 +1,10 @@
-"""Ten uploads at once beside the same ones one after the other: processor time, files written; writes uploads_together.md.
+"""Ten uploads at once, compared with ten in sequence: processor time, files written; writes uploads_together.md.
 
     python -m benchmarks.uploads_together               into a million responses
     python -m benchmarks.uploads_together --rows 50000  a quick look (writes no file unless --out is given)
 
-Each round is a server of its own on a copy of the same store. Seconds of processors are those of the server and of all processes
-that it starts, among them the spare ones that wait for the next upload.
+Each round has its own server on a copy of the same store. Processor seconds are those of the server and of all processes that it
+starts, including the spare ones that wait for the next upload.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")
 FULL, QUESTIONS = 1_000_000, 12_500
-UPLOADS, SMALL = 10, 2_000  # how many, and responses of each
+UPLOADS, SMALL = 10, 2_000  # number of uploads, and responses of each
 ROUNDS = 3
-CLAIMED = 1.3  # seconds of processors at once, as a multiple of those one after the other
+CLAIMED = 1.3  # at most: processor seconds at once, as a multiple of those one after the other
 
 
 @dataclass
@@ -38,10 +38,10 @@ class Round:
     """What ten uploads took.
 
     Attributes:
-        seconds: by the clock, until the last answer.
-        processor: seconds of processors.
-        written, named: files of runs that were written, and those that the catalogue names in the end.
-        runs: that are in the store.
+        seconds: elapsed until the last answer.
+        processor: processor seconds.
+        written, named: number of files of runs that were written, and that the catalogue names in the end.
+        runs: number of uploaded runs in the store.
     """
 
     seconds: float
@@ -52,7 +52,7 @@ class Round:
 
 
 def upload(address: str, token: str, number: int, body: bytes) -> None:
-    """Send one run; raises where it is refused."""
+    """Send one run. Raises if it is refused."""
     path = f"{address}/api/v1/runs?dataset=large&model=upload-{number}&filename=run.csv"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "text/csv"}
     with urllib.request.urlopen(urllib.request.Request(path, body, headers), timeout=1800) as answer:
@@ -60,7 +60,7 @@ def upload(address: str, token: str, number: int, body: bytes) -> None:
 
 
 def measure(folder: Path, original: Path, at_once: int) -> Round:
-    """Copy the store, serve it, upload."""
+    """Copy the store, serve the copy, and upload."""
     place = folder / "copy"
     shutil.copytree(original, place)
     token = run_cli("token", "create", "bench", store=place).stdout.strip()
@@ -90,7 +90,7 @@ def measure(folder: Path, original: Path, at_once: int) -> Round:
 
 
 def main() -> int:
-    """Measure in turn and write the table; 1 where a run was lost or a file was written twice."""
+    """Measure in turn and write the table. Return 1 if a run was lost or a file was written twice."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=FULL, help="responses in the store before")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each way, in turn; medians count")

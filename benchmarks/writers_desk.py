@@ -1,4 +1,4 @@
-"""What the guessers of the writer's desk cost: building them once in a process, and answering a question; writes writers_desk.md.
+"""What the guessers of the writer's desk cost: building them once per process, and answering a question; writes writers_desk.md.
 
 Run it with ``python -m benchmarks.writers_desk``.
 """
@@ -17,7 +17,7 @@ from data.sample.pyramid_questions import read_entries, read_questions
 from queries.question_draft import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")
-TIMES = 5  # that the longest question is answered
+TIMES = 5  # how often the longest question is answered
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def _seconds(draft: DraftText) -> float:
 
 
 def _longest() -> DraftText:
-    """Words of the knowledge base in random order, as many as a question may have."""
+    """Return random words of the knowledge base, as many as a question may have."""
     words = [word.strip(".,;:") for entry in read_entries() for word in entry.text.split()]
     chosen = random.Random(0).choices(words, k=MAX_WORDS)
     size = MAX_WORDS // MAX_SENTENCES
@@ -59,7 +59,7 @@ def _longest() -> DraftText:
 
 
 def _memory() -> float:
-    """MiB of the guessers, built a second time."""
+    """Return the MiB of the guessers, which are built a second time."""
     documents = [entry.document for entry in read_entries()]
     tracemalloc.start()
     built = [guesser.build(documents) for guesser in GUESSERS]

@@ -1,1 +1,1 @@
-"""The same page in three other ways, for ``benchmarks/rendering.py``."""
+"""The same page drawn in three other ways, for ``benchmarks/rendering.py``."""

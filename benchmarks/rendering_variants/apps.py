@@ -4,7 +4,7 @@ Usage: python -m benchmarks.rendering_variants.apps VARIANT STORE PORT PATH QUER
 
 - ``components``: Dash components only; tables and text are their children, figures are changed by ``Patch``;
 - ``grids``: the same, with dash-ag-grid for tables;
-- ``fragments``: what is only read as HTML, changed in its place by idiomorph; figures by ``dcc.Graph``.
+- ``fragments``: read-only parts as HTML, changed in place by idiomorph; figures by ``dcc.Graph``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from dashboard.settings import Settings
 ASSETS = Path(__file__).with_name("assets")
 CSS = Path(__file__).parents[2] / "assets" / "clueline.css"
 VENDOR = CSS.parent / "vendor"
-WIDTH = 1290  # pixels that figures of panels are arranged for
+WIDTH = 1290  # pixels; the width for which the panels of figures are arranged
 GAP_X, GAP_Y = 44, 54  # between panels
 
 Figures = dict[str, dict[str, Any]]
 
 
 def _colours() -> dict[str, str]:
-    """What the CSS variables of the light theme stand for."""
+    """Return the values of the CSS variables of the light theme."""
     light = CSS.read_text(encoding="utf-8").partition("[data-theme")[0]
     return {f"var({name})": value.strip() for name, value in re.findall(r"(--[a-z0-9-]+):\s*([^;]+);", light)}
 
@@ -49,7 +49,7 @@ COLOURS = _colours()
 
 
 def resolved(value: Any) -> Any:
-    """A figure in the colours of the light theme."""
+    """Return a figure in the colours of the light theme."""
     if isinstance(value, str):
         return COLOURS.get(value, value)
     if isinstance(value, (list, tuple)):
@@ -60,7 +60,7 @@ def resolved(value: Any) -> Any:
 
 
 def arranged(spec: dict[str, Any]) -> dict[str, Any]:
-    """The panels of a figure side by side, as ``assets/figure_painting.js`` puts them."""
+    """Put the panels of a figure side by side, as ``assets/figure_painting.js`` does."""
     layout = spec["layout"]
     meta = layout.get("meta", {})
     if "panels" not in meta:
@@ -81,7 +81,7 @@ def arranged(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def divided(path: str, query: str) -> tuple[list[Any], Figures, dict[str, Component]]:
-    """The components around, the figures, and the parts that are only read, of a page's content."""
+    """Divide a page's content into the surrounding components, the figures, and the read-only parts."""
     view, dataset, item = find_page(path)
     figures: Figures = {}
     parts: dict[str, Component] = {}
@@ -107,7 +107,7 @@ def divided(path: str, query: str) -> tuple[list[Any], Figures, dict[str, Compon
 
 
 def keys_of(values: list[Any], ids: list[dict[str, str]]) -> list[tuple[str, str]]:
-    """Keys of the address from the values of controls."""
+    """Return the keys and values of the query string from the values of controls."""
     pairs: list[tuple[str, str]] = []
     for value, identity in zip(values, ids, strict=True):
         key = identity["key"]
@@ -125,7 +125,7 @@ def _text(part: Any) -> str:
 
 
 def _rows(table: Component) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Columns and rows of a grid with the texts and titles of a table."""
+    """Return the columns and rows of a grid with the texts and titles of a table."""
     head, *bodies = [part for part in children_of(table) if part is not None]
     titles = [_text(cell) for cell in children_of(children_of(head)[0])]
     columns = [{"field": f"c{place}", "headerName": title, "tooltipField": f"t{place}"} for place, title in enumerate(titles)]
@@ -138,7 +138,7 @@ def _rows(table: Component) -> tuple[list[dict[str, Any]], list[dict[str, str]]]
 
 
 def gridded(part: Any, rows: dict[str, list[dict[str, str]]], name: str) -> Any:
-    """A part with grids for its tables; the rows of each by its id."""
+    """Replace the tables of a part by grids. Add the rows of each grid to ``rows``, by its id."""
     if not isinstance(part, Component):
         return part
     if isinstance(part, html.Table):
@@ -153,7 +153,7 @@ def gridded(part: Any, rows: dict[str, list[dict[str, str]]], name: str) -> Any:
 
 
 def create(variant: str, store: str, path: str, query: str) -> Flask:
-    """An app that draws one page, for the filters of its dataset."""
+    """Create an app that draws one page, with the filters of its dataset."""
     server = Flask("variants", static_folder=None)
     Service(server, Settings(store=store))
     app = Dash(__name__, server=server, assets_folder=str(ASSETS), suppress_callback_exceptions=True, compress=True)  # type: ignore[arg-type]

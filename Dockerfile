@@ -6,14 +6,14 @@ LABEL org.opencontainers.image.title="Clueline" \
       org.opencontainers.image.description="Interactive calibration dashboard" \
       org.opencontainers.image.licenses="MIT"
 
-# The user owns the store and nothing else. No program gives it another user's rights.
+# The user owns the store and nothing else. No program can give it another user's rights.
 RUN useradd --uid 10001 --no-create-home --home-dir /store --shell /usr/sbin/nologin clueline \
     && install -d -o clueline -g clueline /store \
     && find / -xdev -perm /6000 -type f -exec chmod a-s {} +
 
 WORKDIR /app
 
-# Apart from the code, so that a change of the code keeps this layer. Tests and source maps of packages are a fifth of their size.
+# Before the code, so that a change of the code keeps this layer. Tests and source maps are a fifth of the packages' size.
 COPY requirements.lock ./
 RUN pip install --no-cache-dir --root-user-action=ignore --no-compile \
         --only-binary :all: --require-hashes -r requirements.lock \
@@ -26,7 +26,7 @@ COPY assets assets/
 COPY data data/
 COPY queries queries/
 COPY dashboard dashboard/
-# Compiled here, for the user may not write: our code, and what it imports of the packages.
+# Compiled here because the user may not write: our code, and what it imports from the packages.
 RUN python -m compileall -q data queries dashboard \
     && python -c "import dashboard.app, dashboard.cli, dashboard.process.gunicorn_server, dashboard.uploads.import_process; from dashboard.app import create_app; from dashboard.settings import Settings; create_app(Settings(store='/tmp/none'))" \
     && rm -rf /tmp/*
@@ -41,7 +41,7 @@ USER 10001:10001
 VOLUME /store
 EXPOSE 8050
 
-# Without a proxy, should the environment name one. An answer of 400 or more raises.
+# Without a proxy, even if the environment names one. A status of 400 or more raises.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['CLUELINE_PORT'] + '/healthz', timeout=4)"]
 

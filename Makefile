@@ -3,16 +3,16 @@
 VENV := .venv
 PY   := $(VENV)/bin/python
 
-# Libraries that Clueline is compared with; apart, for torch alone is larger than all the rest.
+# Libraries that Clueline is compared with. Separate, because torch alone is larger than all the rest.
 BENCH_VENV := .venv-bench
 BENCH_PY   := $(BENCH_VENV)/bin/python
 
-# Written last, so that a half-made environment is never taken for a finished one.
+# Written last, so that a half-made environment is never mistaken for a finished one.
 RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 BENCH   := $(BENCH_VENV)/.bench
 
-# For two cores: a third worker uses the time in which the others wait for servers and the browser.
+# For two cores: a third worker uses the time that the others spend waiting for servers and the browser.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -40,7 +40,7 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
-# Python may compile files even where the environment forbids it: tests start hundreds of processes.
+# Python may write compiled files even if the environment forbids it, because tests start hundreds of processes.
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@without=; scripts/get-chromium $(PY) || without=--ignore=tests/browser; \
 	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without $(PYTEST_ARGS)
@@ -55,7 +55,7 @@ walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back
 	@scripts/get-chromium $(PY)
 	$(PY) -m pytest -m walk $(PYTEST_ARGS) tests/browser
 
-test-cluster: $(DEV) ## test stores in PostgreSQL and S3, and several hosts, on servers that it starts and ends (minutes)
+test-cluster: $(DEV) ## test stores in PostgreSQL and S3, and several hosts, on servers that it starts and stops (minutes)
 	@scripts/get-servers
 	$(PY) -m pytest -m cluster $(PYTEST_ARGS) tests/cluster
 
@@ -71,7 +71,7 @@ calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (minutes
 bench: $(DEV) ## time each page and its JSON by the size of the store (BENCH_ARGS=...) and write benchmarks/pages.md
 	@$(PY) -m benchmarks.pages $(BENCH_ARGS)
 
-bench-quick: $(DEV) ## fail where a ratio of processor times is lost by more than 30 % (BENCH_ARGS=--keep to keep new ones)
+bench-quick: $(DEV) ## fail if a ratio of processor times gets worse by more than 30 % (BENCH_ARGS=--keep stores new ones)
 	@$(PY) -m benchmarks.quick $(BENCH_ARGS)
 
 bench-load: $(BENCH) ## let fifty analysts look while others upload, for 15 minutes (BENCH_ARGS=...); write benchmarks/load.md
@@ -94,12 +94,12 @@ clean: ## remove .venv, .venv-bench and caches (keeps the store)
 	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One set of versions for all Python versions and platforms; no index or path of this machine's.
+# One set of versions for all Python versions and platforms, without this machine's index or paths.
 COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
-# A path, or the reason why there is none: $(error) tells it in one line, before anything is made.
+# A path, or the reason why there is none. $(error) prints the reason in one line, before anything is made.
 BASE_PYTHON = $(shell PYTHON='$(PYTHON)' scripts/find-python 2>&1)
 check_python = $(if $(filter /%,$(firstword $(BASE_PYTHON))),,$(error $(BASE_PYTHON)))
 

@@ -1,9 +1,10 @@
 """Buzzing: when runs and people answer, and what that is worth. Only for questions that are read clue by clue.
 
-``buzz`` answers all of it; each part is a query of its own. What the data cannot tell is missing, with its reason.
+``buzz`` returns everything at once; each part is also a query of its own. A number that the data cannot give is None, and
+``missing`` gives the reason.
 
-Of a selection, the filters on questions apply to runs and people alike. ``revealed`` leaves runs only the clues within it,
-so that their buzzpoint is the first of those above the threshold; people are taken as they played.
+The filters of a selection on questions apply to both runs and people. ``revealed`` applies to runs only: they keep the clues
+within it, and their buzzpoint is the first of these above the threshold. People are counted as they played.
 """
 
 from queries.buzzing.buzz_policy import CURVES, SCALES, BuzzParameters, Rules

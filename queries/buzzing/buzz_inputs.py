@@ -1,4 +1,4 @@
-"""What buzzing is computed from: the clue table, and the responses of each run to it, with the buzzes that follow."""
+"""The data that buzzing is computed from: the clue table, and the responses of each run with the buzzes that follow."""
 
 from __future__ import annotations
 
@@ -34,15 +34,24 @@ from queries.selection import Selection
 
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"
-NO_LOGPROBS = "this run came without token log-probabilities"
+NO_LOGPROBS = "this run has no token log-probabilities"
 UNREAD = "only datasets of kind incremental, whose questions are read clue by clue, have buzzes"
 
 
 @dataclass(frozen=True)
 class RunBuzzing:
-    """The responses of one run by question and clue: question, row of the clue, score, correctness; each of shape (items,).
+    """The responses of one run, sorted by question and clue, and the buzzes that follow.
 
-    Of several samples of a question, they are those of the first: a system buzzes once.
+    If a question has several samples, only the first one counts: a system buzzes once.
+
+    Attributes:
+        run: id, model and elicitation.
+        clue_table: clues and teams.
+        rules: when the run buzzes, and how a buzz is valued.
+        question: number of each item's question in the clue table, shape (items,).
+        at: row of each item's clue in the clue table, shape (items,).
+        score: what is compared with the threshold, on the scale of the rules, shape (items,); NaN where unknown.
+        correct: correctness in [0, 1], shape (items,).
     """
 
     run: Run
@@ -55,22 +64,22 @@ class RunBuzzing:
 
     @cached_property
     def questions(self) -> Ints:
-        """The questions that it answered, ascending, shape (questions,)."""
+        """The questions that the run answered, ascending, shape (questions,)."""
         return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
 
     @cached_property
     def passing(self) -> Buzzpoints:
-        """Its possible buzzpoints."""
+        """The items at which some threshold makes the run buzz."""
         return possible_buzzpoints(self.question, self.score)
 
     @cached_property
     def heard(self) -> NDArray[np.bool_]:
-        """Whether a human team heard each of its questions, shape (questions,)."""
+        """Whether a human team heard each of the run's questions, shape (questions,)."""
         return np.isfinite(self.clue_table.opponents.first[self.clue_table.first[self.questions]])
 
     @cached_property
     def wins(self) -> Floats:
-        """Of every item, what a buzz there adds to expected wins: pi(f) y, shape (items,). NaN where pi is unknown."""
+        """What a buzz at each item adds to expected wins: pi(f) y, shape (items,). NaN where pi is unknown."""
         pi = (
             chance_unanswered(self.clue_table.revealed[self.at])
             if self.rules.curve == "polynomial"
@@ -80,12 +89,12 @@ class RunBuzzing:
 
     @cached_property
     def counted(self) -> int:
-        """Questions over which expected wins are a mean."""
+        """Number of questions over which expected wins are averaged."""
         return len(self.questions) if self.rules.curve == "polynomial" else int(self.heard.sum())
 
     @cached_property
     def steps(self) -> StepFunction:
-        """Totals of expected wins, system score and wins against people, shape (thresholds, 3), over the threshold."""
+        """Totals of expected wins, system score and wins against people by threshold, shape (thresholds, 3)."""
         rows = self.passing.rows
         at, correct = self.at[rows], self.correct[rows]
         opponents = self.clue_table.opponents
@@ -94,19 +103,19 @@ class RunBuzzing:
 
     @cached_property
     def optimum(self) -> ThresholdInterval | None:
-        """The thresholds with the greatest expected wins; None where these or all scores are missing."""
+        """The thresholds with the highest expected wins; None where expected wins cannot be computed or there are no scores."""
         if not self.counted or not self.scored:
             return None
         return best_thresholds(self.steps.thresholds, self.steps.totals[:, 0] / self.counted)
 
     @property
     def scored(self) -> bool:
-        """Whether it has any score on the scale."""
+        """Whether the run has any score on the scale."""
         return bool(np.isfinite(self.score).any())
 
     @property
     def threshold(self) -> float | None:
-        """The threshold in use: the one asked for, else one of the best ones."""
+        """The threshold in use: the one asked for, else one of the best ones; None where there is neither, or no scores."""
         if not self.scored:
             return None
         requested = self.rules.threshold_of(self.run.run)
@@ -116,12 +125,12 @@ class RunBuzzing:
 
     @cached_property
     def buzzes(self) -> Ints | None:
-        """Rows of its buzzes at the threshold in use, shape (buzzes,); None without a threshold."""
+        """Indices of the items at which the run buzzes, at the threshold in use, shape (buzzes,); None without a threshold."""
         return None if self.threshold is None else buzzpoints_at(self.passing, self.threshold)
 
 
 def representative_threshold(best: ThresholdInterval) -> float:
-    """A threshold of an interval: its lower end; where that is -inf, 1 below its upper end, or 0."""
+    """Return one threshold of an interval: its lower end or, if that is -inf, 1 below its upper end; 0 if both are infinite."""
     if np.isfinite(best.low):
         return best.low
     return best.high - 1 if np.isfinite(best.high) else 0.0
@@ -129,12 +138,12 @@ def representative_threshold(best: ThresholdInterval) -> float:
 
 @dataclass(frozen=True)
 class BuzzingData:
-    """A selection as buzzing sees it.
+    """The part of a selection that buzzing is computed from.
 
     Attributes:
-        missing: the reason why there is nothing to see, and then there is no run; else None.
-        questions: how many are selected.
-        positions: of each question of the clue table in the dataset, shape (questions,).
+        missing: why there is nothing to compute; then there are no runs. Else None.
+        questions: number of questions selected.
+        positions: position in the dataset of each question of the clue table, shape (questions,).
         clue_table: clues and teams.
         runs: in order of import.
     """
@@ -159,7 +168,16 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
 
 
 def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tuple[BuzzingData, Iterator[RunBuzzing]]:
-    """The same without its runs, and these one after the other: those of a large dataset do not fit into memory together."""
+    """Read the same as ``read_buzzing``, but yield the runs one by one: all runs of a large dataset do not fit into memory.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        rules: when a run buzzes, and what a buzz is worth.
+
+    Returns:
+        The data with empty ``runs``, and an iterator over the runs.
+    """
     selection, _ = restrict(snapshot, selection)
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
@@ -181,7 +199,7 @@ def _players(
 ) -> Iterator[RunBuzzing]:
     snapshot = snapshot.with_grading(selection.grading)
     with_clauses, parameters = selection_clauses(selection)
-    # A run of respondents is no system that buzzes: as a human collection, its players are the people beside the runs.
+    # A run of respondents is not a system that buzzes. As a human collection, it provides the people that runs are compared with.
     rows_of_runs = snapshot.rows(
         f"{with_clauses} select run, model, elicitation from chosen_runs where not respondents order by place", parameters
     )
@@ -217,7 +235,12 @@ def _players_of_runs(
 
 
 def _first_sample(question: Ints, sample: Ints) -> NDArray[np.bool_]:
-    """Which items are of the first sample of their question, shape (items,); both arrays are in the order of items."""
+    """Return whether each item belongs to the first sample of its question, shape (items,).
+
+    Args:
+        question: number of each item's question, ascending, shape (items,).
+        sample: number of each item's sample, shape (items,).
+    """
     first = np.flatnonzero(np.diff(question, prepend=-1))
     is_first: NDArray[np.bool_] = sample == np.repeat(sample[first], np.diff(np.append(first, len(question))))
     return is_first

@@ -1,4 +1,4 @@
-"""How runs buzz, as an analyst chooses it: thresholds, the scale that they are on, and the curve that values a buzz."""
+"""The analyst's choice of how runs buzz: thresholds, the scale that they are on, and the curve that values a buzz."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Rules:
     """How runs buzz, and how a buzz is valued.
 
     Attributes:
-        scale: what passes the threshold: ``confidence``, or ``logprob``, the sum of the guess's token log-probabilities.
-        curve: the chance that nobody has answered before: the published ``polynomial``, or 1 - h of the ``dataset``.
+        scale: what must be above the threshold: ``confidence``, or ``logprob``, the sum of the guess's token log-probabilities.
+        curve: the chance that nobody has answered yet: the published ``polynomial``, or 1 - h of the ``dataset``.
         threshold: for every run that ``thresholds`` does not name; None for each run's own optimum.
-        thresholds: pairs of a run and its threshold.
+        thresholds: pairs of a run's id and its threshold.
     """
 
     scale: str = SCALES[0]
@@ -36,16 +36,16 @@ class Rules:
     thresholds: tuple[tuple[str, float], ...] = ()
 
     def threshold_of(self, run: str) -> float | None:
-        """The threshold of a run, None for its optimum."""
+        """Return the threshold that was chosen for a run, None for its optimum."""
         return dict(self.thresholds).get(run, self.threshold)
 
 
-Thresholds = tuple[tuple[str | None, str], ...]  # of a run, or of all runs that have none of their own; as the address writes it
+Thresholds = tuple[tuple[str | None, str], ...]  # run (None: all runs without their own) and threshold, as the address writes it
 
 
 @dataclass(frozen=True)
 class _Thresholds(Kind[Thresholds]):
-    """``T`` for all runs, given once; ``RUN:T`` for one, once for each."""
+    """``T`` for all runs, at most once; ``RUN:T`` for one run, at most once per run."""
 
     repeatable = True
 
@@ -56,7 +56,7 @@ class _Thresholds(Kind[Thresholds]):
             name, colon, number = text.rpartition(":")
             run = allowed(key, name, facets.all_runs, facets, "Dataset {dataset!r} has no run {value!r}.") if colon else None
             if run in thresholds:
-                message = f"Run {run!r} can be given one threshold." if run else "A threshold for all runs can be given once"
+                message = f"Run {run!r} can have only one threshold." if run else "Only one threshold can be given for all runs"
                 raise BadRequest("repeated_key", message + ("" if run else "; RUN:T gives one run its own."), key)
             thresholds[run] = number
         return tuple(thresholds.items())
@@ -67,7 +67,7 @@ class _Thresholds(Kind[Thresholds]):
 
 
 def default_curve(facets: Facets) -> str:
-    """The curve that values a buzz unless another is chosen: that of the dataset's own people, where it has any."""
+    """Return the default curve that values a buzz: ``dataset`` where the dataset has human teams, else ``polynomial``."""
     return CURVES[1] if facets.human_teams else CURVES[0]
 
 
@@ -89,9 +89,9 @@ def _split(rules: Rules) -> dict[str, object]:
 def _number(text: str, scale: str) -> float:
     number = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?", text) else math.nan
     if scale == "confidence" and not 0 <= number <= 1:
-        raise BadRequest("bad_value", f"A threshold of confidence is a number in 0..1, not {text!r}.", "threshold")
+        raise BadRequest("bad_value", f"A confidence threshold must be a number from 0 to 1, not {text!r}.", "threshold")
     if scale == "logprob" and not -math.inf < number <= 0:
-        raise BadRequest("bad_value", f"A threshold of log-probability is a number of at most 0, not {text!r}.", "threshold")
+        raise BadRequest("bad_value", f"A log-probability threshold must be a number of at most 0, not {text!r}.", "threshold")
     return number + 0.0  # -0.0 is 0.0
 
 
@@ -101,7 +101,7 @@ RULES: Group[Rules] = Group(
         "threshold": _Thresholds("`0.5` for all runs, `RUN:0.5` for one (repeatable); each run's best threshold by default"),
         "scale": Choice("what must be above the threshold: `confidence` (the default) or `logprob`", SCALES, UNKNOWN),
         "curve": Choice(
-            "how a buzz is valued: `dataset`, by its people (the default where it has any), or `polynomial`, the published curve",
+            "how a buzz is valued: `dataset`, by its people (the default if it has any), or `polynomial`, the published curve",
             CURVES,
             UNKNOWN,
             dataset_default=default_curve,

@@ -1,4 +1,4 @@
-"""Correct and incorrect buzzes by category, of people, of models that played as teams, and of runs."""
+"""Correct and incorrect buzzes by category: of people, of models that played as teams, and of runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class CategoryOutcome(msgspec.Struct):
 
     Attributes:
         category: None for questions without one.
-        heard: questions heard, once for each team and room; of a run, those that it answered.
-        correct, incorrect: buzzes.
-        ratio: ``correct`` / ``incorrect``, from 0; None without an incorrect buzz.
+        heard: number of questions heard, counted once for each team and room; for a run, the questions that it answered.
+        correct, incorrect: number of buzzes of each kind.
+        ratio: ``correct`` / ``incorrect``, at least 0; None without an incorrect buzz.
     """
 
     category: str | None
@@ -39,8 +39,8 @@ class BuzzOutcomes(msgspec.Struct):
     Attributes:
         name: ``people``, a model that played as a team, or a run's id.
         kind: ``human``, ``model`` or ``run``.
-        threshold: above which a run buzzes; None for others, and for a run that never does since it has none.
-        categories: in the order of the answer's; those in which nothing was heard are left out.
+        threshold: a run buzzes above it; None for people and model teams.
+        categories: in the same order as those of the answer; categories in which nothing was heard are left out.
     """
 
     name: str
@@ -60,9 +60,9 @@ class CategoryOutcomes(msgspec.Struct):
 
 
 def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) -> CategoryOutcomes:
-    """Correct and incorrect buzzes by category.
+    """Count correct and incorrect buzzes by category.
 
-    Of a run, a buzz is correct if its answer was at least half right; runs without a threshold are left out.
+    A run's buzz is correct if the correctness of its answer is at least 0.5. Runs without a threshold are left out.
 
     Args:
         snapshot: the store.
@@ -104,7 +104,14 @@ def _groups(data: BuzzingData, places: Ints, names: Sequence[str | None]) -> Ite
 
 
 def _outcomes(names: Sequence[str | None], heard: Ints, at: Ints, right: Floats) -> list[CategoryOutcome]:
-    """Counts by category: of what was heard, shape (heard,); of buzzes, shape (buzzes,), 1 for a correct one."""
+    """Count by category.
+
+    Args:
+        names: the categories.
+        heard: number of the category of each question heard, shape (heard,).
+        at: number of the category of each buzz, shape (buzzes,).
+        right: 1 for a correct buzz, else 0, shape (buzzes,).
+    """
     counts = [np.bincount(cells, weights, len(names)) for cells, weights in ((heard, None), (at, right), (at, 1 - right))]
     return [
         CategoryOutcome(name, int(total), int(correct), int(incorrect), float(correct / incorrect) if incorrect else None)

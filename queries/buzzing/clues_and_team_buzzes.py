@@ -1,4 +1,4 @@
-"""The clues of a selection's questions, and what teams did there."""
+"""The clues of a selection's questions, and what teams did at each of them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ class ClueTable:
 
     Attributes:
         first: row of each question's first clue, shape (questions,).
-        question, word_end, revealed: of each clue, shape (clues,).
-        human: h of each clue, NaN where no human team heard its question.
+        question: number of each clue's question, shape (clues,).
+        word_end: words up to the end of each clue, shape (clues,).
+        revealed: fraction of the question revealed by the end of each clue, in (0, 1], shape (clues,).
+        human: h at each clue, in [0, 1], shape (clues,); NaN where no human team heard the question.
         selected: whether the filter on clues keeps each clue, shape (clues,).
-        words, clues: of each question.
+        words, clues: number of words and of clues of each question, shape (questions,).
         teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
-            and of its buzz ``word``, ``clue``, ``correct`` (null: none).
-        guesses: what people guessed at every clue, where they are those of a human collection that says so: ``team``,
-            ``question``, ``clue``, ``correct``, in this order of rows; None of others, whose guesses before a buzz nobody knows.
+            and ``word``, ``clue`` and ``correct`` of its buzz (null: no buzz).
+        guesses: what the players of a human collection guessed at every clue, sorted by ``team``, ``question`` and ``clue``, with
+            ``correct``. None for other people, because their guesses before a buzz are not known.
     """
 
     first: Ints
@@ -48,7 +50,7 @@ class ClueTable:
 
     @cached_property
     def opponents(self) -> Opponents:
-        """What buzzes at each clue meet among people."""
+        """What a buzz at each clue faces among the human teams."""
         people = self.teams.filter(team_kind="human")
         question = people["question"].to_numpy()
         buzzed = people.filter(pl.col("word").is_not_null())
@@ -56,7 +58,7 @@ class ClueTable:
         right = buzzed["correct"].to_numpy().astype(float)
         late = buzzed["word"].to_numpy() >= self.words[buzzed["question"].to_numpy()]
         silent = people.filter(pl.col("word").is_null() & pl.col("heard_words").is_not_null())
-        # Broken off before the end: gone at the first clue that ends after what the team heard.
+        # The question was ended before the team heard all of it: the team leaves at the first clue that ends after what it heard.
         heard, silent_question = silent["heard_words"].to_numpy(), silent["question"].to_numpy()
         broken = heard < self.words[silent_question]
         gone = self.first_reaching(silent_question[broken], heard[broken] + 1)
@@ -70,11 +72,11 @@ class ClueTable:
         )  # fmt: skip
 
     def first_reaching(self, question: Ints, words: Ints) -> Ints:
-        """The first clue of a question by whose end some words are heard.
+        """Return the first clue of a question by whose end a number of words has been heard.
 
         Args:
             question: number of the question, shape (n,).
-            words: how many are heard, at most all of the question, shape (n,).
+            words: number of words heard, at most all words of the question, shape (n,).
 
         Returns:
             Row of the clue, shape (n,).
@@ -83,17 +85,25 @@ class ClueTable:
         return np.searchsorted(self.question * stride + self.word_end, question * stride + words)
 
     def share_heard(self, question: Ints, clue: Ints) -> Floats:
-        """Share of a question's clues heard up to and with a clue, in (0, 1]; all of shape (n,)."""
+        """Return the share of a question's clues heard up to and including a clue, in (0, 1], shape (n,).
+
+        Args:
+            question: number of the question, shape (n,).
+            clue: number of the clue within it, from 0, shape (n,).
+        """
         return (clue + 1) / self.clues[question]
 
 
 def people_curve(snapshot: Snapshot, selection: Selection) -> str:
-    """The human curve by which a buzz is valued: one of teams, since pi is the share of those that have not answered."""
+    """Return the name of the human curve that values a buzz: ``human`` of the selection, else a curve of teams.
+
+    It counts teams by default because pi is the share of teams that have not answered.
+    """
     return selection.conventions.human or dataset_conventions(snapshot, selection).team_curve
 
 
 def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable, Ints]:
-    """The clues of a selection's questions, and the position in the dataset of each question, shape (questions,)."""
+    """Return the clues of a selection's questions, and the position of each question in the dataset, shape (questions,)."""
     with_clauses, parameters = selection_clauses(selection)
     human = people_curve(snapshot, selection)
     condition, values = selection.clue_filter()
@@ -132,7 +142,10 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
 
 
 def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame | None:
-    """What the people of a human collection guessed, by player, question and clue; None where they guessed at a buzz alone."""
+    """Return what the players of a human collection guessed, by player, question and clue.
+
+    None where no player answered more than one clue of a question, so that there are only guesses at buzzes.
+    """
     responses = snapshot.with_grading("").responses([snapshot.people])
     once = f"select 1 from {responses} where not failed group by sample, question_id having count(*) > 1 limit 1"
     if not snapshot.rows(once):
@@ -149,10 +162,10 @@ def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, p
 
 
 def numbers(column: pl.Series) -> Floats:
-    """A column of n rows as floats, shape (n,), NaN for null."""
+    """Return a column of n rows as floats, shape (n,), NaN for null."""
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def whole(column: pl.Series) -> Ints:
-    """A column of n whole numbers, shape (n,)."""
+    """Return a column of n whole numbers as int64, shape (n,)."""
     return column.cast(pl.Int64).to_numpy()

@@ -1,4 +1,4 @@
-"""Cumulative buzzes along the question: people in quartiles, models that played as teams, and runs."""
+"""Cumulative buzzes along the question: of people by quartile, of models that played as teams, and of runs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_t
 from queries.selection import Selection, number
 
 GRID = np.arange(51) / 50  # fractions of the question
-ALIKE = "the teams cannot be told apart by how often they are right: {p}"
+ALIKE = "no clear difference between the teams in how often they are right: {p}"
 
 
 def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzCurves:
-    """Correct and incorrect buzzes by each fraction of the question, per question heard.
+    """Return correct and incorrect buzzes up to each fraction of the question, per question heard.
 
-    A team's buzz at word w comes when w + 1 words have been heard, one after the end when all have; a run's comes at the end of
-    its clue. A group of teams is pooled: its buzzes over the questions that its teams heard. Quartiles are cut at the
-    percentiles of the teams' correct buzzes on the questions of the selection. They are missing where a test does not show
-    that teams differ (``equal_teams_test``): quartiles of chance would fan out all the same.
+    A team's buzz at word w comes when w + 1 words have been heard, and a buzz after the end when all have been heard. A run's
+    buzz comes at the end of its clue. Teams of a group are pooled: all their buzzes, divided by the questions that they heard.
+    Teams are put into quartiles by their number of correct buzzes on the questions of the selection. Quartiles are missing where
+    a test does not show that teams differ (``equal_teams_test``), because quartiles of pure chance would fan out as well.
     """
     return curves_of(read_buzzing(snapshot, selection, rules))
 
 
 def curves_of(data: BuzzingData) -> BuzzCurves:
-    """The same, of what is read already."""
+    """Return the curves of ``buzz_curves`` from data that has been read already."""
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [])
     people = data.clue_table.teams.filter(team_kind="human")
@@ -51,7 +51,7 @@ def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:
     if teams.is_empty() or teams_p < SIGNIFICANCE:
         why = NO_PEOPLE if teams.is_empty() else "no team is in this quartile"
         return [everybody, *(_teams(clue_table, name, "human", part, why) for name, part in parts.items())]
-    why = ALIKE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little is known of them")
+    why = ALIKE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little data to tell")
     empty = (BuzzCurve(name, "human", part["team"].n_unique(), len(part), None, None, why) for name, part in parts.items())
     return [everybody, *empty]
 
@@ -68,10 +68,10 @@ def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_
 
 
 def revealed_at(clue_table: ClueTable, buzzes: pl.DataFrame) -> Floats:
-    """Fraction of the question heard at each buzz of a team, in (0, 1], shape (buzzes,).
+    """Return the fraction of the question that had been heard at each buzz of a team, in (0, 1], shape (buzzes,).
 
     Args:
-        clue_table: of the questions.
+        clue_table: clues of the questions.
         buzzes: rows of ``clue_table.teams`` with a buzz.
     """
     words = clue_table.words[buzzes["question"].to_numpy()]

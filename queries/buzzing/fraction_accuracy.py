@@ -1,4 +1,4 @@
-"""Accuracy by fraction of the question revealed, of runs and people."""
+"""Accuracy of runs and people by the fraction of the question revealed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ MARKS = [k / 5 for k in range(1, 6)]
 
 
 def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAccuracy:
-    """Accuracy of the last clue whose end is <= 20, 40, 60, 80, 100 % of the question.
+    """Return the accuracy at the last clue that ends by 20, 40, 60, 80 and 100 % of the question.
 
-    It is the last of the clues that the run answered and the selection keeps: an answer stands until there is another one.
-    Questions with no such clue are left out and counted. Teams have no guess at every clue: beside the runs stands the share
-    of teams that have answered correctly by then, on the questions that a team heard. Players of a human collection have: their
-    accuracy is that of runs, a mean over the players of each question.
+    For a run, it is the last clue that the run answered and the selection keeps: an answer stands until there is another one.
+    Questions without such a clue are left out and counted. Teams do not guess at every clue. Their counterpart is the share of
+    teams that have answered correctly by then, on the questions that a team heard. Players of a human collection do guess at
+    every clue: they also have an accuracy like that of runs, averaged over the players of each question.
     """
     return _accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
 
 
 def accuracy_of(data: BuzzingData) -> FractionAccuracy:
-    """The same, of what is read already."""
+    """Return the result of ``accuracy_by_fraction`` from data that has been read already."""
     return _accuracy_of(data, data.runs)
 
 
@@ -61,7 +61,7 @@ def _run(player: RunBuzzing) -> list[AtFraction]:
 
 
 def _accuracy(clue_table: ClueTable, mark: float) -> float | None:
-    """Mean over questions of the share of players whose guess at the last clue by then is correct."""
+    """Return the mean over questions of the share of players whose latest guess by then is correct; None without guesses."""
     guesses = clue_table.guesses
     if guesses is None or guesses.is_empty():
         return None

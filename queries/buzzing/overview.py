@@ -1,4 +1,4 @@
-"""All of buzzing at once, read once."""
+"""All parts of buzzing at once, from one read of the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.selection import Selection, selection_keys
 
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
-    """The threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection.
+    """Return the threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection.
 
     Args:
         snapshot: the store.

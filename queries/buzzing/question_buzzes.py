@@ -1,4 +1,4 @@
-"""Where runs buzz in one question."""
+"""The clue at which a run buzzes in one question."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
 
 
 class Buzzpoint(msgspec.Struct):
-    """Where a run buzzes: at the first clue whose score is above its threshold, strictly.
+    """Where a run buzzes: at the first clue whose score is strictly above its threshold.
 
-    ``best`` says that the threshold is the run's best one on the selection, because none was asked for; ``clue`` is None where no
-    clue passes it, ``threshold`` where ``missing`` says why there is none.
+    Attributes:
+        threshold: in use, on the scale of the scores; None where ``missing`` says why there is none.
+        best: whether the threshold is the run's best one on the selection, because none was asked for.
+        clue: number of the clue, from 0; None where no score is above the threshold.
+        missing: why there is no threshold; else None.
     """
 
     threshold: float | None
@@ -24,14 +27,14 @@ class Buzzpoint(msgspec.Struct):
 
 
 def buzzpoint(clue: Ints, score: Floats, threshold: float | None, best: float | None = None) -> Buzzpoint:
-    """The buzzpoint of a run in one question.
+    """Return the buzzpoint of a run in one question.
 
     Args:
         clue: number of each answer's clue, ascending, shape (answers,).
         score: what must be above the threshold, shape (answers,); NaN where it is unknown.
-        threshold: the one that was asked for.
-        best: what is taken where none was. It comes from more questions than this one: a threshold that is the best on one
-            question says nothing about the run.
+        threshold: the one that was asked for; None if none was.
+        best: the threshold to use if none was asked for. It must come from more questions than this one: a threshold that is
+            best on one question says nothing about the run.
 
     Example:
         >>> buzzpoint(np.array([0, 1, 2]), np.array([0.2, 0.6, 0.9]), threshold=0.5)
@@ -40,7 +43,7 @@ def buzzpoint(clue: Ints, score: Floats, threshold: float | None, best: float | 
     used = best if threshold is None else threshold
     scored = bool(np.isfinite(score).any())
     if used is None or not scored:
-        return Buzzpoint(None, False, None, "this selection has no best threshold: give one" if scored else NO_LOGPROBS)
+        return Buzzpoint(None, False, None, "this selection has no best threshold: choose one" if scored else NO_LOGPROBS)
     passing = possible_buzzpoints(np.zeros(len(score), np.int64), score)
     first = clue[buzzpoints_at(passing, used)]
     return Buzzpoint(used, threshold is None, int(first[0]) if len(first) else None, None)

@@ -21,16 +21,17 @@ UNKNOWN_GUESSES = "what a team would have answered before it buzzed is not recor
 
 
 def buzz_rates(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzRates:
-    """Of each run, and of people: all, and the halves by survey score (above the median or not), each a mean over teams.
+    """Return how often each run and each group of teams buzzes when right and when wrong.
 
-    A clue counts as heard up to the first buzz inclusive; without a buzz, up to the clue in which the question ended for the
+    The groups of people are all teams, and the halves by survey score: above the median or not. Their rates are means over teams.
+    Clues count as heard up to and including the buzz or, without a buzz, up to the clue in which the question ended for the
     team. The survey score is a mean over the questions heard.
     """
     return rates_of(read_buzzing(snapshot, selection, rules))
 
 
 def rates_of(data: BuzzingData) -> BuzzRates:
-    """The same, of what is read already."""
+    """Return the result of ``buzz_rates`` from data that has been read already."""
     if data.missing:
         return BuzzRates(data.missing, [], [])
     return BuzzRates(None, [_run(player) for player in data.runs], _teams(data.clue_table))
@@ -68,9 +69,9 @@ def _teams(clue_table: ClueTable) -> list[TeamBuzzRates]:
 
 
 def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
-    """Per team: buzzes, correct and incorrect ones, per clue heard, and the survey score per question heard.
+    """Return a row per team: its rates of all, correct and incorrect buzzes per clue heard, and its mean survey score.
 
-    Also P(buzz | correct) and P(buzz | incorrect), null where they are not known.
+    The row also has P(buzz | correct) and P(buzz | incorrect), null where they are not known.
     """
     teams = clue_table.teams
     question = teams["question"].to_numpy()
@@ -102,7 +103,7 @@ def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
 
 
 def _given_guesses(clue_table: ClueTable) -> pl.DataFrame:
-    """P(buzz | correct) and P(buzz | incorrect) of each player of a human collection, by the kernel for runs."""
+    """Return P(buzz | correct) and P(buzz | incorrect) of each player of a human collection, by the same kernel as for runs."""
     given: dict[str, list[str | float | None]] = {"team": [], "given_correct": [], "given_incorrect": []}
     if clue_table.guesses is not None:
         buzzed = clue_table.teams.filter(pl.col("clue").is_not_null()).select("team", "question", "clue", buzzes=True)
@@ -119,7 +120,7 @@ def _given_guesses(clue_table: ClueTable) -> pl.DataFrame:
 
 def _group(name: str, kind: str, teams: pl.DataFrame, guessing: bool) -> TeamBuzzRates:
     rates = ("buzz_rate", "correct_rate", "incorrect_rate", "survey_score")
-    # A player without a guess of the kind has no chance given one, and is left out of its mean.
+    # A player without any correct guess has no P(buzz | correct) and is left out of its mean; likewise for incorrect guesses.
     given = {key: None if (known := teams[key].drop_nulls()).is_empty() else float(known.to_numpy().mean()) for key in GIVEN}
     unknown = [key for key, value in given.items() if value is None]
     missing = {key: NO_GUESS.format(kind=key.removeprefix("given_")) if guessing else UNKNOWN_GUESSES for key in unknown}

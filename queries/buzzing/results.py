@@ -1,4 +1,4 @@
-"""Results of the queries of buzzing. ``missing`` gives the reason for each number that is None."""
+"""The structs that the buzzing queries return. ``missing`` gives the reason for each number that is None."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import msgspec
 
 
 class ThresholdOutcome(msgspec.Struct):
-    """What comes of a threshold, over the questions that a run answered.
+    """The outcome of a threshold over the questions that a run answered.
 
     Attributes:
-        threshold: buzz at the first clue whose score is above it, strictly.
+        threshold: the run buzzes at the first clue whose score is strictly above it.
         optimal: whether it is the run's optimum, because the address names none.
-        buzzes, no_buzz: questions with and without a buzz.
-        correct, incorrect: of the buzzes; a graded correctness counts with its value.
-        accuracy: correct / buzzes.
-        revealed: mean fraction of the question revealed at the buzz.
+        buzzes, no_buzz: number of questions with and without a buzz.
+        correct, incorrect: number of correct and of incorrect buzzes; a graded correctness counts with its value in [0, 1].
+        accuracy: ``correct`` / ``buzzes``, in [0, 1].
+        revealed: mean fraction of the question revealed at the buzz, in (0, 1].
         expected_wins: mean over questions of pi(f) x [correct at the buzz], 0 without a buzz.
-        score: points per question against a human team of it.
-        win: chance to win a question against such a team, by answering it correctly first.
-        loss: chance that the team answers it correctly and the run did not come before; the rest is won by neither.
-        unsure: part of ``win`` that rests on teams whose question was ended by others before the buzz.
+        score: expected points per question against a human team drawn at random from those that heard it, in [-5, 10].
+        win: chance of winning a question against such a team by being the first to answer correctly, in [0, 1].
+        loss: chance that the team answers correctly and the run did not do so before, in [0, 1]. Nobody wins the rest,
+            1 - ``win`` - ``loss``.
+        unsure: part of ``win`` that rests on teams whose question was ended by others before the buzz, in [0, 1].
     """
 
     threshold: float | None
@@ -38,16 +39,16 @@ class ThresholdOutcome(msgspec.Struct):
 
 
 class OutcomeInterval(msgspec.Struct):
-    """A 95 % interval over questions, at the threshold as it is: that it may have been chosen on these questions is not in it."""
+    """A 95 % interval over questions at a fixed threshold. It ignores that the threshold may be chosen on the same questions."""
 
     low: float
     high: float
 
 
 class Optimum(msgspec.Struct):
-    """Where expected wins are greatest: at every tau with ``threshold`` <= tau < ``until``, and it may be elsewhere too.
+    """Where expected wins are highest: at every tau with ``threshold`` <= tau < ``until``, and perhaps at higher ones too.
 
-    ``until`` is None where there is no end, ``open_below`` says that every lower threshold does as well.
+    ``until`` is None where the interval has no upper end. ``open_below`` says that every lower threshold is as good.
     """
 
     threshold: float
@@ -57,10 +58,10 @@ class Optimum(msgspec.Struct):
 
 
 class ThresholdCurve(msgspec.Struct):
-    """Values over the threshold: step functions, constant from one of ``thresholds`` up to the next.
+    """Values by threshold: step functions, constant from one of ``thresholds`` up to the next.
 
-    ``steps`` is the number of all steps; where more than are listed, those listed are some of them, each with its exact
-    values, the optimum among them.
+    ``steps`` is the number of all steps. If there are more than 400, only some are listed, each with its exact values; the
+    optimum is always among them. ``expected_wins``, ``score`` and ``win`` are those of ``ThresholdOutcome`` at each of them.
     """
 
     steps: int
@@ -73,8 +74,16 @@ class ThresholdCurve(msgspec.Struct):
 class RunThresholds(msgspec.Struct):
     """The threshold explorer of a run.
 
-    ``heard``: of its questions, those that a human team heard; ``unscored``: answers without a score on the scale; ``intervals``:
-    of ``expected_wins``, ``score``, ``win`` and ``loss``, none from a single question.
+    Attributes:
+        questions: number of questions that the run answered.
+        heard: how many of them a human team heard.
+        items: number of answers.
+        unscored: number of answers without a score on the scale.
+        outcome: at the threshold in use.
+        intervals: of ``expected_wins``, ``score``, ``win`` and ``loss``, by name; a mean over a single question has none.
+        optimum: the best thresholds; None where there are none.
+        curve: outcomes by threshold; None without scores.
+        missing: the reason for each number that is None, by name.
     """
 
     run: str
@@ -92,7 +101,7 @@ class RunThresholds(msgspec.Struct):
 
 
 class BestThresholds(msgspec.Struct):
-    """The best threshold of each run that has one, by its id."""
+    """The best threshold of each run that has one, by the id of the run."""
 
     thresholds: dict[str, float]
 
@@ -100,7 +109,8 @@ class BestThresholds(msgspec.Struct):
 class ThresholdExplorer(msgspec.Struct):
     """The threshold explorer.
 
-    ``scales``: those on which some of its runs have a score; ``human_curve``: h in pi = 1 - h, None under the polynomial.
+    ``scales`` are the scales on which some run has a score. ``human_curve`` is the name of h in pi = 1 - h, None under the
+    polynomial.
     """
 
     scale: str
@@ -112,13 +122,15 @@ class ThresholdExplorer(msgspec.Struct):
 
 
 class BuzzCurve(msgspec.Struct):
-    """Correct and incorrect buzzes by each fraction of the question, per question heard.
+    """Correct and incorrect buzzes up to each fraction of the question, per question heard.
 
     Attributes:
         name: ``people`` (all of them), ``Q1`` (fewest correct buzzes) to ``Q4``, a model team, or a run's id.
         kind: ``human``, ``model`` (a model that played as a team) or ``run``.
-        teams: how many.
+        teams: number of teams; 1 for a run.
         heard: questions heard, counted once for each team and match.
+        correct, incorrect: buzzes per question heard by each fraction of ``BuzzCurves.revealed``, never falling.
+        missing: why there is no curve; else None.
     """
 
     name: str
@@ -131,10 +143,10 @@ class BuzzCurve(msgspec.Struct):
 
 
 class BuzzCurves(msgspec.Struct):
-    """Cumulative buzzes over fractions of the question. GRACE fig. 4.
+    """Cumulative buzzes by fraction of the question. GRACE fig. 4.
 
-    ``teams_p`` is the p-value of the test that all human teams are right as often as each other, None where it cannot be
-    computed. From 0.05 on, quartiles are missing.
+    ``revealed`` are the fractions, from 0 to 1. ``teams_p`` is the p-value of the test that all human teams are right equally
+    often, None where it cannot be computed. If it is None, or 0.05 or more, the quartiles are missing.
     """
 
     missing: str | None
@@ -144,7 +156,15 @@ class BuzzCurves(msgspec.Struct):
 
 
 class AtFraction(msgspec.Struct):
-    """Accuracy by a fraction of the question; ``left_out``: questions that have no clue (or no team) to judge by."""
+    """Accuracy by a fraction of the question.
+
+    Attributes:
+        revealed: the fraction, in (0, 1].
+        accuracy: mean correctness of the latest answers by then, in [0, 1]; None without answers.
+        questions: number of questions with such an answer.
+        left_out: number of questions that the run answered, but at no clue that ends by then.
+        missing: why there is no accuracy; else None.
+    """
 
     revealed: float
     accuracy: float | None
@@ -154,13 +174,18 @@ class AtFraction(msgspec.Struct):
 
 
 class PeopleAtFraction(msgspec.Struct):
-    """People by a fraction of the question.
+    """Teams by a fraction of the question.
 
     Attributes:
-        right: mean over questions of the share of its teams that have answered correctly.
-        accuracy: mean over questions of the share of people whose guess at the last clue by then is correct; only of a human
-            collection, whose players guess at every clue.
-        buzz_accuracy: correct buzzes / buzzes so far.
+        revealed: the fraction, in (0, 1].
+        right: mean over questions of the share of teams that have answered correctly, in [0, 1].
+        questions: number of questions that a team heard.
+        left_out: number of questions that no team heard.
+        buzz_accuracy: correct buzzes / buzzes so far, in [0, 1].
+        buzzes: number of buzzes so far.
+        missing: the reason for each number that is None, by name.
+        accuracy: mean over questions of the share of people whose guess at the last clue by then is correct, in [0, 1]. Only for
+            a human collection, whose players guess at every clue.
     """
 
     revealed: float
@@ -174,7 +199,7 @@ class PeopleAtFraction(msgspec.Struct):
 
 
 class RunAccuracy(msgspec.Struct):
-    """Accuracy of a run by fraction revealed."""
+    """Accuracy of a run by fraction of the question revealed."""
 
     run: str
     model: str
@@ -183,7 +208,7 @@ class RunAccuracy(msgspec.Struct):
 
 
 class TeamsAccuracy(msgspec.Struct):
-    """Teams by fraction revealed: all ``people``, or one model that played as a team."""
+    """Teams by fraction of the question revealed: all ``people``, or one model that played as a team."""
 
     name: str
     kind: str
@@ -191,7 +216,7 @@ class TeamsAccuracy(msgspec.Struct):
 
 
 class FractionAccuracy(msgspec.Struct):
-    """Accuracy by fraction revealed. GRACE fig. 5, table 2."""
+    """Accuracy by fraction of the question revealed. GRACE fig. 5, table 2."""
 
     missing: str | None
     runs: list[RunAccuracy]
@@ -199,7 +224,17 @@ class FractionAccuracy(msgspec.Struct):
 
 
 class RunBuzzRates(msgspec.Struct):
-    """How often a run buzzes when its guess is correct, and when not. ``survey_score``: mean over questions, 0 without a buzz."""
+    """How often a run buzzes when its guess is correct, and when it is not.
+
+    Attributes:
+        missing: the reason for each number that is None, by name.
+        threshold: the run buzzes above it.
+        given_correct, given_incorrect: P(buzz | correct) and P(buzz | incorrect), in [0, 1].
+        seen_correct, seen_incorrect: number of clues seen with a correct and with an incorrect guess; a graded correctness counts
+            with its value.
+        buzz_rate: buzzes per clue seen, in [0, 1].
+        survey_score: mean over questions, in [-5, 20); a question without a buzz counts 0.
+    """
 
     run: str
     model: str
@@ -215,11 +250,12 @@ class RunBuzzRates(msgspec.Struct):
 
 
 class TeamBuzzRates(msgspec.Struct):
-    """How often teams buzz per clue heard, a mean over teams.
+    """How often teams buzz per clue heard, as means over teams.
 
     ``given_correct`` and ``given_incorrect`` are P(buzz | correct) and P(buzz | incorrect): means over the players of a human
-    collection who had such guesses. What other teams thought before they buzzed is not recorded, so that they are missing.
-    ``correct_rate`` and ``incorrect_rate`` (buzzes of the kind per clue heard) are the least that they can be.
+    collection who had such guesses. They are missing for other teams, because what these thought before they buzzed is not
+    recorded. ``correct_rate`` and ``incorrect_rate`` (buzzes of each kind per clue heard) are lower bounds of them.
+    ``survey_score`` is in [-5, 20), the rates are in [0, 1].
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The threshold explorer: what comes of each threshold of each run."""
+"""The threshold explorer: the outcome of each threshold for each run."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
-MAX_STEPS = 400  # listed of a curve
+MAX_STEPS = 400  # steps of a curve that are listed
 
 
 def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -> ThresholdExplorer:
-    """Buzzpoints, expected wins over the threshold with their optimum, system score and win probability of each run.
+    """Return buzzes, expected wins by threshold with their optimum, system score and win probability of each run.
 
-    Expected wins are a mean over the questions that a run answered; where they depend on people, over those that a human team
-    heard, too. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, h being the dataset's curve
-    of teams unless ``human`` says otherwise.
+    Expected wins are a mean over the questions that a run answered. Where they depend on people, only questions that a human
+    team heard count. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, where h is the dataset's curve of teams unless
+    ``human`` names another curve.
     """
     return explorer_of(snapshot, read_buzzing(snapshot, selection, rules), selection, rules)
 
 
 def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> BestThresholds:
-    """The threshold that is worth most to each run that has one, as in the explorer, without what comes of it.
+    """Return each run's best threshold, as in the explorer, without its outcome.
 
-    Runs to which the rules give a threshold are left out.
+    Runs that have no best threshold, or that the rules give a threshold, are left out.
     """
     players = read_buzzing(snapshot, selection, rules).runs
     return BestThresholds(
@@ -54,7 +54,7 @@ def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> B
 
 
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
-    """The same, of what is read already."""
+    """Return the threshold explorer from data that has been read already."""
     human = people_curve(snapshot, selection)
     return ThresholdExplorer(
         scale=rules.scale,
@@ -67,7 +67,7 @@ def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rul
 
 
 def _scales(snapshot: Snapshot, selection: Selection) -> list[str]:
-    """Those on which some run has a score."""
+    """Return the scales on which some run has a score."""
     with_clauses, parameters = selection_clauses(selection)
     given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
     responses = selected_responses(snapshot, selection, parameters)
@@ -83,7 +83,7 @@ def _run(player: RunBuzzing) -> RunThresholds:
     elif player.optimum is None:
         missing["optimum"] = NO_PEOPLE
         if player.threshold is None:
-            missing["threshold"] = f"{NO_PEOPLE}: there is no best threshold; give one"
+            missing["threshold"] = f"{NO_PEOPLE}: there is no best threshold; choose one"
     if not player.counted:
         missing["expected_wins"] = NO_PEOPLE
     if not heard:
@@ -111,7 +111,7 @@ def _run(player: RunBuzzing) -> RunThresholds:
 
 
 def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
-    """Computed from the buzzes themselves, not from the curve, which adds up differences."""
+    """Compute the outcome from the buzzes themselves, not from the curve, which adds up differences."""
     optimal = player.rules.threshold_of(player.run.run) is None
     if player.buzzes is None or player.threshold is None:
         return ThresholdOutcome(None, optimal)
@@ -142,7 +142,7 @@ def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
 
 
 def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
-    """Intervals of the means of ``_outcome`` by the bootstrap of questions or, of few questions, by the jackknife."""
+    """Return intervals of the means in ``_outcome``, by the bootstrap over questions or, with few questions, the jackknife."""
     if player.buzzes is None:
         return {}
     opponents, questions, rows = player.clue_table.opponents, player.questions, player.buzzes
@@ -150,7 +150,7 @@ def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
     place = np.searchsorted(questions, player.question[rows])
 
     def of_questions(worth: Floats, otherwise: Floats | float = 0.0) -> Floats:
-        """What comes of each question, shape (questions,), from what comes of each buzz."""
+        """Return the value of each question, shape (questions,): that of its buzz, or ``otherwise`` without a buzz."""
         values = np.broadcast_to(otherwise, len(questions)).astype(float)
         values[place] = worth
         return values
@@ -175,12 +175,13 @@ def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
 
 
 def mean_interval(values: Floats, places: Ints, selected: int, low: float, high: float) -> tuple[float, float]:
-    """95 % interval of a mean over questions, by the methods of ``queries.engine.metric_intervals``.
+    """Return the 95 % interval of a mean over questions, by the methods of ``queries.engine.metric_intervals``.
 
     Args:
-        values: of each question, shape (questions,), at least two.
-        places: place of each among the ``selected`` questions, which replicates draw from.
-        low, high: what the mean cannot pass.
+        values: value of each question, shape (questions,), at least two.
+        places: place of each question among all selected ones, from 0, shape (questions,).
+        selected: number of questions selected, from which replicates are drawn.
+        low, high: bounds of the mean, at which the jackknife interval is cut off.
     """
     if len(values) < SMALL_SAMPLE:
         ends = jackknife_t_interval(np.asarray(values.mean()), values)
@@ -193,7 +194,7 @@ def mean_interval(values: Floats, places: Ints, selected: int, low: float, high:
 
 
 def _mean(values: Floats, count: int) -> float | None:
-    """Mean over so many questions of what there is; NaN is a question that does not count."""
+    """Return the sum of some values divided by a number of questions; NaN counts as 0. None for no questions."""
     return float(np.nansum(values)) / count if count else None
 
 
@@ -219,7 +220,7 @@ def _curve(player: RunBuzzing, heard: int) -> ThresholdCurve:
         if player.optimum is not None:
             listed = np.union1d(listed, np.searchsorted(thresholds, player.optimum.low))
     shown = thresholds[listed]
-    if np.isinf(shown[0]):  # log-probabilities have no lowest threshold: one that lets everything pass
+    if np.isinf(shown[0]):  # log-probabilities have no lowest threshold: show one that everything passes
         shown[0] = shown[1] - 1 if len(shown) > 1 else 0.0
     wins, score, win = (totals[listed] / np.array([player.counted or 1, heard or 1, heard or 1])).T.tolist()
     return ThresholdCurve(

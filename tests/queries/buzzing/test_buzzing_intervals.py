@@ -61,4 +61,4 @@ def test_quartiles_are_shown_where_teams_differ(bundled, snapshot):
 
 
 def _alike(p):
-    return f"the teams cannot be told apart by how often they are right: p = {p:.2f}"
+    return f"no clear difference between the teams in how often they are right: p = {p:.2f}"

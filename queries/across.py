@@ -1,4 +1,4 @@
-"""Many datasets at once: a metric of each model on each dataset, put together from the leaderboard of each dataset."""
+"""A metric of each model on many datasets, combined from the leaderboards of these datasets."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ class AcrossCell(msgspec.Struct):
     Attributes:
         run: id of the run.
         value: of the metric; None where ``missing`` says why.
-        low, high: its 95 % interval, None where there is none.
-        questions: that the value is computed from.
+        low, high: 95 % interval of ``value``; None where there is none.
+        questions: number of questions that the value is computed from.
         ranked: whether the run is ranked on the leaderboard of the dataset.
-        rank: among the ranked runs shown here, from 1; ties share the mean rank.
-        place: the rank from 0 for the best to 1 for the last; None where fewer than two are ranked.
-        overconfidence: mean confidence less accuracy, with its interval ``overconfidence_low`` to ``overconfidence_high``.
+        rank: among the ranked runs shown here, from 1; ties share the mean rank. None where not ranked or without a value.
+        place: the rank rescaled from 0 for the best to 1 for the last; None without a rank, or where fewer than two are ranked.
+        overconfidence: mean confidence minus accuracy, in [-1, 1], with its 95 % interval ``overconfidence_low`` to
+            ``overconfidence_high``.
         sign: ``overconfident`` where this interval lies above 0, ``underconfident`` where it lies below, ``neither`` where it
             contains 0, ``unknown`` without an interval.
     """
@@ -60,10 +61,10 @@ class AcrossRow(msgspec.Struct):
 
     Attributes:
         cells: by dataset; a dataset without a run of the model is left out.
-        ranked_on: number of datasets on which it has a rank.
-        mean_rank: over these datasets, None without any.
-        mean_place: mean of ``place`` over the datasets that have one. Unlike the mean rank, it can be compared where datasets
-            have different numbers of runs.
+        ranked_on: number of datasets on which the model has a rank.
+        mean_rank: mean over these datasets, None without any.
+        mean_place: mean of ``place`` over the datasets that have one, in [0, 1], None without any. Unlike the mean rank, it can
+            be compared between datasets with different numbers of runs.
     """
 
     model: str
@@ -78,10 +79,10 @@ class AcrossDataset(msgspec.Struct):
     """A dataset of the table.
 
     Attributes:
-        runs: that are shown.
-        ranked: runs that are ranked.
-        questions: of the dataset.
-        common: questions that metrics are computed from, where these are only those that every ranked run answered; else None.
+        runs: number of runs shown.
+        ranked: number of runs that are ranked.
+        questions: number of questions of the dataset.
+        common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
     """
 
     dataset: str
@@ -103,7 +104,7 @@ class AcrossGroup(msgspec.Struct):
 class Across(msgspec.Struct):
     """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last.
 
-    ``groups`` are those of ``tag``, by value, over the runs of the rows; none where no tag is asked for.
+    ``groups`` are the runs of the rows by their value of ``tag``, sorted by value; empty where no tag is asked for.
     """
 
     data_version: str
@@ -115,7 +116,7 @@ class Across(msgspec.Struct):
 
 
 class AcrossDiagram(msgspec.Struct):
-    """The bins of one run, as the reliability diagram of its dataset has them."""
+    """The bins of one run, as in the reliability diagram of its dataset."""
 
     dataset: str
     run: str
@@ -133,7 +134,7 @@ class AcrossDiagrams(msgspec.Struct):
 
 
 def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
-    """The runs of a dataset that the table shows.
+    """Return the ids of a dataset's runs that the table shows.
 
     Args:
         facets: of the dataset.
@@ -153,16 +154,16 @@ def across(
     tag: str = "",
     pooled: Mapping[str, RunGroups] | None = None,
 ) -> Across:
-    """Put the leaderboards of datasets together.
+    """Combine the leaderboards of datasets into one table.
 
     Args:
         facets: of the datasets, in the order of the columns.
-        boards: by dataset; of ``shown_runs``, with the metric and overconfidence and their intervals.
-        metric: that is shown.
+        boards: leaderboards by dataset, each of ``shown_runs``, with the metric, overconfidence and the intervals of both.
+        metric: to show.
         rows: ``models`` for a row per model and elicitation, ``runs`` for a row per run.
         version: of the data.
         tag: by which runs are pooled; blank for none.
-        pooled: by dataset, where some run has the tag; of the same runs and metric.
+        pooled: groups of the same runs and metric, by dataset; only for datasets in which some run has the tag.
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []
@@ -198,7 +199,7 @@ def across(
 
 
 def _cells(board: Leaderboard, metric: Metric) -> dict[tuple[str, str, str], AcrossCell]:
-    """The cells of one dataset by model, elicitation and run."""
+    """Return the cells of one dataset by model, elicitation and run."""
     values = [row.metrics[metric.key].value if row.ranked else None for row in board.rows]
     losses = metric.loss(np.array([math.nan if value is None else value for value in values]))
     run_ranks = [number(rank) for rank in ranks(losses)]

@@ -1,7 +1,7 @@
-"""Sakai's three worked examples: a system X and three worse copies of it, measured. It asks no store.
+"""Sakai's three worked examples: a system X and three worse copies of it, with their metrics. It does not use the store.
 
-Source: Sakai 2026, tables 1, 4 and 9. Y lowers the confidence of a correct instance, Z raises that of an incorrect one, and W
-does both. Bins are three of equal mass, as there.
+Source: Sakai 2026, tables 1, 4 and 9. Y lowers the confidence of a correct instance, Z raises the confidence of an incorrect one,
+and W does both. There are three bins of equal mass, as in the source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FACTS = Path(__file__).parent / "facts" / "sakai_examples.csv"
 SYSTEMS: dict[str, Axiom | None] = {"X": None, "Y": "U", "Z": "O", "W": "UO"}
 KEYS = ("accuracy", "hmr", "r_over", "r_under", "ece", "max_ce", "ks_sequential")
 CONVENTIONS = Conventions("mass3")
-ROUNDING = 1e-12  # a change smaller than this is none
+ROUNDING = 1e-12  # a smaller change counts as none
 
 
 class SakaiSystem(msgspec.Struct, frozen=True):
@@ -30,9 +30,9 @@ class SakaiSystem(msgspec.Struct, frozen=True):
 
     Attributes:
         system: X, or the copy that the axiom compares with it.
-        axiom: that it tests; None for X.
-        items: confidence and correctness of each instance.
-        values: of each metric.
+        axiom: the axiom that the copy tests: U, O or UO; None for X.
+        items: confidence in [0, 1] and correctness, 0 or 1, of each instance.
+        values: value of each metric, by key.
         refuted: keys of the metrics that break the axiom here.
     """
 
@@ -52,7 +52,7 @@ class SakaiExample(msgspec.Struct, frozen=True):
 
 @cache
 def sakai_examples() -> tuple[SakaiExample, ...]:
-    """The examples in order."""
+    """Return the examples in order."""
     items: dict[tuple[int, str], list[ItemPair]] = {}
     with FACTS.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
@@ -81,6 +81,13 @@ def _value(metric: Metric, items: list[ItemPair]) -> float:
 
 
 def breaks(metric: Metric, axiom: Axiom, before: float, after: float) -> bool:
-    """Whether a worse system's value contradicts an axiom: U and O tolerate a tie, UO does not."""
+    """Return whether a worse system's value contradicts an axiom. U and O allow a tie, UO does not.
+
+    Args:
+        metric: whose direction says which value is worse.
+        axiom: U, O or UO.
+        before: value of the original system.
+        after: value of the worse copy.
+    """
     loss = metric.loss(np.array([before, after]))
     return bool(loss[1] <= loss[0] + ROUNDING if axiom == "UO" else loss[1] < loss[0] - ROUNDING)

@@ -1,4 +1,4 @@
-"""What a model is to answer: one row per clue, with the text that is revealed by its end."""
+"""The prompts that a model has to answer: one row per clue, with the text revealed by its end."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import polars as pl
 from data.store import Snapshot
 from queries.selection import Selection
 
-AT_ONCE = 2000  # questions
+AT_ONCE = 2000  # questions read at a time
 
 
 def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
-    """The questions and clues of a selection, in the dataset's order, some questions at a time: ``question_id, clue, text``.
+    """Yield the clues of a selection's questions in the dataset's order, 2,000 questions at a time.
 
-    ``text`` is the clues so far, joined as the question's text is, character for character what the store holds. Where the
-    clues have no texts of their own, the question's text comes with its last clue.
+    Each frame has the columns ``question_id``, ``clue`` and ``text``. ``text`` is the text of the clues so far, joined by blanks,
+    exactly as the store holds it. Where clues have no texts of their own, only the last clue has a text, the question's.
     """
     condition, parameters = selection.question_filter()
     clue_condition, values = selection.clue_filter()

@@ -1,4 +1,4 @@
-"""Metrics of every run within parts of a selection: by radius, category, difficulty."""
+"""Metrics of every run within parts of a selection: by category, radius, difficulty or an attribute."""
 
 from __future__ import annotations
 
@@ -21,20 +21,24 @@ from queries.selection.parameter_kinds import format_range
 from queries.selection.parameters import split_key
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
-MAX_PARTS = 50  # by which an attribute may divide questions
-STEPS = 10  # of difficulty, from 0 to 1
+MAX_PARTS = 50  # an attribute with more values cannot divide questions
+STEPS = 10  # steps of difficulty, from 0 to 1
 
 
 def breakdown_fields(facets: Facets) -> tuple[str, ...]:
-    """What may divide the questions of a dataset: columns, and attributes as ``attr.language``."""
+    """Return what can divide the questions of a dataset: columns, and attributes such as ``attr.language``."""
     attributes = (key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MAX_PARTS)
     return (*BREAKDOWN_FIELDS, *attributes)
 
 
 class BreakdownPart(msgspec.Struct):
-    """Questions, or responses, that have ``value`` in common, None where nothing is said; a range of difficulty is [lo, hi).
+    """Questions, or responses, that share a value.
 
-    ``rows`` are the runs that answered any of them; intervals and ranks are within the part.
+    Attributes:
+        value: that they share; None for those without a value. A step of difficulty is written ``lo..hi`` and means [lo, hi); the
+            last step includes 1.
+        questions: number of questions of the part.
+        rows: the runs that answered any of them; intervals and ranks are within the part.
     """
 
     value: str | None
@@ -52,14 +56,14 @@ class Breakdown(msgspec.Struct):
 
 
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
-    """Metrics of every run within each part of a selection.
+    """Return the metrics of every run within each part of a selection.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         by: one of ``breakdown_fields``.
         metrics: in the order of the answer.
-        intervals: whether to compute them.
+        intervals: whether to compute intervals.
     """
     field, name = split_key(by)
     of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
@@ -96,9 +100,9 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
 def _parts_of_responses(
     snapshot: Snapshot, selection: Selection, name: str, metrics: Sequence[Metric], intervals: bool
 ) -> list[BreakdownPart]:
-    """The parts by an attribute of responses: what the selection of each value would show by itself.
+    """Return the parts by an attribute of responses: each is what a selection of its value would show.
 
-    A question may be in several parts, so that each is restricted to what its own runs answered.
+    A question can be in several parts. So each part is restricted to what its own runs answered.
     """
     rows = snapshot.rows(
         """select distinct value from response_attributes where dataset = $d and attribute = $name and value is not null

@@ -1,4 +1,4 @@
-"""CalScore and CalScore squared of one question, worked out clue by clue as GRACE's tables 6 and 7 are."""
+"""CalScore and CalScore squared of one question, worked out clue by clue as in GRACE's tables 6 and 7."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ NO_ANSWER = "the run gave no answer that counts"
 
 
 class ClueStep(msgspec.Struct):
-    """One clue.
+    """One answer of a run at one clue.
 
     Attributes:
-        clue: from 0.
-        sample: which of several answers to it.
-        guess, correct, confidence: of the run: y and c, in [0, 1].
+        clue: number of the clue, from 0.
+        sample: which of several answers to the clue; None where there is only one.
+        guess: what the run answered.
+        correct: y, correctness of the guess, in [0, 1].
+        confidence: c, in [0, 1].
         h: human curve of CalScore, in [0, 1].
-        signed: g c, g = 2y - 1, in [-1, 1].
+        signed: g c, with g = 2y - 1, in [-1, 1].
         adjusted: (1 - h) g c, in [-1, 1]: the column "CalScore_c" of GRACE table 6.
         team_h: human curve of CalScore squared, in [0, 1].
-        increment: m, by how much that curve rises here.
-        buzz_mass: b, the probability that the run buzzes here where it buzzes with its confidence as chance.
-        right: probability that it has buzzed here or earlier, and correctly.
+        increment: m, how much that curve rises at this clue.
+        buzz_mass: b, the probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence.
+        right: probability that the run has buzzed correctly here or earlier, in [0, 1].
         gained: K = m times ``right``: the column "SH_t" of GRACE table 7.
     """
 
@@ -51,17 +53,17 @@ class ClueStep(msgspec.Struct):
 
 
 class RunSteps(msgspec.Struct):
-    """One run; where it has several samples, each result is a mean over these.
+    """One run. If it has several samples, each result is a mean over them.
 
     Attributes:
-        run, model, elicitation: which.
-        missing: why there is nothing; else None.
+        run, model, elicitation: id, model and elicitation of the run.
+        missing: why there are no steps and results; else None.
         steps: in the order of samples and clues.
-        mean: of ``adjusted``, in [-1, 1].
+        mean: mean of ``adjusted``, in [-1, 1].
         scaled: r(mean), in [0, 1].
         calscore: 1 - r(mean), in [0, 1].
         remainder: (1 - sum m) times ``right`` at the last clue: the reward where no human team was right.
-        reward: sum of ``gained``, and ``remainder``, in [0, 1].
+        reward: sum of ``gained``, plus ``remainder``, in [0, 1].
         calscore2: 1 - reward, in [0, 1].
     """
 
@@ -79,7 +81,10 @@ class RunSteps(msgspec.Struct):
 
 
 class ClueSteps(msgspec.Struct):
-    """Answer of ``/api/v1/clue-steps/<dataset>/<question_id>``, and which human curve each metric takes."""
+    """Answer of ``/api/v1/clue-steps/<dataset>/<question_id>``.
+
+    ``human_curve`` is the name of the curve that CalScore uses, ``team_curve`` the name of the curve of CalScore squared.
+    """
 
     question_id: str
     human_curve: str
@@ -88,12 +93,12 @@ class ClueSteps(msgspec.Struct):
 
 
 def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> ClueSteps:
-    """GRACE eq. 1 and eq. 2 on one question, term by term, for the selection's runs.
+    """Work out GRACE eq. 1 and eq. 2 on one question, term by term, for the selection's runs.
 
     Args:
         snapshot: of the store.
-        selection: its runs and conventions count; filters on questions and clues do not.
-        question_id: of its dataset.
+        selection: its runs and conventions apply; its filters on questions and clues do not.
+        question_id: id of a question of its dataset.
 
     Raises:
         BadRequest: there is no such question.
@@ -113,7 +118,7 @@ def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> Cl
 
 
 def _work_out(row: RunSteps, answers: list[ClueResponse], human: HumanRecord, curve: str, team_curve: str) -> None:
-    """Fill in the steps and results of a run from its answers, which are in the order of samples and clues."""
+    """Fill in the steps and results of a run from its answers, which must be in the order of samples and clues."""
     results = []
     for _, group in groupby(answers, key=lambda answer: answer.sample):
         sample = list(group)

@@ -1,4 +1,7 @@
-"""Two runs, or one run and all others, on the questions and clues that both answered: differences and how sure they are."""
+"""Differences between runs on the questions and clues that both answered, with intervals and p-values.
+
+They compare two runs, one run with all others, or all runs two by two.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,20 @@ from queries.selection import Selection, number, selection_keys
 
 
 class Difference(msgspec.Struct):
-    """One metric of two runs on their common questions; values are None where ``missing`` says why.
+    """One metric of two runs on their common questions.
 
-    ``difference`` is a - b. ``low`` and ``high`` are its 95 % interval, from so many bootstrap ``replicates``, 0 for the
-    jackknife; ``p_value`` is two-sided; ``p_holm`` is adjusted for all comparisons of this metric in the answer. They are None
-    where the difference comes from a single question, or the metric is undefined without one of its questions. ``better``
-    is the run with the better value, None where they tie or where the metric says nothing of quality.
+    ``low`` to ``replicates`` are None where the difference comes from a single question, or where the metric is undefined without
+    one of its questions.
+
+    Attributes:
+        a, b: values of both runs; None where undefined.
+        difference: a - b; None where ``missing`` says why.
+        missing: why there is no difference; else None.
+        better: id of the run with the better value; None where they tie, or where the metric does not measure quality.
+        low, high: 95 % interval of the difference.
+        p_value: two-sided.
+        p_holm: the same, adjusted for all comparisons of this metric in the answer by Holm's method.
+        replicates: number of bootstrap replicates behind the interval, 0 for the jackknife.
     """
 
     a: float | None
@@ -43,7 +54,7 @@ class Difference(msgspec.Struct):
 
 
 class QuestionPair(msgspec.Struct):
-    """Both runs on one question: metric -> value, None where one question by itself has none."""
+    """Both runs on one question: value by metric, None where the metric is undefined on this question alone."""
 
     question_id: str
     a: dict[str, float | None]
@@ -51,7 +62,7 @@ class QuestionPair(msgspec.Struct):
 
 
 class Comparison(msgspec.Struct):
-    """Two runs on the ``questions`` that both answered."""
+    """Two runs on the questions that both answered; ``questions`` is how many these are."""
 
     a: RunName
     b: RunName
@@ -82,7 +93,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
         snapshot: the store.
         selection: filters and conventions.
         a, b: ids of the runs.
-        metrics: by which they are compared.
+        metrics: by which the runs are compared.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -98,7 +109,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
 
 
 def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
-    """``compare`` without the questions.
+    """Compare two runs like ``compare``, but without the values of single questions.
 
     Args:
         snapshot: the store.
@@ -120,7 +131,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        a: the run to compare with every other run of the selection; None for every two runs.
+        a: the run to compare with every other run of the selection; None for every pair of runs.
         metrics: by which they are compared.
 
     Raises:
@@ -178,7 +189,7 @@ def _adjust(family: list[Difference]) -> None:
 
 
 def _questions(pair: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:
-    """Both runs question by question. Their rows are about the same questions, in the same order."""
+    """Return both runs question by question. Their rows are on the same questions, in the same order."""
     evidence = pair.measured.evidence
     columns = {metric.key: evidence.per_question(metric) for metric in metrics if metric.single}
     first_a, first_b = evidence.starts[pair.a], evidence.starts[pair.b]

@@ -1,4 +1,4 @@
-"""The surest wrong guess before people knew: what calibration against people is about, in one question."""
+"""The most confident wrong guess before people knew the answer: one question that shows what calibration against people means."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from queries.selection import Selection
 
 
 class EarlyMistake(msgspec.Struct):
-    """A wrong guess that a run was sure of while no human team had answered correctly.
+    """A confident wrong guess at a clue by which no human team had answered correctly.
 
     Attributes:
-        question_id: of the question.
-        clue: after which the run guessed, from 0; the question has ``clues``.
-        run, model, elicitation: who guessed.
-        guess, confidence: what, and how sure.
-        wrong: number of runs whose guess after this clue is wrong, of the ``runs`` that guessed.
-        known: share of the human teams that were right by the end of the question.
+        question_id: id of the question.
+        clue: number of the clue after which the run guessed, from 0.
+        clues: number of clues of the question.
+        run, model, elicitation: of the run that guessed.
+        guess: what it answered; blank where unknown.
+        confidence: of the guess, in [0, 1].
+        wrong: number of runs whose guess after this clue is wrong.
+        runs: number of runs that guessed after this clue.
+        known: share of the human teams that were right by the end of the question, in (0, 1].
     """
 
     question_id: str
@@ -35,16 +38,16 @@ class EarlyMistake(msgspec.Struct):
 
 
 class EarlyMistakes(msgspec.Struct):
-    """The surest early mistake of a selection; None where people knew first, or no people played."""
+    """The most confident early mistake of a selection; None where there is none, or no people played."""
 
     surest: EarlyMistake | None
 
 
 def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMistakes:
-    """The wrong guess of the greatest confidence at a clue after which no human team had answered correctly.
+    """Return the most confident wrong guess at a clue by which no human team had answered correctly.
 
-    Only questions that some team answered correctly in the end are considered, and those that half of the teams did come first:
-    there was something to know. Ties go to the earlier question and clue.
+    Only questions that some team answered correctly in the end are considered. Questions that at least half of the teams answered
+    correctly come first, because people could know them. Ties go to the earlier question and clue.
     """
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)

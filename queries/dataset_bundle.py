@@ -1,4 +1,4 @@
-"""A dataset as a bundle: the tables that, imported again, give the same questions, people and runs."""
+"""A dataset as a bundle: tables that give the same questions, people and runs when they are imported again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPUTED = {
     "answer": "case when q.answer is distinct from most.answer then q.answer end as answer",
     "difficulty": "q.given_difficulty as difficulty",
 }
-# The answer that the importer derives from votes (the most frequent class, the earlier one if tied) is not stated again.
+# An answer that the importer would derive from votes (the most frequent class, the earlier one if tied) is left blank.
 QUESTIONS = f"""
     with most as (
         select question_id, first(class order by votes desc, coalesce(list_position(classes, class), 0), class) as answer
@@ -53,9 +53,9 @@ class Bundle:
 
     Attributes:
         facts: the content of dataset.json.
-        tables: path in the bundle, without an ending -> rows.
+        tables: rows by path in the bundle, without file extension.
         runs: number of runs among the tables.
-        withdrawn: number of runs that are left out because they are withdrawn.
+        withdrawn: number of withdrawn runs, which are left out.
     """
 
     facts: Mapping[str, object]
@@ -65,14 +65,14 @@ class Bundle:
 
 
 def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
-    """The bundle of a dataset.
+    """Return the bundle of a dataset.
 
-    Importing it into an empty store gives the same run ids and metrics. The provenance of runs is not part of it.
+    Importing it into an empty store gives the same run ids and metrics. It does not contain the provenance of runs.
 
     Args:
         snapshot: of the store.
-        dataset: its id.
-        form: of the tables: CSV takes no lists, so that they are JSON text there.
+        dataset: id of the dataset.
+        form: of the tables. CSV has no lists, so they are written as JSON text there.
 
     Raises:
         BadRequest: there is no such dataset.
@@ -103,7 +103,7 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
 
 
 def _attributes(snapshot: Snapshot, dataset: str) -> str:
-    """SQL of a column for each attribute of the questions."""
+    """Return the SQL of a column for each attribute of the questions."""
     names = snapshot.rows("select distinct attribute from attributes where dataset = $d order by 1", {"d": dataset})
     return "".join(
         f""",

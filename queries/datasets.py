@@ -1,4 +1,4 @@
-"""What the store holds."""
+"""The list of datasets in the store."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from data.store import Snapshot
 
 
 class Dataset(msgspec.Struct):
-    """One dataset, as the list of datasets shows it; ``voted`` are the questions on which people voted.
+    """One dataset, as the list of datasets shows it.
 
-    ``attributes`` are what its questions state beside the columns that every dataset may have, and ``response_attributes`` what
-    the responses of its runs do.
+    Attributes:
+        questions: number of questions.
+        runs: number of runs that are not withdrawn.
+        human_teams, human_buzzes: number of human teams and of their buzzes.
+        votes: number of votes.
+        voted: number of questions on which people voted.
+        categories: of its questions, sorted.
+        radii: of its questions in years, ascending.
+        attributes: names of what its questions state beyond the standard columns.
+        response_attributes: names of what the responses of its runs state beyond the standard columns.
     """
 
     dataset: str
@@ -40,12 +48,12 @@ class Datasets(msgspec.Struct):
 
 
 def datasets(snapshot: Snapshot) -> Datasets:
-    """Every dataset."""
+    """Return every dataset of the store."""
     return Datasets([describe_dataset(snapshot, name) for name in snapshot.states])
 
 
 def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
-    """A dataset with its counts; withdrawn runs are not counted."""
+    """Return a dataset with its counts; withdrawn runs are not counted."""
     (row,) = snapshot.frame(
         """
         select d.dataset, d.title, d.kind, d.simulated,

@@ -1,4 +1,4 @@
-"""Questions that somebody has written as a bundle: a dataset that imports as it is, with the runs of the bundled guessers."""
+"""A bundle of questions that a writer has drafted: a dataset ready for import, with runs of the bundled guessers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
 
 
 class WrittenQuestion(DraftText, frozen=True):
-    """A question, and the category that it is listed in."""
+    """A question and its category."""
 
     category: Name = ""
     subcategory: Name = ""
@@ -37,10 +37,10 @@ class WrittenDataset(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def draft_bundle(written: WrittenDataset) -> bytes:
-    """The bundle as a zip. Its questions are ``q1``, ``q2`` and so on, in their order.
+    """Return the bundle as a zip file. Its questions are called ``q1``, ``q2`` and so on, in their order.
 
     Raises:
-        BadRequest: a question lacks its text or its answer line, or is too long; or all together are.
+        BadRequest: a question has no text or no answer line or is too long, or all questions together are too long.
     """
     numbered = [(f"q{number}", question) for number, question in enumerate(written.questions, start=1)]
     drafts = [(question_id, _draft(question_id, question)) for question_id, question in numbered]

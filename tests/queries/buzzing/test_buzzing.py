@@ -365,7 +365,7 @@ def test_what_is_missing_says_why(snapshot):
     runs = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
     unheard = runs["unheard"]
     assert unheard.heard == 0 and unheard.optimum is None and unheard.outcome.threshold is None
-    assert "no human team" in unheard.missing["expected_wins"] and "give one" in unheard.missing["threshold"]
+    assert "no human team" in unheard.missing["expected_wins"] and "choose one" in unheard.missing["threshold"]
     polynomial = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules()).runs}["unheard"]
     assert polynomial.outcome.expected_wins is not None and set(polynomial.missing) == {"score", "win", "loss", "unsure"}
     logprob = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules("logprob")).runs}

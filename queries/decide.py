@@ -1,7 +1,7 @@
-"""Answer or abstain: what the answers of runs are worth for every cost of a wrong one.
+"""Answer or abstain: what the answers of runs are worth at every cost of a wrong answer.
 
-A wrong answer costs t / (1 - t) right ones, and an answer is given where the confidence is above t: that pays exactly where the
-chance of being right is above t.
+At threshold t, a wrong answer costs as much as t / (1 - t) right answers earn, and a run answers where its confidence is above t.
+Answering then pays exactly if the chance of being right is above t.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from queries.metrics.kernels.selective import PARTS, risk_at
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
 
-COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items at which risk is given
+COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")
 BRIER = CATALOGUE["brier"]
-# Columns of what is added up by cluster of questions: items, sum of y, sums of y and of 1 - y above each threshold.
+# Columns of the sums by cluster of questions: items, sum of y, sums of y and of 1 - y above each threshold.
 RIGHT, WRONG = slice(2, 2 + CELLS), slice(2 + CELLS, 2 + 2 * CELLS)
 
 
 class MetricValue(msgspec.Struct):
-    """A metric with its 95 % interval; None where ``missing`` says why."""
+    """A metric with its 95 % interval; ``value`` is None where ``missing`` says why."""
 
     value: float | None
     low: float | None
@@ -61,7 +61,7 @@ class MetricValue(msgspec.Struct):
 
 
 class Curve(msgspec.Struct):
-    """Values at each t with their 95 % intervals, each for itself; None where there is no value."""
+    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined."""
 
     values: list[float | None]
     low: list[float | None]
@@ -69,12 +69,18 @@ class Curve(msgspec.Struct):
 
 
 class RunDecisions(msgspec.Struct):
-    """One run.
+    """One run. Lists have an element for each of ``thresholds``, unless stated otherwise.
 
-    ``murphy``: mean elementary score at each t, from 0; lower is better. ``net_score``: what a question earns at each t below 1.
-    ``answered``: share of the items with a confidence above each t, and ``risk`` the share of errors among them. ``risks``: the
-    share of errors among the most confident items, at each of ``coverages``. ``best_threshold``: at each t below 1, the
-    confidence above which answering earns most, and ``best_score`` what it earns.
+    Attributes:
+        questions, items: number of questions and of answers that everything here is computed from.
+        metrics: metrics of selective prediction, by key.
+        murphy: mean elementary score at each t, in [0, 2]; lower is better.
+        net_score: mean reward of an item at each t below 1: 1 for a right answer, -t / (1 - t) for a wrong one, 0 for none.
+        answered: share of the items with a confidence above each t, in [0, 1].
+        risk: share of errors among these items, in [0, 1]; None where there are none.
+        risks: share of errors among the most confident items, at each of ``coverages``.
+        best_threshold: at each t below 1, the confidence above which answering earns most.
+        best_score: at each t below 1, what an item earns if the run answers above ``best_threshold``.
     """
 
     run: str
@@ -93,7 +99,7 @@ class RunDecisions(msgspec.Struct):
 
 
 class Stretch(msgspec.Struct):
-    """Thresholds from ``start`` to ``end``, both included, at which run ``better`` has the lower score; None: neither."""
+    """Thresholds from ``start`` to ``end``, both included, at which run ``better`` has the lower score; None for neither run."""
 
     start: float
     end: float
@@ -101,10 +107,15 @@ class Stretch(msgspec.Struct):
 
 
 class CurveDifference(msgspec.Struct):
-    """Murphy curve of run ``a`` minus that of run ``b``, on the questions and clues that both answered.
+    """The Murphy curve of run ``a`` minus that of run ``b``, on the questions and clues that both answered.
 
-    ``low`` and ``high`` hold the whole curve with 95 %. ``stretches``: which run is better where, as measured; ``shown``: the
-    same as far as the band shows it; ``dominant``: the run that the band shows to be better at every t at which they differ.
+    Attributes:
+        questions: number of questions that both answered.
+        difference: at each of ``thresholds``; below 0 where ``a`` is better.
+        low, high: a simultaneous band: it contains the whole curve with a confidence of 95 %.
+        stretches: which run is better at which thresholds, as measured.
+        shown: the stretches on which the band excludes 0, and which run is better there.
+        dominant: the run that the band shows to be better at every t at which the curves differ; None where there is none.
     """
 
     a: RunName
@@ -119,7 +130,15 @@ class CurveDifference(msgspec.Struct):
 
 
 class PeopleDecisions(msgspec.Struct):
-    """Human teams, each as often as it heard a question: the shares that buzzed right and wrong, and what they earn at each t."""
+    """Human teams, each counted once for every question that it heard.
+
+    Attributes:
+        teams: number of teams.
+        heard: how often a team heard a question.
+        questions: number of questions that a team heard.
+        right, wrong: share of ``heard`` with a correct and with an incorrect buzz, in [0, 1].
+        net_score: mean reward at each t below 1, as for runs.
+    """
 
     teams: int
     heard: int
@@ -142,12 +161,12 @@ class Decisions(msgspec.Struct):
 
 
 def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -> Decisions:
-    """What answers are worth at every threshold, for each run, for people, and for the difference of two runs.
+    """Return what answers are worth at every threshold: for each run, for people, and for the difference of two runs.
 
     Args:
         snapshot: of the store.
-        selection: whose ``common`` is 1 by default.
-        a, b: the runs whose difference is taken; blank for the best ones by the Brier score.
+        selection: filters and conventions; its ``common`` is 1 by default.
+        a, b: ids of the runs whose difference is taken; blank for the best ones by the Brier score.
 
     Raises:
         BadRequest: there is no run ``a`` or ``b`` in the dataset, or they are the same.
@@ -171,7 +190,7 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
 
 
 def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
-    """The metrics of each run with their intervals."""
+    """Return the metrics of each run with their intervals, by key."""
     rows: list[dict[str, MetricValue]] = [{} for _ in evidence.runs]
     for metric in DECIDE_METRICS if rows else ():
         values, ends = evidence.values(metric), metric_intervals(evidence, metric)
@@ -211,7 +230,7 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
 
 
 def _by_cluster(evidence: Evidence, run: int) -> Floats:
-    """Items, sum of y, and sums of y and of 1 - y above each threshold, by cluster of questions: (clusters, 2 + 2 CELLS)."""
+    """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS)."""
     confidence, correct = evidence.items_of(run)
     rows = slice(evidence.starts[run], evidence.ends[run])
     group = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
@@ -222,7 +241,7 @@ def _by_cluster(evidence: Evidence, run: int) -> Floats:
 
 
 def _net_interval(net: Floats, sums: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Interval of the net score at each threshold: percentiles, or the jackknife-t where there are few questions."""
+    """Return the interval of the net score at each threshold: bootstrap percentiles or, with few questions, the jackknife-t."""
     answered_by = sums[sums[:, 0] > 0]
     if len(answered_by) < 2:
         return np.full((2, len(net)), np.nan)[0], np.full(len(net), np.nan)
@@ -280,14 +299,14 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
 
 
 def _losses(evidence: Evidence, run: int) -> Floats:
-    """Of each cluster of questions: items, and sums of elementary scores at each threshold; shape (clusters, 1 + CELLS)."""
+    """Return items, and sums of elementary scores at each threshold, by cluster of questions; shape (clusters, 1 + CELLS)."""
     sums = _by_cluster(evidence, run)
     losses = 2 * (THRESHOLDS * sums[:, WRONG] + (1 - THRESHOLDS) * (sums[:, 1:2] - sums[:, RIGHT]))
     return np.concatenate([sums[:, :1], losses], axis=1)
 
 
 def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
-    """Thresholds of the same sign together; a lower score is better, so that run a is better where the sign is negative."""
+    """Group neighbouring thresholds of the same sign. A lower score is better, so run a is better where the sign is negative."""
     better = {-1.0: a, 1.0: b, 0.0: None}
     results = []
     for sign, places in groupby(range(len(signs)), key=lambda place: float(signs[place])):
@@ -297,7 +316,7 @@ def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
 
 
 def _dominant(measured: Floats, shown: Floats, a: str, b: str) -> str | None:
-    """The run that the band shows to be better wherever the curves differ at all."""
+    """Return the run that the band shows to be better wherever the curves differ at all; None where there is none."""
     apart = measured != 0
     return next((run for run, sign in ((a, -1.0), (b, 1.0)) if apart.any() and (shown[apart] == sign).all()), None)
 
@@ -306,7 +325,7 @@ def _dominant(measured: Floats, shown: Floats, a: str, b: str) -> str | None:
 
 
 def _people(snapshot: Snapshot, selection: Selection) -> PeopleDecisions | None:
-    """Human teams on the questions of a selection."""
+    """Return what human teams did on the questions of a selection; None where nobody buzzed."""
     with_clauses, parameters = selection_clauses(selection)
     teams = snapshot.frame(
         f"""{with_clauses}

@@ -1,4 +1,4 @@
-"""Grades that a person should look at before a run is published."""
+"""Grades that a person should check before a run is published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from data.duckdb_and_polars import first_rows
 from data.importing.grading import doubt
 from data.store import Snapshot
 
-MAX_EXAMINED = 20_000  # distinct guesses: more would take minutes
+MAX_EXAMINED = 20_000  # distinct guesses; more would take minutes
 MAX_LISTED = 200
 
 
@@ -21,12 +21,19 @@ class UncertainGrade(msgspec.Struct):
     clues: list[int]
     guess: str
     answer: str
-    correct: float  # as it was graded
+    correct: float  # the grade, in [0, 1]
     reason: str
 
 
 class GradeReview(msgspec.Struct):
-    """The uncertain grades: how many guesses, and the first of them; ``looked_at`` of ``graded`` guesses were examined."""
+    """The uncertain grades.
+
+    Attributes:
+        total: number of guesses with an uncertain grade, among those examined.
+        graded: number of distinct guesses that were graded as wrong.
+        looked_at: how many of these were examined.
+        guesses: the first 200 uncertain ones.
+    """
 
     total: int
     graded: int
@@ -35,9 +42,14 @@ class GradeReview(msgspec.Struct):
 
 
 def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
-    """Uncertain grades of some runs: guesses that were graded against an answer line, in the dataset's order of questions.
+    """Return the uncertain grades of some runs.
 
-    Where there are very many distinct guesses, those that would be prompted on are examined first.
+    Guesses that were graded as wrong against an answer line are examined, up to 20,000 distinct ones. Those that would be
+    prompted on come first; within both groups, guesses are in the dataset's order of questions.
+
+    Args:
+        snapshot: the store.
+        runs: ids of the runs.
     """
     rows = snapshot.rows(
         first_rows(

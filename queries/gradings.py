@@ -1,4 +1,4 @@
-"""Gradings of runs: which there are, how far they agree, and the guesses about which they differ."""
+"""Gradings of runs: which gradings there are, how far they agree, and the guesses on which they differ."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from queries.runs import run as run_facts
 from queries.selection import Selection, selection_keys
 from queries.selection.parameter_kinds import BadRequest
 
-MAX_RUNS = 200  # compared in one answer
-MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines: more would take minutes
-RIGHT = 0.5  # from this correctness on, an answer counts as right where graders are compared
+MAX_RUNS = 200  # runs compared in one answer
+MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines; more would take minutes
+RIGHT = 0.5  # an answer of at least this correctness counts as right when gradings are compared
 Show = Literal["differ", "uncertain", "corrected", "all"]
 SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "all")
 
@@ -31,12 +31,13 @@ class RunGrading(msgspec.Struct):
     """A grading of a run.
 
     Attributes:
-        name: as of the key ``grading``.
+        name: value of the key ``grading``.
         source: import (the run's first grading), column (of its file), added (by a later import), rules (of Clueline) or
             review.
-        by, at: who brought it, None for the command line, or made the last correction; and when, ISO 8601, UTC.
-        accuracy: mean correctness of the answers, None where there are none.
-        corrections: how many corrections it holds.
+        by: who imported it or made the last correction; None for the command line.
+        at: when that was, ISO 8601, UTC.
+        accuracy: mean correctness of the answers, in [0, 1]; None where there are none.
+        corrections: number of corrections that it contains.
     """
 
     name: str
@@ -51,10 +52,10 @@ class GradingAgreement(msgspec.Struct):
     """How far two gradings of a run agree on which answers are right.
 
     Attributes:
-        a, b: their names.
+        a, b: names of the gradings.
         agreeing: number of answers on which they agree.
-        agreement: share of such answers, None without answers.
-        kappa: Cohen's kappa, None where both call every answer the same.
+        agreement: share of these answers, in [0, 1]; None without answers.
+        kappa: Cohen's kappa, in [-1, 1]; None without answers, or where both give all answers one and the same grade.
     """
 
     a: str
@@ -65,7 +66,7 @@ class GradingAgreement(msgspec.Struct):
 
 
 class GradedRun(msgspec.Struct):
-    """A run with more than one grading; ``differing`` of its ``answers`` are graded otherwise by some grading than by another."""
+    """A run with more than one grading; ``differing`` of its ``answers`` do not have the same grade in all of them."""
 
     run: str
     model: str
@@ -80,8 +81,9 @@ class Gradings(msgspec.Struct):
     """Answer of ``/api/v1/gradings``.
 
     Attributes:
-        single: how many runs have one grading only.
-        total: how many have several; the first ``runs`` of them are compared.
+        single: number of runs with one grading only.
+        total: number of runs with several gradings.
+        runs: the first 200 of these, compared.
     """
 
     selection: dict[str, list[str]]
@@ -92,7 +94,11 @@ class Gradings(msgspec.Struct):
 
 
 class GradeCorrection(msgspec.Struct):
-    """A correction of a reviewer; ``correct`` is None where it undoes earlier ones, ``clue`` where it covers every clue."""
+    """A correction by a reviewer.
+
+    ``correct`` is None where it undoes earlier corrections. ``clue`` is None where it applies to every clue. ``at`` is ISO 8601,
+    UTC.
+    """
 
     number: int
     question_id: str
@@ -108,11 +114,11 @@ class GradedGuess(msgspec.Struct):
     """A guess and its grades.
 
     Attributes:
-        clues: at which it was given and graded so.
-        answers: how many answers that are.
-        grades: correctness by the name of the grading.
-        outcome: of Clueline's rules today: accept, reject, or review where a person should decide; None where no rule applies.
-        rule: what decided.
+        clues: numbers of the clues at which the guess was given with these grades.
+        answers: number of answers with this guess and these grades.
+        grades: correctness in [0, 1], by name of the grading.
+        outcome: of Clueline's current rules: accept, reject, or review where a person should decide; None where no rule applies.
+        rule: the rule that decided.
         corrections: of this guess, oldest first.
     """
 
@@ -128,7 +134,7 @@ class GradedGuess(msgspec.Struct):
 
 
 class GradedGuesses(msgspec.Struct):
-    """The guesses of a run: how many of this kind there are, and the first of them."""
+    """The guesses of a run: ``total`` is how many of the kind asked for there are, ``guesses`` are the first of them."""
 
     run: str
     dataset: str
@@ -138,14 +144,14 @@ class GradedGuesses(msgspec.Struct):
 
 
 class GradingCoverage(msgspec.Struct):
-    """How many runs of a selection have the grading that it names, and how many keep their first one."""
+    """How many runs of a selection have the grading that it names, and how many use their first one instead."""
 
     with_it: int
     without_it: int
 
 
 def grading_coverage(snapshot: Snapshot, selection: Selection) -> GradingCoverage:
-    """How many runs of a selection have the grading that it names."""
+    """Count the runs of a selection with and without the grading that it names."""
     condition, parameters = selection.run_filter()
     having, total = snapshot.rows(
         f"""select count(*) filter (run in (select run from gradings where name = $grading)), count(*)
@@ -156,9 +162,9 @@ def grading_coverage(snapshot: Snapshot, selection: Selection) -> GradingCoverag
 
 
 def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
-    """The gradings of each run that has several, and how far they agree, over the answers of a selection.
+    """Return the gradings of each run that has several, and how far they agree on the answers of a selection.
 
-    Failed calls are no answers. Where graders are compared, an answer counts as right from a correctness of 1/2 on.
+    Failed calls are not answers. For agreement, an answer counts as right if its correctness is at least 1/2.
     """
     condition, parameters = selection.run_filter()
     rows = snapshot.rows(
@@ -183,10 +189,10 @@ def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
 
 
 def agreement(a: str, b: str, first: Floats, second: Floats) -> GradingAgreement:
-    """How far two gradings agree, with Cohen's kappa (Cohen 1960, "A coefficient of agreement for nominal scales").
+    """Return how far two gradings agree, with Cohen's kappa (Cohen 1960, "A coefficient of agreement for nominal scales").
 
     Args:
-        a, b: their names.
+        a, b: names of the gradings.
         first, second: correctness of the same answers in [0, 1], shape (answers,).
 
     >>> import numpy as np
@@ -204,14 +210,15 @@ def agreement(a: str, b: str, first: Floats, second: Floats) -> GradingAgreement
 
 
 def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Show = "differ", most: int = 200) -> GradedGuesses:
-    """The guesses of a run and what its gradings say of them, in the order of questions and clues.
+    """Return the guesses of a run and their grades, in the order of questions and clues.
 
     Args:
         snapshot: the store.
-        selection: whose filters on questions and clues count; its dataset is that of the run.
+        selection: its filters on questions, clues and responses apply; its dataset is that of the run.
         run: id of the run.
-        show: those on which gradings differ, of which Clueline's rules are uncertain, that a reviewer corrected, or all.
-        most: how many are listed; all are counted, but for ``uncertain`` only among the first 20,000.
+        show: guesses on which gradings differ, guesses about which Clueline's rules are uncertain, guesses that a reviewer
+            corrected, or all guesses.
+        most: how many are listed. All are counted, except ``uncertain`` ones: these are only looked for among the first 20,000.
 
     Raises:
         BadRequest: there is no such run.
@@ -252,7 +259,7 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
 
 
 def corrections(snapshot: Snapshot, run: str) -> list[GradeCorrection]:
-    """Every correction of a run, oldest first."""
+    """Return every correction of a run, oldest first."""
     rows = snapshot.rows(
         """select number, question_id, clue, guess, correct, strftime(corrected_at, '%Y-%m-%dT%H:%M:%S.%fZ'), corrected_by, note
         from corrections where run = $run order by number""",
@@ -262,7 +269,7 @@ def corrections(snapshot: Snapshot, run: str) -> list[GradeCorrection]:
 
 
 def _judged(kind: str, answer: str | None, guess: str | None) -> tuple[str | None, str | None]:
-    """What Clueline's rules make of a guess, and why."""
+    """Return how Clueline's rules judge a guess, and which rule decides; None where no rule applies."""
     if kind == "lifeeval":
         return None, "the life table gives the probability"
     if kind == "votes" or answer is None:
@@ -271,7 +278,7 @@ def _judged(kind: str, answer: str | None, guess: str | None) -> tuple[str | Non
 
 
 def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
-    """The gradings of a run, without their accuracies, the first one first."""
+    """Return the gradings of a run in order, starting with its first, without accuracies."""
     rows = snapshot.rows(
         """select coalesce(g.name, $imported), coalesce(g.source, 'import'),
             case when g.name = $reviewed then c.by when g.source = 'added' then g.added_by else r.imported_by end,
@@ -290,12 +297,12 @@ def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
 
 
 def _columns(names: Sequence[str]) -> list[str]:
-    """SQL names of the columns of ``_answers`` with the grades of these gradings."""
+    """Return the SQL names of the columns of ``_answers`` that have the grades of these gradings."""
     return [f"grade_{number}" for number in range(len(names))]
 
 
 def _answers(snapshot: Snapshot, selection: Selection, run: str, names: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """SQL for the answers of a run at the questions and clues of a selection, with a column of grades for each grading."""
+    """Return the SQL, with parameters, of a run's answers in a selection, with a column of grades for each grading."""
     parts = [snapshot.with_grading(name).responses([run]) for name in names]
     columns = _columns(names)
     first, *others = zip(parts, columns, strict=True)

@@ -1,4 +1,4 @@
-"""The hard-easy effect: overconfidence against difficulty, question by question, with the line through it."""
+"""The hard-easy effect: overconfidence by difficulty, question by question, with a fitted line."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from queries.metrics.metric import Sums
 from queries.selection import Selection, number, selection_keys
 
 GRID = np.linspace(0, 1, 21)
-# Points of a run: more would be a cloud, and those of many runs at once are slow to draw.
+# Points of all runs and of one run. More would only be a cloud, and the points of many runs at once are slow to draw.
 ALL_POINTS, MAX_POINTS, MIN_POINTS = 5_000, 1000, 100
 HARD_EASY = CATALOGUE["hard_easy_slope"]
 
 
 def _fitted(sums: Sums, conventions: Conventions) -> Floats:
-    """Height of the line at each difficulty of the grid, shape (..., grid)."""
+    """Return the height of the line at each difficulty of the grid, shape (..., grid)."""
     steepness = slope(sums["questions"], sums["x"], sums["y"], sums["xx"], sums["xy"])
     start = ratio(sums["y"] - steepness * sums["x"], sums["questions"])
     return start[..., None] + steepness[..., None] * GRID
 
 
-LINE = replace(HARD_EASY, value=_fitted)  # a metric of sums, so that it is resampled as any other
+LINE = replace(HARD_EASY, value=_fitted)  # a metric of sums, so that it can be resampled like any other
 
 
 class QuestionPoint(msgspec.Struct):
-    """One question."""
+    """One question: ``difficulty`` in [0, 1], and ``overconfidence``, mean confidence minus accuracy, in [-1, 1]."""
 
     question_id: str
     difficulty: float
@@ -54,10 +54,15 @@ class LinePoint(msgspec.Struct):
 
 
 class HardEasyFit(msgspec.Struct):
-    """One run: the slope with its 95 % interval, the line over the difficulties there are, and its questions.
+    """One run.
 
-    ``questions`` are those that the slope uses: answered, and with a difficulty. ``points`` are all of them or, where these are
-    more than 1,000 (of more than five runs: 5,000 among all of them, but 100 at least), every n-th in order of difficulty.
+    Attributes:
+        questions: number of questions behind the slope: answered, and with a difficulty.
+        slope: of overconfidence on difficulty; None where ``missing`` says why.
+        low, high: 95 % interval of the slope.
+        line: over the range of the difficulties.
+        points: these questions in order of difficulty. If there are more than 1,000 (with more than five runs: 5,000 divided by
+            the number of runs, but at least 100), only every n-th.
     """
 
     run: str
@@ -73,10 +78,11 @@ class HardEasyFit(msgspec.Struct):
 
 
 class Difficulty(msgspec.Struct):
-    """Answer of ``/api/v1/difficulty``; ``without`` questions of the selection have no difficulty.
+    """Answer of ``/api/v1/difficulty``; ``without`` is the number of questions of the selection that have no difficulty.
 
-    ``sources`` says where that of the others comes from, and of how many: ``given``, ``rooms`` (1 - the share of rooms in which
-    the question was answered), ``human`` (1 - the share of human teams that were right) or ``runs`` (1 - mean accuracy).
+    ``sources`` is the number of the other questions by the source of their difficulty: ``given``, ``rooms`` (1 - the share of
+    rooms in which the question was answered), ``human`` (1 - the share of human teams that were right) or ``runs`` (1 - mean
+    accuracy).
     """
 
     data_version: str
@@ -87,7 +93,7 @@ class Difficulty(msgspec.Struct):
 
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
-    """Overconfidence against difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
+    """Return overconfidence by difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
     counted, _ = restrict(snapshot, selection, by_default=True)
     evidence = gather(snapshot, counted, [HARD_EASY])
     used = evidence.questions_with(HARD_EASY)
@@ -129,7 +135,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
 
 
 def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
-    """Rows of each run whose question has a difficulty, easiest first."""
+    """Yield, for each run, its rows on questions with a difficulty, easiest first."""
     hard = np.full(evidence.selected, np.nan)
     hard[evidence.places] = evidence.sums["difficulty"]
     easiest = np.argsort(hard, kind="stable")[: np.isfinite(hard).sum()]

@@ -1,4 +1,4 @@
-"""Runs against the votes of people: histograms of their distance, with those of a human reference classifier."""
+"""Runs compared with the votes of people: histograms of their distance, and the same for a human reference classifier."""
 
 from __future__ import annotations
 
@@ -23,22 +23,38 @@ ENTROPY_BINS = 40
 
 
 class Histograms(msgspec.Struct):
-    """Items by how far a distribution is from the votes; the bins are those of the answer's edges."""
+    """Number of items by how far a distribution is from the votes.
+
+    Attributes:
+        items: number of items.
+        distance: by bin of ``People.distance_edges``.
+        entropy: by bin of ``People.entropy_edges``; values beyond the ends are in the first and last bin.
+        ranking: by number of pairs of classes that are in another order than people's, from 0; empty where a question has very
+            many classes.
+    """
 
     items: int
     distance: list[int]
     entropy: list[int]
-    ranking: list[int]  # by pairs of classes in another order than people's, from 0; empty where classes are very many
+    ranking: list[int]
 
 
 class ClassBin(msgspec.Struct):
-    """Items by the share that the run gives a class; the ends are those of the bin or, of one of equal mass, of its items."""
+    """Items for which the run gives a class a share in this bin.
+
+    Attributes:
+        lower, upper: ends of the bin; of a bin of equal mass, the lowest and highest share in it. None for an empty bin of equal
+            mass.
+        items: number of items.
+        mean_share: mean share that the run gives the class; None without items.
+        chosen: share of these items in which most people chose the class; None without items.
+    """
 
     lower: float | None
     upper: float | None
     items: int
     mean_share: float | None
-    chosen: float | None  # share of these items of which most people chose the class
+    chosen: float | None
 
 
 class ClassBins(msgspec.Struct):
@@ -49,7 +65,10 @@ class ClassBins(msgspec.Struct):
 
 
 class RunHistograms(msgspec.Struct):
-    """One run; ``missing`` says why it has no histograms. The reference is drawn for the items with votes enough."""
+    """One run; ``missing`` says why it has no histograms.
+
+    ``reference`` are the histograms of the human reference classifier, over the items with enough votes for it; None without any.
+    """
 
     run: str
     model: str
@@ -67,7 +86,7 @@ class People(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     classes: list[str]
-    reference_votes: int  # of each question that the reference sees
+    reference_votes: int  # number of votes of each question that the reference classifier sees
     distance_edges: list[float]  # of TVD(f, pi): bins are half-open, the last one closed
     entropy_edges: list[float]  # of H(f) - H(pi) in nats
     rows: list[RunHistograms]
@@ -75,7 +94,7 @@ class People(msgspec.Struct):
 
 
 def people(snapshot: Snapshot, selection: Selection) -> People:
-    """Histograms of DistCE, EntCE and ranks of each run of a selection, and its classes' reliability."""
+    """Return histograms of DistCE, EntCE and ranks of each run of a selection, and the reliability of each class."""
     counted, _ = restrict(snapshot, selection)
     runs = gather(snapshot, counted, ()).runs
     names, questions = chosen(snapshot, counted)
@@ -130,7 +149,15 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
 def _histograms(
     distance_bin: NDArray[np.int8], entropy_gap: Floats, pairs_turned: NDArray[np.int16], most: int, edges: list[float]
 ) -> Histograms:
-    """Histograms of items; there is none of rankings where the largest number of classes, ``most``, is above ``MAX_RANKED``."""
+    """Return the histograms of some items.
+
+    Args:
+        distance_bin: bin of each item's distance, shape (items,).
+        entropy_gap: H(f) - H(pi) of each item in nats, shape (items,).
+        pairs_turned: number of pairs of classes in another order than people's, shape (items,).
+        most: the largest number of classes of a question; above ``MAX_RANKED``, there is no histogram of rankings.
+        edges: of the bins of ``entropy_gap``.
+    """
     distance = np.bincount(distance_bin, minlength=kernels.ERROR_BINS)
     gap = np.round(entropy_gap, kernels.DIGITS)
     place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
@@ -140,7 +167,7 @@ def _histograms(
 
 
 def _class_bins(voted: RunDistributions, classes: Classes, conventions: Conventions) -> list[ClassBins]:
-    """The reliability of each class over one run's items."""
+    """Return the reliability diagram of each class over one run's items."""
     if not comparable(classes):
         return []
     shares = voted.class_shares(len(classes.names))
@@ -149,7 +176,7 @@ def _class_bins(voted: RunDistributions, classes: Classes, conventions: Conventi
 
 def _bins(shares: Floats, is_majority: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:
     place, count = class_bin(shares, conventions)
-    if conventions.binning in ("width10", "width10r"):  # 1 is in the last, closed bin
+    if conventions.binning in ("width10", "width10r"):  # the last bin is closed, so it includes 1
         place, count = np.minimum(place, 9), 10
     bins = []
     for k in range(count):

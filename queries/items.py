@@ -1,4 +1,4 @@
-"""Single items of a run: guess, confidence and correctness."""
+"""Single items of runs: guess, confidence and correctness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
-    """One answer of a run, or a failed call; ``off`` is abs(confidence - correct)."""
+    """One answer of a run, or a failed call. ``off`` is abs(confidence - correct); all three are in [0, 1]."""
 
     run: str
     question_id: str
@@ -31,7 +31,7 @@ class Item(msgspec.Struct):
 
 
 class ItemList(msgspec.Struct):
-    """Answer of ``/api/v1/items``: the ``total`` number there are, and the first of them, furthest off first."""
+    """Answer of ``/api/v1/items``: ``total`` is the number of all items, ``items`` are the first of them, furthest off first."""
 
     total: int
     items: list[Item]
@@ -40,14 +40,14 @@ class ItemList(msgspec.Struct):
 def items(
     snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
 ) -> ItemList:
-    """The items of a selection whose confidence lies in a range, both ends included, furthest off first.
+    """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first.
 
     Args:
         snapshot: the store.
-        selection: whose runs, which questions and clues.
-        confidence: the range, None for all.
-        limit: how many to give, at most 1000.
-        run: whose items to give; None for all runs of the selection.
+        selection: filters and conventions.
+        confidence: the range; None for all.
+        limit: how many items to return; more than 1000 counts as 1000.
+        run: id of the run whose items to return; None for all runs of the selection.
     """
     counted, _ = restrict(snapshot, selection)
     with_clauses, parameters = selection_clauses(counted)

@@ -19,10 +19,10 @@ from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
 
 ACCURACY = CATALOGUE["accuracy"]
-LOW_ACCURACY = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
+LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much
 LOW_ACCURACY_NOTE = "almost never right: its calibration says little"
 ALL_FAILED = "none of its calls got an answer"
-REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a point of reference, not a model
+REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a reference, not a model
 BELOW_CHANCE_NOTE = "right less often than chance: its calibration says little"
 
 
@@ -30,13 +30,14 @@ class LeaderboardRow(RunRow):
     """One run.
 
     Attributes:
-        answered: questions of the selection that it answered; ``questions`` are those that its metrics are computed from.
-        answered_clues: clues of the selection that it answered; ``items`` are those that its metrics are computed from.
-        ranked: false where it answered too few to be measured beside the others. Then its metrics are of all that it answered,
-            without ranks and intervals; it has none where all of its calls failed. Also false for a ``reference``.
-        reference: it is a formula-based reference forecaster among models. Its metrics are of the questions that the ranked runs
-            are measured on, with intervals, without ranks and letters. Where all runs are formulas, they are ranked.
-        note: a warning about a run that is hardly ever right, see ``accuracy_note``, or of which nothing is known.
+        answered: number of questions of the selection that it answered; ``questions`` is how many its metrics are computed from.
+        answered_clues: number of clues of the selection that it answered; ``items`` is the number of answers that its metrics are
+            computed from.
+        ranked: false where it answered too little to be compared with the others. Then its metrics cover everything that it
+            answered, without ranks and intervals; it has no metrics if all of its calls failed. Also false for a ``reference``.
+        reference: true for a reference forecaster among models that is a formula. Its metrics cover the questions on which the
+            ranked runs are measured, with intervals, but without ranks and letters. If all runs are formulas, they are ranked.
+        note: a warning about a run that is hardly ever right (see ``accuracy_note``) or whose calls all failed; else None.
     """
 
     answered: int
@@ -50,12 +51,12 @@ class Leaderboard(msgspec.Struct):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
     Attributes:
-        questions: of the selection, answered or not.
-        clues: of these questions, answered or not; a single-shot question has one.
-        common: questions that metrics are computed from, where these are only those that every ranked run answered; else None.
-        common_clues: clues that metrics are computed from, where these are only those that every ranked run answered; else None.
-        lead: the metric that the page sorts by unless told otherwise. It charges for bad guesses, which proper scores such as
-            Brier's do not: a guess that is surely wrong, at confidence 0, has the best Brier score there is.
+        questions: number of questions of the selection, answered or not.
+        clues: number of clues of these questions, answered or not; a single-shot question has one.
+        common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
+        common_clues: number of clues that every ranked run answered, if metrics are computed from these only; else None.
+        lead: key of the metric that the page sorts by, unless told otherwise. It penalises bad guesses, which proper scores such
+            as Brier's do not: a wrong guess at confidence 0 has the best possible Brier score.
     """
 
     data_version: str
@@ -69,13 +70,13 @@ class Leaderboard(msgspec.Struct):
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
-    """Metrics of every run of a selection that answered any of its questions, or tried to: calls may all have failed.
+    """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Args:
         snapshot: of the store.
-        selection: whose ``common`` is 1 by default.
+        selection: filters and conventions; its ``common`` is 1 by default.
         metrics: to compute.
-        intervals: whether to give intervals and letters.
+        intervals: whether to compute intervals and letters.
     """
     models, references = _divided(snapshot, selection)
     counted, restricted = restrict(snapshot, models, by_default=True)
@@ -125,7 +126,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
 def _rows_without_answers(
     snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], failed: pl.DataFrame, counts: Coverage
 ) -> dict[str, LeaderboardRow]:
-    """Rows of the runs whose calls all failed. They have no metrics, and no rank."""
+    """Return the rows of the runs whose calls all failed, by run. They have no metrics and no rank."""
     names = known_runs(snapshot, selection)
     calls: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     return {
@@ -147,9 +148,9 @@ def _rows_without_answers(
 
 
 def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
-    """The selection of the runs that can be ranked, and the formula-based reference forecasters that stand beside them.
+    """Return the selection of the runs that can be ranked, and the ids of the formula-based reference forecasters.
 
-    Where all runs are formulas, they are ranked.
+    If all runs are formulas, they are ranked, and there are no reference forecasters.
     """
     names = known_runs(snapshot, selection)
     if all(run.elicitation != REFERENCE for run in names.values()):
@@ -162,27 +163,27 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
 
 
 def leading_metric(people: bool) -> Metric:
-    """The metric by which runs are ordered: CalScore where human teams answered the dataset, else the net score."""
+    """Return the metric by which runs are sorted: CalScore where human teams played the dataset, else the net score."""
     return CATALOGUE["calscore" if people else "net_score"]
 
 
 def has_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Whether human teams heard a question of a dataset."""
+    """Return whether a human team heard any question of a dataset."""
     ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
     return bool(heard)
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:
-    """A warning about a run that is hardly ever right.
+    """Return a warning about a run that is hardly ever right, else None.
 
-    It has one where its accuracy is below 5 % or, where the answers to choose from are known, where Wilson's 95 % interval of the
-    accuracy ends below chance. A question counts as one item, whatever its number of clues: that is as wide as the interval can
-    be.
+    There is a warning if the accuracy is below 5 %. If the answers to choose from are known, there is also one if Wilson's 95 %
+    interval of the accuracy ends below chance. A question counts as one item, however many clues it has: this gives the widest
+    possible interval.
 
     Args:
-        accuracy: of the run, NaN without items.
-        questions: that it answered.
-        chance: of being right by choosing at random; None where the choices are not known.
+        accuracy: of the run, in [0, 1]; NaN without items.
+        questions: number of questions that the run answered.
+        chance: of being right by choosing at random, in (0, 1]; None where the choices are not known.
 
     >>> accuracy_note(0.01, 500, None)
     'almost never right: its calibration says little'
@@ -197,6 +198,6 @@ def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str 
 
 
 def _chance(snapshot: Snapshot, dataset: str) -> float | None:
-    """Chance of being right by choosing a class at random, None where a dataset has no classes."""
+    """Return the chance of being right by choosing a class at random; None where the dataset names no classes."""
     ((classes,),) = snapshot.rows("select max(len(classes)) from datasets where dataset = $d", {"d": dataset})
     return 1 / classes if classes else None

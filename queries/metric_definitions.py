@@ -1,4 +1,4 @@
-"""The catalogue as an answer: what every metric is, and what the papers leave open. It asks no store."""
+"""The catalogue of metrics as the API returns it: what every metric is, and what the papers leave open. It needs no store."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from queries.selection import number
 
 
 class RefutedAxiom(msgspec.Struct, frozen=True):
-    """A counterexample in numbers: confidences get worse, and the metric does not say so."""
+    """A numerical counterexample: confidences get worse, but the metric does not."""
 
     axiom: str
     items: list[tuple[float, float]]  # confidence and correctness of each, before
     changes: list[tuple[int, float]]  # index and new confidence of each item that changes
-    before: float  # the metric
-    after: float
+    before: float  # value of the metric before the change
+    after: float  # and after it
 
 
 class MetricAxioms(msgspec.Struct, frozen=True):
@@ -36,8 +36,8 @@ class MetricAxioms(msgspec.Struct, frozen=True):
 class MetricDefinition(msgspec.Struct, frozen=True):
     """One metric.
 
-    ``axioms`` is None where they do not apply, or nothing is stated. ``address`` gives it where the leaderboard does
-    not, in ``fields`` of its answer.
+    ``axioms`` is None where the axioms do not apply, or where nothing is stated. A metric that the leaderboard does not have is
+    in the answer of ``address``, in its ``fields``.
     """
 
     key: str
@@ -46,7 +46,7 @@ class MetricDefinition(msgspec.Struct, frozen=True):
     label: str
     symbol: str
     direction: str
-    low: float | None  # None: no bound
+    low: float | None  # bounds of its values; None: no bound
     high: float | None
     formula: str
     words: str
@@ -74,7 +74,7 @@ class SourceNote(msgspec.Struct, frozen=True):
 
 
 class MetricFamily(msgspec.Struct, frozen=True):
-    """Metrics that are computed from the same things."""
+    """Metrics that are computed from the same kind of data."""
 
     key: str
     title: str
@@ -82,10 +82,10 @@ class MetricFamily(msgspec.Struct, frozen=True):
 
 
 class MetricDefinitions(msgspec.Struct, frozen=True):
-    """Answer of ``/api/v1/metrics``; metrics in the order in which they are shown.
+    """Answer of ``/api/v1/metrics``; metrics are in the order in which they are shown.
 
-    ``uncertainty`` says what intervals and tests mean, ``measured`` how often they held in simulations, and ``sakai`` has his
-    worked examples of the axioms.
+    ``uncertainty`` says what intervals and tests mean, and ``measured`` how often their claims held in simulations. ``sakai`` are
+    Sakai's worked examples of the axioms.
     """
 
     families: list[MetricFamily]
@@ -100,7 +100,7 @@ class MetricDefinitions(msgspec.Struct, frozen=True):
 
 @cache
 def metric_definitions() -> MetricDefinitions:
-    """Every metric with its facts."""
+    """Return every metric with its facts, and what explains them."""
     return MetricDefinitions(
         families=[MetricFamily(key, title, words) for key, (title, words, _) in FAMILIES.items()],
         metrics=[_definition(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],

@@ -1,10 +1,10 @@
-"""What a dataset offers to filter by. Parameters and filters are checked against it."""
+"""Facets: what a dataset offers to filter by. Parameters and filters are checked against them."""
 
 from __future__ import annotations
 
 import msgspec
 
-IMPORTED = "imported"  # the people who were imported with a dataset, in place of a human collection
+IMPORTED = "imported"  # value of ``people``: those who were imported with a dataset, not a human collection
 
 
 class Facets(msgspec.Struct, frozen=True):
@@ -18,25 +18,26 @@ class Facets(msgspec.Struct, frozen=True):
     questions: int
     human_teams: int
     longest: int  # clues of its longest question
-    values: dict[str, tuple[str | int, ...]]  # of each column that a filter chooses from, by its key
-    difficulty: tuple[float, float] | None  # least and greatest
+    values: dict[str, tuple[str | int, ...]]  # values to choose from, by the key of the filter
+    difficulty: tuple[float, float] | None  # lowest and highest
     difficulty_source: str | None
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
     withdrawn: tuple[str, ...]
     failed: int = 0  # failed calls of all runs
-    head_to_head: bool = False  # at most one team of a room can be right
+    head_to_head: bool = False  # whether at most one team of a room can be right
     imported: tuple[str, ...] = ()  # all runs, also withdrawn ones, in order of import
     gradings: tuple[str, ...] = ()  # names of the gradings that some run has
-    response_attributes: tuple[str, ...] = ()  # names of the attributes that are of responses, not of questions
-    many_valued: tuple[str, ...] = ()  # keys of which there are too many values to choose from
+    response_attributes: tuple[str, ...] = ()  # names of the attributes of responses, not of questions
+    many_valued: tuple[str, ...] = ()  # keys with too many values to choose from
     people_imported: bool = False  # whether human teams came with the dataset
-    human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, also withdrawn ones
+    human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, withdrawn ones included
 
     def human_collection(self, people: str) -> tuple[str, str] | None:
-        """Run and name of the human collection that an address chooses; None where it chooses the people who were imported.
+        """Return run and name of the human collection that an address chooses; None where it chooses the imported people.
 
         Args:
-            people: of a selection: blank for the imported people or, where there are none, the newest collection.
+            people: the key of a selection. If it is blank, the imported people are chosen or, if there are none, the newest
+                collection that is not withdrawn.
         """
         if people:
             return next((part for part in self.human_collections if part[0] == people), None)
@@ -46,12 +47,12 @@ class Facets(msgspec.Struct, frozen=True):
 
     @property
     def all_runs(self) -> tuple[str, ...]:
-        """Ids of the runs in order of import, then of the withdrawn ones."""
+        """Ids of the runs in order of import, followed by the withdrawn ones."""
         return (*(run for run, _, _ in self.runs), *self.withdrawn)
 
     @property
     def quizbowl(self) -> bool:
-        """Whether texts and answer lines may have the markup of quizbowl. Elsewhere tags and underscores are what they are."""
+        """Whether texts and answer lines can have quizbowl markup. In other datasets, tags and underscores are plain text."""
         return self.kind == "incremental"
 
     @property

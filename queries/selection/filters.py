@@ -1,7 +1,8 @@
-"""What a filter is: a key of the selection that says which runs, questions, clues or responses count, and how.
+"""The kinds of filters and other keys of a selection, and the controls that set them.
 
-A filter knows how its value is read and written (it is a ``Kind``), how it narrows in SQL, which control sets it, and how it is
-put into words. The filters themselves are the fields of ``queries.selection.Selection``: a new one is one field there.
+A filter is a key that says which runs, questions, clues or responses count. It knows how its value is read and written (it is a
+``Kind``), its SQL condition, which control sets it, and how to put it into words. The filters themselves are fields of
+``queries.selection.Selection``: to add one, add a field there.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]
 Value = str | int  # of a column that a filter chooses from
 Condition = tuple[str, SqlParameters]
-MAX_UNFOLDED = 4  # keys of one kind, such as attributes, whose values stand beside each other and not in menus
-MAX_OFFERED = 100  # values of a named key for which there is a control; an address can name more
+MAX_UNFOLDED = 4  # keys of one kind, such as attributes; with more, their values are in menus instead of side by side
+MAX_OFFERED = 100  # values of a named key; with more, there is no control, but an address can still name them
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class ChoicesControl:
     """A control that sets any number of named values.
 
     Attributes:
-        label: what it is called.
+        label: of the control.
         options: values and their names.
         chosen: values in force.
-        blank: what is shown while none is chosen.
+        blank: text shown while nothing is chosen.
         folded: whether the options are always in a menu, even if there are few.
     """
 
@@ -54,7 +55,7 @@ class ChoicesControl:
 
 @dataclass(frozen=True)
 class MenuControl:
-    """A control that sets one of several named values; the value "" stands for an absent key."""
+    """A control that sets one of several named values; the value "" means that the key is absent."""
 
     label: str
     options: tuple[tuple[str, str], ...]
@@ -63,7 +64,7 @@ class MenuControl:
 
 @dataclass(frozen=True)
 class RangeControl:
-    """A control that sets a range within 0 to 1; None is all of it."""
+    """A control that sets a range within 0 to 1; None means the whole range."""
 
     label: str
     chosen: Range | None
@@ -71,7 +72,7 @@ class RangeControl:
 
 @dataclass(frozen=True)
 class TextControl:
-    """A control that sets a text; ``hint`` is shown while there is none."""
+    """A control that sets a text; ``hint`` is shown while the text is empty."""
 
     label: str
     chosen: str
@@ -92,10 +93,10 @@ class SelectionKey(Kind[T]):
     label: str
 
     def control(self, key: str, value: T, facets: Facets) -> Control | None:
-        """The control that sets it; None where there is nothing to choose.
+        """Return the control that sets the key; None where there is nothing to choose.
 
         Args:
-            key: its name.
+            key: name of the key.
             value: in force.
             facets: what the dataset offers.
         """
@@ -107,7 +108,7 @@ class Filter(SelectionKey[T]):
     """A key that says what counts.
 
     Attributes:
-        narrows: what it is a condition on.
+        narrows: what it filters.
         shown_by_default: whether pages offer it unless they say otherwise.
     """
 
@@ -115,31 +116,31 @@ class Filter(SelectionKey[T]):
     shown_by_default: bool = field(default=True, kw_only=True)
 
     def condition(self, key: str, value: T, table: str) -> Condition:
-        """The filter as SQL.
+        """Return the filter as SQL.
 
         Args:
-            key: its name.
-            value: in force, not one that leaves everything in.
-            table: name of the rows that it narrows.
+            key: name of the key.
+            value: in force; not one that keeps everything.
+            table: SQL name of the rows that it filters.
 
         Returns:
-            A condition, and its parameters, whose names start with the key.
+            A condition and its parameters, whose names start with the key.
         """
         raise NotImplementedError
 
     def sentence(self, key: str, value: T) -> str:
-        """The filter in words, such as "category Arts or History"; ``key`` and ``value`` as in ``condition``."""
+        """Return the filter in words, such as "category Arts or History"; ``key`` and ``value`` are as in ``condition``."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class ColumnFilter(Filter[tuple[Value, ...]]):
-    """Rows that have one of some values in the column of the key's name. What there is to choose, ``facets`` finds."""
+    """Rows with one of some values in the column named like the key. ``facets`` lists the values to choose from."""
 
     repeatable: ClassVar[bool] = True
 
     def options(self, key: str, facets: Facets) -> Sequence[Value]:
-        """The values that an address may name."""
+        """Return the values that an address can name."""
         return facets.values.get(key, ())
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
@@ -169,13 +170,13 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
 
 @dataclass(frozen=True)
 class NamedFilter(ColumnFilter):
-    """Rows by facts that each dataset names itself, a key for each: ``tag.reasoning=yes``.
+    """Rows by facts that each dataset names itself, such as tags; each has a key of its own: ``tag.reasoning=yes``.
 
     Attributes:
-        facts: the table of the facts, with a row for each fact of an object.
-        name: its column with the name of the fact.
-        identity: the column that says whose fact it is, in the table and in the rows that are narrowed.
-        unknown: the error for a name that the dataset does not have, with ``dataset`` and ``name`` to fill in.
+        facts: name of the table of the facts, with a row for each fact.
+        name: the column of this table that has the name of the fact.
+        identity: the column that says whose fact it is, both in this table and in the rows that are filtered.
+        unknown: the error for a name that the dataset does not have, with placeholders ``dataset`` and ``name``.
     """
 
     named: ClassVar[bool] = True
@@ -206,7 +207,7 @@ class NamedFilter(ColumnFilter):
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
         field, name = split_key(key)
-        parameter = f"{field}_{name.encode().hex()}"  # a name may hold what no parameter can
+        parameter = f"{field}_{name.encode().hex()}"  # a name can contain characters that a parameter cannot
         having = f"{self.name} = ${parameter}_name and list_contains(${parameter}_values::varchar[], value)"
         sql = f"{table}.{self.identity} in (select {self.identity} from {self.facts} where dataset = $dataset and {having})"
         return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
@@ -218,7 +219,7 @@ class NamedFilter(ColumnFilter):
 
 @dataclass(frozen=True)
 class ResponseAttributeFilter(NamedFilter):
-    """Responses by their attributes. A blank value stands for responses without the attribute."""
+    """Responses by their attributes. A blank value means responses without the attribute."""
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
@@ -244,10 +245,10 @@ class RunFilter(ColumnFilter):
 
 @dataclass(frozen=True)
 class RangeFilter(Filter[Range | None]):
-    """Rows with a number within a range, both ends included, in the column of the key's name; None where it is all of 0 to 1.
+    """Rows with a number in a range, both ends included, in the column named like the key; None means all of 0 to 1.
 
     Attributes:
-        offered: whether the dataset has such numbers; there is no control otherwise.
+        offered: says whether the dataset has such numbers; there is no control otherwise.
     """
 
     offered: Callable[[Facets], bool]
@@ -277,7 +278,7 @@ class RangeFilter(Filter[Range | None]):
 
 @dataclass(frozen=True)
 class SearchFilter(Filter[str]):
-    """Questions with a text in their id, text or answer, whatever the case."""
+    """Questions whose id, text or answer contains a text; upper and lower case count as the same."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
@@ -299,7 +300,7 @@ class SearchFilter(Filter[str]):
 
 @dataclass(frozen=True)
 class ThresholdConvention(SelectionKey[float]):
-    """A confidence from 0 up to but not 1, with a menu of suggestions.
+    """A confidence from 0 to below 1, with a menu of suggestions.
 
     Attributes:
         suggestions: values of the menu, the standard one first.
@@ -331,8 +332,8 @@ class Switch(SelectionKey[bool]):
     """0 or 1, 0 by default.
 
     Attributes:
-        names: what 0 and 1 are called.
-        offered: whether the dataset has what it is about; there is no control otherwise.
+        names: labels of 0 and 1.
+        offered: says whether the switch matters for the dataset; there is no control otherwise.
     """
 
     names: tuple[str, str]
@@ -354,7 +355,7 @@ class Switch(SelectionKey[bool]):
 
 @dataclass(frozen=True)
 class GradingChoice(SelectionKey[str]):
-    """One of the gradings of a dataset's runs; blank for the first one of each run."""
+    """One of the gradings of a dataset's runs; blank for the first grading of each run."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
@@ -376,7 +377,7 @@ class PeopleChoice(SelectionKey[str]):
         return allowed(key, texts[0], options, facets, "Dataset {dataset!r} has no human collection {value!r}.")
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
-        """See ``SelectionKey``. A single collection has one, too: it says who the people are."""
+        """See ``SelectionKey``. There is a control even for a single collection, because it says who the people are."""
         if not facets.human_collections:
             return None
         offered = {run: name for run, name in facets.human_collections if run not in facets.withdrawn or run == value}
@@ -390,14 +391,14 @@ class PeopleChoice(SelectionKey[str]):
 
 @dataclass(frozen=True)
 class Convention(SelectionKey[str]):
-    """One of some conventions of how metrics are computed.
+    """A convention of how metrics are computed.
 
     Attributes:
-        names: values and what they are called.
-        standard: what an absent key is called, and the value that it stands for, if one of the above.
-        people: whether it is about human data, so that datasets without have no control for it.
-        unknown: the error for another value; see ``Choice``.
-        pattern: other values that are allowed.
+        names: values and their labels.
+        standard: label of an absent key, and the value that it means; None where that is none of ``names``.
+        unknown: the error for another value, with the placeholder ``value``.
+        people: whether it is about human data; if so, datasets without human teams have no control for it.
+        pattern: further values that are allowed.
     """
 
     names: Mapping[str, str]

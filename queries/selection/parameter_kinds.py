@@ -1,4 +1,4 @@
-"""Kinds of keys of an address: what each may be, how its text is read, refused and written back."""
+"""Kinds of keys in a query string: which values a key can have, and how its text is read, rejected and written back."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from queries.selection.facets import Facets
 
 T = TypeVar("T")
 Range = tuple[float, float]
-Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or what lists them given what a dataset offers
+Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or a function of the facets that lists them
 MAX_VALUE_LENGTH = 500  # characters
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
 
 
 class BadRequest(Exception):
-    """An address names something unknown or malformed, or cannot be answered now.
+    """A request names something unknown or malformed, or cannot be answered now.
 
-    The attributes are those of the error envelope; ``retry_after`` is in seconds.
+    Attributes:
+        code: of the error, for programs.
+        message: for people.
+        field: the key that is wrong; None where no single key is.
+        allowed: values that are allowed instead; empty where these are not listed.
+        status: HTTP status.
+        retry_after: seconds after which a retry may succeed; None where that is not known.
     """
 
     def __init__(
@@ -39,38 +45,36 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """How the texts of a key become a value, and back.
+    """How the texts of a key are turned into a value, and back.
 
     Attributes:
-        about: what the key means, a sentence for the documentation.
+        about: what the key means, for the documentation.
     """
 
     about: str
-    repeatable: ClassVar[bool] = False  # whether the key may be given more than once
-    longest: ClassVar[int | None] = MAX_VALUE_LENGTH  # characters of one text; None for any number
-    named: ClassVar[bool] = (
-        False  # whether the field stands for all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
-    )
+    repeatable: ClassVar[bool] = False  # whether the key can be given more than once
+    longest: ClassVar[int | None] = MAX_VALUE_LENGTH  # characters of one text; None for any length
+    named: ClassVar[bool] = False  # whether the field collects all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> T:
-        """The value of a key that is given.
+        """Return the value of a key that is given.
 
         Args:
             key: its name, for errors.
-            texts: what the address gives, one text unless the kind is repeatable.
+            texts: what the address gives; exactly one text unless the kind is repeatable.
             facets: what the dataset offers.
 
         Raises:
-            BadRequest: naming the key and what is allowed.
+            BadRequest: a text is not allowed; the error names the key and what is allowed.
         """
         raise NotImplementedError
 
     def default(self, facets: Facets) -> T | None:
-        """The value of a key that is absent, where that depends on the dataset; None for the default of the field."""
+        """Return the value of an absent key where it depends on the dataset; None for the default of the field."""
         return None
 
     def write(self, value: T) -> list[str]:
-        """The texts that are read as this value."""
+        """Return the texts that ``read`` turns into this value."""
         return [str(value)]
 
 
@@ -85,7 +89,7 @@ class Text(Kind[str]):
 
 @dataclass(frozen=True)
 class Texts(Kind[tuple[str, ...]]):
-    """Any texts, each given once."""
+    """Any texts, without duplicates."""
 
     repeatable: ClassVar[bool] = True
 
@@ -104,9 +108,9 @@ class Choice(Kind[str]):
 
     Attributes:
         options: the values.
-        unknown: the error for another one, with ``key``, ``value`` and ``dataset`` to fill in.
+        unknown: the error for any other value, with placeholders ``key``, ``value`` and ``dataset``.
         blank: whether a blank text counts as an absent key.
-        dataset_default: the value of an absent key, where that depends on the dataset.
+        dataset_default: gives the value of an absent key where it depends on the dataset.
     """
 
     options: Options
@@ -127,7 +131,7 @@ class Choice(Kind[str]):
 
 @dataclass(frozen=True)
 class Choices(Kind[tuple[str, ...]]):
-    """Several of some values, each given once; see ``Choice``."""
+    """Any number of some values, without duplicates; see ``Choice``."""
 
     options: Options
     unknown: str = "There is no {key} {value!r}."
@@ -157,7 +161,7 @@ class Flag(Kind[bool]):
 
 @dataclass(frozen=True)
 class Whole(Kind[int]):
-    """A whole number from 1."""
+    """A whole number from 1 to ``most``."""
 
     most: int
 
@@ -171,7 +175,7 @@ class Whole(Kind[int]):
 
 @dataclass(frozen=True)
 class Number(Kind[float]):
-    """A number above 0."""
+    """A number above 0 and at most ``most``."""
 
     most: float
 
@@ -189,7 +193,7 @@ class Number(Kind[float]):
 
 @dataclass(frozen=True)
 class Fractions(Kind[Range | None]):
-    """A range ``lo..hi`` within 0 to 1, both ends included; None where it is all of that."""
+    """A range ``lo..hi`` within 0 to 1, both ends included; None means the whole range."""
 
     blank: bool = False  # whether a blank text counts as an absent key
 
@@ -228,7 +232,7 @@ class MetricChoice(Kind[Metric | None]):
 
 @dataclass(frozen=True)
 class MetricList(Kind[tuple[Metric, ...]]):
-    """Several metrics, ``a,b`` or repeated."""
+    """Several metrics, written ``a,b`` or by repeating the key."""
 
     metrics: Sequence[Metric] = tuple(CATALOGUE.values())
     unknown: str = "There is no metric {value!r}."
@@ -247,14 +251,14 @@ class MetricList(Kind[tuple[Metric, ...]]):
 
 @dataclass(frozen=True)
 class Group(Generic[T]):
-    """Several keys that make one value together.
+    """Several keys that together make one value.
 
     Attributes:
         about: what the keys mean together.
-        keys: the kind of each.
-        build: the value, of those keys that are given or whose default depends on the dataset, by name; may raise
-            ``BadRequest``.
-        split: the values of the keys, the inverse of ``build``.
+        keys: the kind of each key, by name.
+        build: makes the value from keyword arguments: the keys that are given or whose default depends on the dataset. It can
+            raise ``BadRequest``.
+        split: returns the values of the keys by name; the inverse of ``build``.
     """
 
     about: str
@@ -264,17 +268,17 @@ class Group(Generic[T]):
 
 
 def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str = "{key!r} cannot be {value!r}.") -> str:
-    """A value if it is one of the options.
+    """Return a value if it is one of the options.
 
     Args:
         key: of the address, for the error.
-        value: as the address has it.
+        value: as written in the address.
         options: what is allowed.
         facets: what the dataset offers.
-        unknown: the message, with ``key``, ``value`` and ``dataset`` to fill in.
+        unknown: the error message, with placeholders ``key``, ``value`` and ``dataset``.
 
     Raises:
-        BadRequest: it is none of them.
+        BadRequest: the value is not one of the options.
     """
     known = options(facets) if callable(options) else options
     if value not in known:
@@ -284,28 +288,36 @@ def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str
 
 
 def read_number(key: str, text: str) -> float:
-    """A number that is not negative. Raises ``BadRequest``."""
+    """Read a number that is not negative.
+
+    Raises:
+        BadRequest: the text is not such a number.
+    """
     if not NUMBER.fullmatch(text):
         raise BadRequest("bad_value", f"{key} must be a number, not {text!r}.", key)
     return float(text)
 
 
 def read_range(key: str, text: str) -> Range | None:
-    """A range ``lo..hi`` within 0 to 1; None where it is all of that. Raises ``BadRequest``."""
+    """Read a range ``lo..hi`` within 0 to 1; None means the whole range.
+
+    Raises:
+        BadRequest: the text is not such a range.
+    """
     low, dots, high = text.partition("..")
     if not dots:
         raise BadRequest("bad_value", f"{key} is a range such as 0.2..0.8, not {text!r}.", key)
     ends = (read_number(key, low), read_number(key, high))
     if not 0 <= ends[0] <= ends[1] <= 1:
-        raise BadRequest("bad_value", f"{key} must run upwards within 0..1, not {text!r}.", key)
+        raise BadRequest("bad_value", f"{key} must be a range from low to high within 0..1, not {text!r}.", key)
     return None if ends == (0, 1) else ends
 
 
 def format_range(ends: Range) -> str:
-    """A range as addresses write it."""
+    """Return a range as it is written in addresses."""
     return f"{format_number(ends[0])}..{format_number(ends[1])}"
 
 
 def format_number(number: float) -> str:
-    """A number as addresses write it: the fewest digits that are read as the same number again."""
+    """Return a number as it is written in addresses: with the fewest digits that give the same number when read back."""
     return repr(float(number)).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""The keys of a view: the struct that declares them, how an address is read into it and written back.
+"""The keys of a view: the struct that declares them, and how an address is read into it and written back.
 
 A view declares its keys as the fields of a ``Parameters`` struct, each annotated with a ``Kind``:
 
@@ -6,7 +6,8 @@ A view declares its keys as the fields of a ``Parameters`` struct, each annotate
         confidence: Annotated[Range | None, Fractions("only answers with a confidence in this range")] = None
         limit: Annotated[int, Whole("how many", most=1000)] = 100
 
-Page, JSON address, status check, command line and documentation all follow from the struct. ``Selection`` is such a struct too.
+The page, the JSON address, the status check, the command line and the documentation are all derived from this struct.
+``Selection`` is such a struct, too.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ P = TypeVar("P", bound="Parameters")
 
 
 class Parameters(msgspec.Struct, frozen=True):
-    """The keys of a view. A field is annotated with its ``Kind``, or a ``Group``; one without a default is required.
+    """The keys of a view. A field is annotated with its ``Kind`` or a ``Group``; a field without a default is required.
 
-    Annotations are evaluated outside their module: a lambda in one must name nothing but its argument. Use a named function.
+    Annotations are evaluated outside their module, so a lambda in an annotation can only use its own argument. Use a named
+    function if it needs more.
     """
 
     @classmethod
     def kinds(cls) -> dict[str, Kind[Any]]:
-        """The kind of every key, in the order of the fields."""
+        """Return the kind of every key, in the order of the fields."""
         fields = _annotations(cls).items()
         return {
             key: kind for name, part in fields for key, kind in (part.keys if isinstance(part, Group) else {name: part}).items()
         }
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The keys and values of a query string that is read as this, in the order of the fields, defaults left out."""
+        """Return the keys and values of a query string that gives this struct, in the order of the fields, without defaults."""
         annotations = _annotations(type(self))
         pairs = []
         for field in declared_fields(type(self)):
@@ -56,35 +58,38 @@ class Parameters(msgspec.Struct, frozen=True):
         return pairs
 
     def replace(self: P, **changes: object) -> P:
-        """The same with some fields changed."""
+        """Return a copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
 
 class NoParameters(Parameters, frozen=True):
-    """Of a view without keys of its own."""
+    """For a view without keys of its own."""
 
 
 @cache
 def declared_fields(cls: type[Parameters]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """The fields of a struct of keys. Kept: msgspec evaluates annotations anew at each call, and a page has hundreds of links."""
+    """Return the fields of a struct of keys.
+
+    They are cached because msgspec evaluates annotations at each call, and a page has hundreds of links.
+    """
     return msgspec.structs.fields(cls)
 
 
 @cache
 def _annotations(cls: type[Parameters]) -> dict[str, Kind[Any] | Group[Any]]:
-    """The kind or group of each field. Fields without one are set by code, never by an address."""
+    """Return the kind or group of each field. Fields without one are set by code, never by an address."""
     hints = get_type_hints(cls, include_extras=True)
     metadata = ((name, getattr(hints[name], "__metadata__", ())) for name in cls.__struct_fields__)
     return {name: part for name, parts in metadata for part in parts if isinstance(part, Kind | Group)}
 
 
 def named_key(field: str, name: str) -> str:
-    """The key of one name of a field whose kind is ``named``: ``tag.reasoning``."""
+    """Return the key for one name of a field whose kind is ``named``, such as ``tag.reasoning``."""
     return f"{field}.{name}"
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """The field and the name of a key; the name is blank where the key is that of a field alone.
+    """Split a key into field and name; the name is blank where the key is a field alone.
 
     >>> split_key("tag.reasoning"), split_key("model")
     (('tag', 'reasoning'), ('model', ''))
@@ -94,17 +99,17 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def key_form(key: str, kind: Kind[Any]) -> str:
-    """How a key is written where no name is meant: ``tag.NAME``, if its kind is named."""
+    """Return how a key is written in general: ``tag.NAME`` if its kind is named, else the key itself."""
     return named_key(key, "NAME") if kind.named else key
 
 
 def key_forms(kinds: Mapping[str, Kind[Any]]) -> list[str]:
-    """How keys are written, sorted; see ``key_form``."""
+    """Return how keys are written, sorted; see ``key_form``."""
     return sorted(key_form(key, kind) for key, kind in kinds.items())
 
 
 def kind_of(key: str, kinds: Mapping[str, Kind[Any]]) -> Kind[Any] | None:
-    """The kind of a key as an address has it, None for an unknown one."""
+    """Return the kind of a key as written in an address, None for an unknown key."""
     field, name = split_key(key)
     kind = kinds.get(field)
     return kind if kind is not None and kind.named == bool(name) and (name or key == field) else None
@@ -113,12 +118,12 @@ def kind_of(key: str, kinds: Mapping[str, Kind[Any]]) -> Kind[Any] | None:
 def collect(
     query: Iterable[tuple[str, str]], kinds: Mapping[str, Kind[Any]], ignore_unknown: bool = False
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """The texts of each key of an address, and the unknown keys.
+    """Return the texts of each key of an address, and the unknown keys.
 
     Args:
-        query: keys and values, as they come.
-        kinds: the keys that are known.
-        ignore_unknown: leave unknown keys out, where they are not an error.
+        query: keys and values in the order of the address.
+        kinds: kinds of the known keys, by key.
+        ignore_unknown: whether to leave unknown keys out instead of rejecting them.
 
     Raises:
         BadRequest: a key is unknown, given too often, or too long.
@@ -142,13 +147,13 @@ def collect(
 
 
 def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **known: object) -> P:
-    """A struct of the texts of its keys.
+    """Read a struct from the texts of its keys.
 
     Args:
-        cls: the struct.
-        texts: what the address gives, by key; see ``collect``. Keys of other structs are left alone.
+        cls: class of the struct.
+        texts: what the address gives, by key; see ``collect``. Keys of other structs are ignored.
         facets: what the dataset offers.
-        known: fields that are known already.
+        known: values of fields that are not read from the texts.
 
     Raises:
         BadRequest: a required key is missing, or a value is not allowed.

@@ -1,8 +1,9 @@
 """The data version that a link can pin, and what has changed in a dataset since.
 
-A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d``: when the runs of the dataset last changed (UTC), a
-digest of its questions, their difficulty and what people did, and a digest of the ids of its published runs. A run never changes,
-so a link that names its runs shows the same digits for as long as the first digest is the same.
+A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d``. Its parts are the time when the runs of the dataset
+last changed (UTC), a digest of its questions, their difficulty and what people did, and a digest of its published runs: their ids
+and tags. A run never changes, except for the grades of its ``reviewed`` grading. So a link that names its runs and does not use
+this grading shows the same digits as long as the first digest stays the same.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from queries.selection.parameter_kinds import BadRequest
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})")
 TIME = "%Y%m%dT%H%M%S%f"
 NO_TIME = "19700101T000000000000"
-TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # beside the runs
-REVIEWED = "reviewed"  # the grading that corrections change; no other one ever changes
+TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # tables of a dataset, apart from its runs
+REVIEWED = "reviewed"  # the grading that corrections change; no other grading ever changes
 
 
 class PinnedVersion(msgspec.Struct):
-    """The version of a dataset, as links pin it."""
+    """The version of a dataset that links pin."""
 
     version: str
 
 
 class ChangedRun(msgspec.Struct):
-    """A run that was published or withdrawn since; ``at`` is ISO 8601, UTC."""
+    """A run that was published or withdrawn since a version; ``at`` is when, ISO 8601, UTC."""
 
     run: str
     model: str
@@ -44,15 +45,15 @@ class VersionChanges(msgspec.Struct):
     """What changed in a dataset since a version.
 
     Attributes:
-        version: the one asked for.
-        current: the one in force.
-        at: when the runs of that version had last changed, ISO 8601, UTC.
-        same: the figures of the selection are the same digits.
-        content: its questions, their difficulty, or what people did with them changed.
-        added, withdrawn: runs that were published and withdrawn since; those of the selection, if it names runs.
-        restored: runs were restored since, or tags of runs changed.
-        corrected: runs of the selection whose grades were corrected since, where it reads corrected grades.
-        unnamed: runs that were published since and that the selection, which names others, does not show.
+        version: the version asked for.
+        current: the current version.
+        at: when the runs had last changed at the time of ``version``, ISO 8601, UTC.
+        same: whether the figures of the selection are still the same, digit for digit.
+        content: whether the questions, their difficulty, or what people did with them changed.
+        added, withdrawn: runs that were published or withdrawn since; only those of the selection, if it names runs.
+        restored: whether runs were restored since, or tags of runs changed, while none was published or withdrawn.
+        corrected: runs of the selection whose grades were corrected since, if it uses corrected grades.
+        unnamed: number of runs that were published since and that the selection does not show because it names others.
     """
 
     version: str
@@ -68,7 +69,7 @@ class VersionChanges(msgspec.Struct):
 
 
 def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
-    """The version of the dataset of a selection; its filters do not matter."""
+    """Return the current version of a selection's dataset; the filters of the selection do not matter."""
     ((changed,),) = snapshot.rows(
         """select max(changed_at) from (
             select imported_at as changed_at from runs where dataset = $d
@@ -81,14 +82,19 @@ def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
 
 
 def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> VersionChanges:
-    """What changed since a version in what a selection shows.
+    """Return what has changed since a version in what a selection shows.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        version: as ``pinned_version`` returned it once.
 
     Raises:
-        BadRequest: the version is none.
+        BadRequest: ``version`` is not a version.
     """
     parts = PATTERN.fullmatch(version)
     if parts is None:
-        raise BadRequest("bad_value", "version is what “Cite this view” gives, such as 20260403T120000000000-….", "version")
+        raise BadRequest("bad_value", "version must come from “Cite this view”, such as 20260403T120000000000-….", "version")
     current = pinned_version(snapshot, selection).version
     try:
         since = datetime.strptime(parts[1], TIME)
@@ -135,7 +141,7 @@ def _runs(snapshot: Snapshot, dataset: str) -> str:
 
 
 def _content(snapshot: Snapshot, dataset: str) -> str:
-    """Digest of what the figures of a dataset depend on beside its runs. A column that holds nothing leaves it as it is."""
+    """Return a digest of what the figures of a dataset depend on apart from its runs. Empty columns do not change the digest."""
     known = {"d": dataset}
     digests = [str(row) for row in snapshot.rows("select classes, head_to_head from datasets where dataset = $d", known)]
     for table in TABLES:

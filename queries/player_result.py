@@ -1,4 +1,4 @@
-"""How well calibrated a player of a session was, beside the models on the same clues."""
+"""How well calibrated a player of a session was, compared with the models on the same clues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, number
 
 METRICS = tuple(CATALOGUE[key] for key in ("accuracy", "mean_confidence", "brier", "calscore"))
-WIDE_BINS = 5  # of a player, who answers some dozens of clues
+WIDE_BINS = 5  # bins of a player's diagram; few, because a player answers only some dozens of clues
 
 
 class PlayedClue(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class PlayedClue(msgspec.Struct, frozen=True):
 
 
 class WideBin(msgspec.Struct):
-    """Answers with a confidence in [lower, upper), and in the last bin 1 as well; the means are None where there are none."""
+    """Answers with a confidence in [lower, upper); the last bin includes 1. The means, in [0, 1], are None without answers."""
 
     lower: float
     upper: float
@@ -41,7 +41,10 @@ class WideBin(msgspec.Struct):
 
 
 class Standing(msgspec.Struct):
-    """The player, whose ``run`` is None, or a run of a model, with its metrics on the player's clues; None where undefined."""
+    """The player, whose ``run`` is None, or a run of a model.
+
+    ``metrics`` are on the player's clues, by key; None where undefined.
+    """
 
     run: str | None
     model: str
@@ -53,12 +56,12 @@ class PlayerResult(msgspec.Struct):
     """Answer of ``/api/v1/play/result``.
 
     Attributes:
-        questions, answers: of the player, in questions that are over.
-        bins: the player's reliability.
-        order: key of the metric by which ``standings`` are sorted, best first: CalScore, or the Brier score where no human team
-            heard these questions.
+        questions, answers: number of questions that the player has finished, and of the player's answers in these.
+        bins: the player's reliability diagram.
+        order: key of the metric by which ``standings`` are sorted, best first: CalScore, or the Brier score where the player has
+            no CalScore, such as where no human team heard these questions.
         standings: the player, and the models that answered the same clues.
-        left_out: runs of models that did not answer all of them.
+        left_out: number of models' runs that did not answer all of these clues.
     """
 
     questions: int
@@ -70,19 +73,18 @@ class PlayerResult(msgspec.Struct):
 
 
 def model_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
-    """Ids of the runs of a selection that are of models: not those of people, nor those that were withdrawn."""
+    """Return the ids of a selection's runs that are of models, not of people. Withdrawn runs are left out unless named."""
     condition, parameters = selection.run_filter()
     return [run for (run,) in snapshot.rows(f"select run from runs r where {condition} and not respondents", parameters)]
 
 
 def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[PlayedClue, ...]) -> PlayerResult:
-    """A player beside the models.
+    """Compare a player with the models.
 
     Args:
         snapshot: of the store.
-        selection: of the dataset. Its conventions count.
-        answers: of the player, at least one, to every clue of some questions. Those to questions that the dataset has no more
-            are left out of CalScore, which is then undefined.
+        selection: of the dataset; its filters on runs and its conventions apply.
+        answers: answers of the player, at least one. Where the dataset no longer has one of the questions, CalScore is undefined.
     """
     questions = tuple(dict.fromkeys(answer.question_id for answer in answers))
     runs = model_runs(snapshot, selection)
@@ -114,7 +116,7 @@ def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[Playe
 
 
 def _answered_all(snapshot: Snapshot, runs: Sequence[str], answers: Sequence[PlayedClue]) -> list[str]:
-    """Those of some runs that answered every clue of the player."""
+    """Return those of some runs that answered every clue of the player, in the same order."""
     played = {"questions": [answer.question_id for answer in answers], "clues": [answer.clue for answer in answers]}
     rows = snapshot.rows(
         f"""with played as (select unnest($questions::varchar[]) as question_id, unnest($clues::integer[]) as clue)
@@ -127,7 +129,7 @@ def _answered_all(snapshot: Snapshot, runs: Sequence[str], answers: Sequence[Pla
 
 
 def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[PlayedClue], models: Evidence) -> Evidence:
-    """The player's answers as those of a run, whose id is blank."""
+    """Return the player's answers as the evidence of a run with a blank id."""
     place_of = {str(question): place for place, question in enumerate(models.selected_questions)}
     for answer in answers:
         place_of.setdefault(answer.question_id, len(place_of))
@@ -154,7 +156,10 @@ def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[Played
 
 
 def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> dict[str, Floats] | None:
-    """Each human curve at the clue of each answer, shape (answers,), NaN where the dataset has no such question."""
+    """Return each human curve at the clue of each answer, shape (answers,), NaN where the dataset has no such clue.
+
+    None where the dataset has no human curves.
+    """
     curves = run_columns.clues(snapshot, dataset)
     if curves.curves is None:
         return None
@@ -170,7 +175,11 @@ def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> 
 
 
 def _wide_bins(totals: Floats) -> list[WideBin]:
-    """Bins of a fifth from the items, confidence and correctness of bins of a tenth, shape (10, 3)."""
+    """Merge bins of a tenth into bins of a fifth.
+
+    Args:
+        totals: number of items, sum of confidence and sum of correctness in each tenth, shape (10, 3).
+    """
     wide = totals.reshape(WIDE_BINS, -1, totals.shape[-1]).sum(axis=1)
     return [
         WideBin(index / WIDE_BINS, (index + 1) / WIDE_BINS, int(items), *(

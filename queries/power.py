@@ -1,4 +1,4 @@
-"""Power: how large a difference of two runs so many questions can show, and how many questions a difference needs."""
+"""Power: the difference between two runs that a number of questions can show, and the questions that a difference needs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ from queries.selection import Selection, number, selection_keys
 
 POWER = 0.8
 SIGNIFICANCE = 0.05
-MIN_QUESTIONS = 6  # questions: with fewer, no difference has p < 0.05, see ``inference.t_test``
-MAX_QUESTIONS = 10_000_000  # questions; a difference that needs more is taken for none
+MIN_QUESTIONS = 6  # with fewer, no difference has p < 0.05, see ``inference.t_test``
+MAX_QUESTIONS = 10_000_000  # a difference that needs more questions is treated as 0
 SIZES = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000, 10000)
 
 
 class MetricPower(msgspec.Struct):
     """What the questions of a comparison can show in one metric; values are None where ``missing`` says why.
 
+    Differences are in the units of the metric.
+
     Attributes:
         difference: a - b, as measured.
-        error: its standard error.
+        error: standard error of ``difference``.
         spread: standard deviation of a question's share in the difference: ``error`` times the root of ``questions``.
-        questions: that both answered and that have the metric.
-        detectable: the smallest true difference that so many questions show in 80 % of all cases, p < 0.05 two-sided.
-        target: the difference to be shown: that of the address, or the one that was measured.
-        needed: questions that show ``target`` in 80 % of all cases; None where it is 0.
-        curve: number of questions, and the difference that so many show.
+        questions: number of questions that both answered and on which the metric is defined.
+        detectable: the smallest true difference that this many questions show in 80 % of all cases, p < 0.05 two-sided; None with
+            fewer than 6 questions.
+        target: the difference to be shown, at least 0: the one that the address asks for, else the size of the measured one.
+        needed: number of questions that show ``target`` in 80 % of all cases; None where it is 0 or needs more than ten million.
+        curve: pairs of a number of questions and the smallest true difference that this many show.
     """
 
     metric: str
@@ -49,7 +52,7 @@ class MetricPower(msgspec.Struct):
 
 
 class PowerAnalysis(msgspec.Struct):
-    """Answer of ``/api/v1/power``."""
+    """Answer of ``/api/v1/power``; ``power`` is 0.8, ``significance`` 0.05 (two-sided)."""
 
     data_version: str
     selection: dict[str, list[str]]
@@ -63,14 +66,14 @@ class PowerAnalysis(msgspec.Struct):
 def power(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], target: float | None = None
 ) -> PowerAnalysis:
-    """What comparing two runs can show, judged from the spread over the questions that both answered.
+    """Return what a comparison of two runs can show, estimated from the spread over the questions that both answered.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         a, b: ids of the runs.
-        metrics: by which they are compared.
-        target: the difference to be shown; by default the one that was measured.
+        metrics: by which the runs are compared.
+        target: the difference to be shown, at least 0; None for the size of the measured one.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -109,14 +112,14 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
 
 
 def detectable_difference(spread: float, questions: int) -> float:
-    """The smallest true difference that a two-sided t-test at 5 % shows in 80 % of all cases.
+    """Return the smallest true difference that a two-sided t-test at 5 % shows in 80 % of all cases.
 
     Args:
         spread: standard deviation of the difference over questions.
-        questions: at least 2.
+        questions: number of questions, at least 2.
 
     Returns:
-        (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution of questions - 1 degrees of freedom.
+        (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution with questions - 1 degrees of freedom.
 
     Source:
         Cohen 1988, ch. 2; Card et al. 2020 for comparisons of models.
@@ -130,14 +133,14 @@ def detectable_difference(spread: float, questions: int) -> float:
 
 
 def questions_needed(spread: float, difference: float) -> int | None:
-    """The fewest questions of which ``detectable_difference`` is at most a difference.
+    """Return the smallest number of questions whose ``detectable_difference`` is at most a given difference.
 
     Args:
         spread: standard deviation of the difference over questions.
         difference: to be shown, at least 0.
 
     Returns:
-        At least 6; None where the difference is 0, or so small that it needs more than ten million.
+        At least 6; None where the difference is 0, or so small that it needs more than ten million questions.
 
     >>> questions_needed(0.12, 0.031), questions_needed(0.12, 0.0)
     (120, None)

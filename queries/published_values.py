@@ -1,4 +1,4 @@
-"""Figures printed in papers, to compare with computed ones. They are in no store and take part in no ranking."""
+"""Figures printed in papers, to compare with computed ones. They are not in the store and are never ranked."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 import msgspec
 
 FACTS = Path(__file__).parent / "facts"
-COUNT = "n"  # beside metrics, how many answers the paper had
+COUNT = "n"  # not a metric: how many answers the paper had
 
 
 class PublishedTable(msgspec.Struct, frozen=True):
     """A table of a paper."""
 
-    key: str  # as addresses name it
+    key: str  # its name in addresses
     paper: str
     table: str
-    about: str  # which data it is about
-    by: str  # the key of a selection by which its slices divide the questions; blank where they do not
+    about: str  # the data that it is about
+    by: str  # key of a selection by which its slices divide the questions; blank where they do not
     caveat: str
 
     @property
     def title(self) -> str:
-        """Paper and table, short."""
+        """Short name of the paper, and the table."""
         return f"{self.paper.partition(' ')[0]}, {self.table}"
 
 
 class PublishedValue(msgspec.Struct, frozen=True):
     """A figure of a table."""
 
-    key: str  # of its table
+    key: str  # key of its table
     paper: str
     table: str
     model: str
@@ -50,7 +50,7 @@ class Published(msgspec.Struct, frozen=True):
 
 @cache
 def published() -> Published:
-    """Every table and figure that is known."""
+    """Return every table and figure that is known."""
     with (FACTS / "published_tables.csv").open(encoding="utf-8", newline="") as file:
         tables = {row["key"]: PublishedTable(**row) for row in csv.DictReader(file)}
     with (FACTS / "published_metrics.csv").open(encoding="utf-8", newline="") as file:
@@ -80,7 +80,14 @@ class PublishedRow(msgspec.Struct, frozen=True):
 
 
 def published_rows(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
-    """A table as rows of models, in its order. Raises ``KeyError`` for an unknown one."""
+    """Return a table as rows of models, in the order of the table.
+
+    Args:
+        key: of the table.
+
+    Raises:
+        KeyError: there is no such table.
+    """
     known = published()
     tables = {table.key: table for table in known.tables}
     rows: dict[tuple[str, str | None, str | None], dict[str, float]] = {}

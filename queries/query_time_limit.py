@@ -1,7 +1,7 @@
-"""A limit on the time that a query may take, and its end when nobody waits for the result any more.
+"""A limit on the time of a query, which also ends when nobody waits for its result any more.
 
-DuckDB is interrupted from another thread. Computations on arrays cannot be: they call ``check_time_limit`` at each step, such as
-a metric or a run.
+DuckDB is interrupted from another thread. Computations on arrays cannot be interrupted: they call ``check_time_limit`` at each
+step, such as a metric or a run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-WATCH_INTERVAL = 0.5  # seconds between two looks at whether somebody still waits
-INTERRUPT_AGAIN = 0.1  # seconds; an interrupt between two statements has no effect
+WATCH_INTERVAL = 0.5  # seconds between two checks whether somebody still waits
+INTERRUPT_AGAIN = 0.1  # seconds between interrupts; one that comes between two statements has no effect
 
 
 class TimeLimitExceeded(Exception):
@@ -29,7 +29,7 @@ class Abandoned(Exception):
 
 @dataclass
 class _Limit:
-    """When the query of a thread is to end; ``reason`` once it is."""
+    """When the query of a thread has to end, in seconds of ``time.monotonic``; ``reason`` is set once it has to."""
 
     deadline: float
     reason: type[TimeLimitExceeded | Abandoned] | None = None
@@ -40,16 +40,16 @@ _limit: ContextVar[_Limit | None] = ContextVar("limit", default=None)
 
 @contextmanager
 def time_limit(seconds: float, interrupt: Callable[[], object], abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """End what this thread does after some seconds, or when it is abandoned.
+    """End the work of this thread after some seconds, or when it is abandoned.
 
     Args:
         seconds: from now.
-        interrupt: ends what DuckDB does for this thread; called in another thread, perhaps several times.
-        abandoned: whether nobody waits for the result any more; called in another thread, now and then.
+        interrupt: interrupts DuckDB's work for this thread; called from another thread, perhaps several times.
+        abandoned: says whether nobody waits for the result any more; called from another thread from time to time.
 
     Raises:
         TimeLimitExceeded: the time is up.
-        Abandoned: nobody waits.
+        Abandoned: nobody waits for the result.
     """
     limit, done = _Limit(time.monotonic() + seconds), threading.Event()
 

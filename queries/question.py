@@ -23,7 +23,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 
 class Clue(msgspec.Struct):
-    """A clue: the text it adds and where it ends, in words and in characters of the question's text."""
+    """A clue: the text that it adds, and where it ends in the question's text, in words and in characters."""
 
     clue: int
     text: str | None
@@ -32,7 +32,7 @@ class Clue(msgspec.Struct):
 
 
 class HumanBuzz(msgspec.Struct):
-    """A buzz of a team; ``word`` is 0-based, the number of words where it came after the end."""
+    """A buzz of a team; ``word`` counts from 0, and is the question's number of words if the buzz came after the end."""
 
     clue: int
     word: int
@@ -41,7 +41,7 @@ class HumanBuzz(msgspec.Struct):
 
 
 class HumanRecord(msgspec.Struct):
-    """What people did: the number of exposures, the four human curves (one value per clue) and the buzzes."""
+    """What people did: ``teams`` is the number of exposures; the four human curves have a value in [0, 1] per clue."""
 
     teams: int
     buzz_share: list[float | None]
@@ -52,7 +52,7 @@ class HumanRecord(msgspec.Struct):
 
 
 class Votes(msgspec.Struct):
-    """What people voted, class by class: in the dataset's order where it names its classes, else by name."""
+    """How people voted, class by class: in the dataset's order if it names its classes, else sorted by name."""
 
     classes: list[str]
     votes: list[int]
@@ -62,9 +62,18 @@ class Votes(msgspec.Struct):
 class ClueResponse(msgspec.Struct):
     """An answer of a run at one clue.
 
-    ``contribution`` is the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people.
-    A failed call has neither contribution nor buzz mass where the selection does not count failed calls. ``sample`` says which of
-    several answers to the clue it is. ``buzz`` is the system's own decision to answer there, None where it states none.
+    Attributes:
+        clue: number of the clue, from 0.
+        guess: what the run answered.
+        correct, confidence: in [0, 1].
+        buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0 for a
+            failed call that the selection does not count.
+        contribution: the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people, and
+            for a failed call that the selection does not count.
+        graded: how the guess was graded, see responses.graded in data/store/run_files.py.
+        failed: whether the call got no answer.
+        sample: which of several answers to the clue it is; None where there is only one.
+        buzz: the system's own decision whether to answer here; None where it states none.
     """
 
     clue: int
@@ -80,11 +89,15 @@ class ClueResponse(msgspec.Struct):
 
 
 class RunResponses(msgspec.Struct):
-    """A run over the question; metrics that are undefined for it are None.
+    """A run on the question.
 
-    ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where there are none of either.
-    ``buzzpoint`` is None where nobody asked for it, or the dataset's questions are not read clue by clue. ``clues`` has the
-    answers in the order of samples and clues.
+    Attributes:
+        metrics: by key; None where undefined on this question.
+        shares: its whole distribution over the classes of the votes, at its last clue; None where it gives no distribution or
+            nobody voted.
+        buzzpoint: where it buzzes; None where nobody asked for it, where the dataset's questions are not read clue by clue, where
+            the run has no answers that count, and for respondents.
+        clues: its answers in the order of samples and clues.
     """
 
     run: str
@@ -96,7 +109,7 @@ class RunResponses(msgspec.Struct):
     clues: list[ClueResponse]
 
     def one_per_clue(self) -> list[ClueResponse]:
-        """One answer for each clue: of several samples the most frequent guess, with means over those that did not fail."""
+        """Return one answer per clue: of several samples, the most frequent guess, and means over those that did not fail."""
         if all(answer.sample is None for answer in self.clues):
             return self.clues
         by_clue: dict[int, list[ClueResponse]] = {}
@@ -105,12 +118,12 @@ class RunResponses(msgspec.Struct):
         return [_summary(by_clue[clue]) for clue in sorted(by_clue)]
 
     def own_buzz(self) -> int | None:
-        """The first clue at which the system itself decided to answer, in its first sample that has one."""
+        """Return the first clue at which the system itself decided to answer, in its first sample with one; else None."""
         return next((answer.clue for answer in self.clues if answer.buzz), None)
 
 
 def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
-    """Several answers to one clue as one."""
+    """Combine several answers to one clue into one."""
     counted = [answer for answer in answers if not answer.failed]
     if not counted:
         return answers[0]
@@ -127,7 +140,10 @@ def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
 
 
 class Lifespan(msgspec.Struct):
-    """When the person of a LifeEval question dies, by the life table; ``mas`` is the probability of the best guess."""
+    """When the person of a LifeEval question dies, by the life table.
+
+    ``ages`` and ``best_guess`` are in years. ``mas`` is the probability that the best guess is right, in [0, 1].
+    """
 
     ages: list[int]
     probability: list[float]  # of dying at each age, having reached the minimum age; sums to 1
@@ -136,7 +152,7 @@ class Lifespan(msgspec.Struct):
 
 
 class QuestionFacts(msgspec.Struct):
-    """What the store knows of a question: each field is the column of its name."""
+    """What the store knows about a question: each field is the column of the same name."""
 
     dataset: str
     question_id: str
@@ -154,9 +170,9 @@ class QuestionFacts(msgspec.Struct):
 class Question(QuestionFacts):
     """Answer of ``/api/v1/questions/<dataset>/<question_id>``.
 
-    ``attributes`` are what the file stated beside known columns. ``model_buzzes`` are those of models that played as teams; they
-    are no part of ``human``. ``human_curve`` is the one that CalScore is computed with. ``drawn_curve`` is the one that pictures
-    show: the chosen one, else the share of teams that were right by then.
+    ``attributes`` are facts that the file states in columns of its own. ``model_buzzes`` are the buzzes of models that played as
+    teams; they are not part of ``human``. ``human_curve`` is the curve that CalScore is computed with. ``drawn_curve`` is the
+    curve that charts show: the chosen one, else the curve of CalScore squared.
     """
 
     attributes: dict[str, str]
@@ -177,14 +193,14 @@ def question(
     rules: Rules | None = None,
     best: tuple[tuple[str, float], ...] = (),
 ) -> Question:
-    """One question of the selection's dataset, for the selection's runs; filters on questions do not apply to it.
+    """Return one question of the selection's dataset, with the responses of the selection's runs.
 
     Args:
         snapshot: of the store.
-        selection: its runs and conventions count.
-        question_id: of its dataset.
-        rules: how runs buzz; without them there are no buzzpoints.
-        best: pairs of a run and its best threshold, for runs to which the rules give none.
+        selection: its runs and conventions apply; its filters on questions and clues do not.
+        question_id: id of a question of its dataset.
+        rules: how runs buzz; None for no buzzpoints.
+        best: pairs of a run and its best threshold, for runs that the rules do not give a threshold.
 
     Raises:
         BadRequest: there is no such question.
@@ -251,7 +267,7 @@ def _human(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
 
 
 def _buzzes(snapshot: Snapshot, this_question: str, identity: dict[str, str], kind: str) -> list[HumanBuzz]:
-    """The buzzes of one kind of teams, ``human`` or ``model``, in the order of words."""
+    """Return the buzzes of one kind of teams, ``human`` or ``model``, in the order of words."""
     rows = snapshot.frame(
         f"""select clue, word, correct, team from buzzes where {this_question} and team_kind = $kind
         order by word, team, match_id""",
@@ -261,7 +277,7 @@ def _buzzes(snapshot: Snapshot, this_question: str, identity: dict[str, str], ki
 
 
 def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
-    """The votes, None where nobody voted; and the classes that the dataset names, over which unnamed distributions are."""
+    """Return the votes, None where nobody voted; and the classes that the dataset names, to which unnamed distributions refer."""
     stated = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][0]
     given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {this_question} order by class", identity))
     total = sum(given.values())
@@ -281,7 +297,7 @@ def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
 
 
 def _shares(votes: Votes | None, options: list[float] | None, names: list[str] | None) -> list[float] | None:
-    """A distribution over the classes of the votes."""
+    """Return a distribution over the classes of the votes; None where there are no votes, options or names."""
     if votes is None or options is None or names is None:
         return None
     share_of = dict(zip(names, options, strict=True))
@@ -307,7 +323,7 @@ def _runs(
         parameters,
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
-    # Their statistics are in files with those of all questions: from these few responses, they are computed sooner.
+    # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading the files.
     responses = {run: _responses_of_metrics(part, only.failed) for (run, _, _), part in parts.items()}
     evidence = gather(snapshot, only, METRICS, responses)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
@@ -326,7 +342,7 @@ def _runs(
             answer["buzz_mass"] = float(mass[row])
             answer["contribution"] = number(share) if row in counted else None
         point = None
-        if rules is not None and counted and not part["respondents"][0]:  # respondents are no system that buzzes
+        if rules is not None and counted and not part["respondents"][0]:  # respondents are not a system that buzzes
             first = part[counted].filter(pl.col("sample").eq_missing(answers[counted[0]]["sample"]))
             score = float_array(first[rules.scale])
             point = buzzpoint(first["clue"].to_numpy(), score, rules.threshold_of(run), best.get(run))
@@ -347,10 +363,10 @@ def _runs(
 
 
 def _responses_of_metrics(part: pl.DataFrame, failed: bool) -> Responses:
-    """What metrics are computed from: the answers of a run to one question, by sample and clue.
+    """Return the answers of a run to one question as metrics need them, by sample and clue.
 
     Args:
-        part: the rows of the run.
+        part: rows of the run.
         failed: whether failed calls count.
     """
     counted = part if failed else part.filter(~pl.col("failed"))

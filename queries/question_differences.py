@@ -1,4 +1,4 @@
-"""One metric of two runs, question by question, in a size that fits on a page whatever the number of questions."""
+"""One metric of two runs, question by question, reduced to a size that fits on a page however many questions there are."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection
 
-BINS = 41  # of the differences; odd, so that one is about 0
-MIN_SPAN = 1e-9  # a span of differences that can be drawn
-MAX_DOTS = 2000  # more would be a cloud, and slow
+BINS = 41  # bins of the differences; odd, so that one is centred on 0
+MIN_SPAN = 1e-9  # smallest span of differences that can be drawn
+MAX_DOTS = 2000  # more dots would only be a cloud, and slow
 
 
 class QuestionDot(msgspec.Struct, array_like=True):
-    """One question, with the metric of both runs."""
+    """One question, with the value of the metric for both runs."""
 
     question_id: str
     a: float
@@ -26,7 +26,10 @@ class QuestionDot(msgspec.Struct, array_like=True):
 
 
 class CategoryWins(msgspec.Struct, array_like=True):
-    """On how many questions of a category, None where the dataset says nothing, either run is better, or both are alike."""
+    """On how many questions of a category run ``a`` is better, run ``b`` is better, or both are equal.
+
+    ``category`` is None for questions without a category.
+    """
 
     category: str | None
     a: int
@@ -35,13 +38,14 @@ class CategoryWins(msgspec.Struct, array_like=True):
 
 
 class QuestionDifferences(msgspec.Struct):
-    """One metric of two runs on the ``questions`` that have it in both.
+    """One metric of two runs on the questions on which it is defined for both.
 
     Attributes:
-        dots: these questions or, where they are more than 2,000, every n-th of them, in the dataset's order.
-        widest: the largest distance of a from b, or 1e-9 where they are all alike.
-        differences: how many questions have a - b in each of 41 bins of equal width from -widest to widest.
-        wins: by category, in ascending order, None last.
+        questions: number of these questions.
+        dots: these questions in the dataset's order; if there are more than 2,000, only every n-th.
+        widest: the largest absolute difference between a and b; at least 1e-9.
+        differences: number of questions with a - b in each of 41 bins of equal width from -widest to widest.
+        wins: by category, sorted by name, None last.
     """
 
     questions: int
@@ -52,13 +56,13 @@ class QuestionDifferences(msgspec.Struct):
 
 
 def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> QuestionDifferences:
-    """Two runs question by question, on the questions of a selection that both answered.
+    """Compare two runs question by question, on the questions of a selection that both answered.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         a, b: ids of the runs.
-        metric: one that single questions have and that ranks runs.
+        metric: one that is defined on single questions and ranks runs.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -87,7 +91,14 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
 
 
 def _wins(snapshot: Snapshot, selection: Selection, questions: NDArray[np.object_], advantage: Floats) -> list[CategoryWins]:
-    """Wins by category; ``advantage`` says how much better ``a`` is on each question."""
+    """Return the wins by category.
+
+    Args:
+        snapshot: the store.
+        selection: of the dataset.
+        questions: ids of the questions, shape (questions,).
+        advantage: how much better ``a`` is on each question, shape (questions,).
+    """
     rows = snapshot.frame(
         "select question_id, category from questions where dataset = $dataset order by position", {"dataset": selection.dataset}
     )

@@ -1,4 +1,4 @@
-"""Beside the reliability diagram: discrimination and overall score of each run, its smooth diagram, and tests of calibration."""
+"""What is shown next to the reliability diagram: discrimination, overall score, smooth diagram and calibration tests of runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
 
 SCORE_METRICS = tuple(CATALOGUE[key] for key in ("brier", "corp_mcb", "corp_dsc", "corp_unc", "auroc", "smooth_ece"))
-BINS = 20  # of confidence, in the histograms of right and wrong answers
+BINS = 20  # bins of confidence in the histograms of right and wrong answers
 Point = tuple[float, float]
 
 
 class SmoothDiagram(msgspec.Struct):
-    """Accuracy by confidence, smoothed by a kernel of the width smECE, where there are items enough to tell."""
+    """Accuracy by confidence, smoothed by a kernel of width smECE, only where there are enough items; all in [0, 1]."""
 
     confidence: list[float]
     accuracy: list[float]
@@ -34,11 +34,16 @@ class SmoothDiagram(msgspec.Struct):
 class RunTriptych(msgspec.Struct):
     """One run.
 
-    ``brier`` = ``mcb`` - ``dsc`` + ``unc``. ``roc``: share of the wrong answers and of the right ones above each confidence;
-    ``hull``: its concave hull, what isotonic recalibration would make of it. ``murphy``: mean elementary score at each of
-    ``thresholds``. ``right`` and ``wrong``: share of the right, and of the wrong, answers in each twentieth of confidence.
-    ``p_...``: p-values of tests of calibration. ``calibration_slope`` and ``calibration_intercept``: of
-    logistic regressions of correctness on the log-odds of confidence, with 95 % intervals.
+    Attributes:
+        brier: the Brier score, equal to ``mcb`` - ``dsc`` + ``unc``: miscalibration, discrimination and uncertainty.
+        murphy: mean elementary score at each of ``thresholds``, in [0, 2]; lower is better.
+        roc: points of the share of wrong answers and the share of right answers above each confidence; empty without either kind.
+        hull: concave hull of ``roc``: the curve after isotonic recalibration.
+        smooth: the smooth reliability diagram.
+        right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
+        p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.
+        calibration_slope, calibration_intercept: of logistic regressions of correctness on the log-odds of confidence, with 95 %
+            intervals.
     """
 
     run: str
@@ -79,11 +84,11 @@ class Triptych(msgspec.Struct):
 
 
 def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
-    """Discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
+    """Return discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
 
     Args:
         snapshot: of the store.
-        selection: whose ``common`` is 1 by default.
+        selection: filters and conventions; its ``common`` is 1 by default.
 
     Source:
         Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
@@ -139,7 +144,7 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
 
 
 def _roc(items: Floats, right: Floats) -> list[Point]:
-    """Shares of wrong and of right answers above each confidence, from (0, 0) to (1, 1); empty without either.
+    """Return shares of wrong and of right answers above each confidence, from (0, 0) to (1, 1); empty without either kind.
 
     Args:
         items, right: number of items and sum of correctness by confidence, ascending, shape (k,).
@@ -152,7 +157,7 @@ def _roc(items: Floats, right: Floats) -> list[Point]:
 
 
 def _histogram(confidence: Floats, weight: Floats) -> list[float]:
-    """Share of the weight in each twentieth of confidence, the last one closed; 0 throughout where there is no weight."""
+    """Return the share of the weight in each twentieth of confidence, the last one closed; all 0 without any weight."""
     place = np.minimum((confidence * BINS + 1e-9).astype(np.int64), BINS - 1)
     counts = np.bincount(place, weight, BINS)
     total = counts.sum()

@@ -1,4 +1,4 @@
-"""What intervals and tests say, in plain words, and how often that held in simulations. It asks no store."""
+"""What intervals and tests say, in plain words, and how often their claims held in simulations. It does not use the store."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MEASURED = Path(__file__).parent / "facts" / "inference.csv"  # written by bench
 
 
 class Uncertainty(msgspec.Struct, frozen=True):
-    """A kind of interval or test, in one sentence.
+    """A kind of interval or test, explained in one sentence.
 
-    ``claims`` are the names under which ``MeasuredClaim`` has its simulations.
+    ``claims`` are the names of its claims in ``MeasuredClaim``, which has the simulations.
     """
 
     key: str
@@ -26,8 +26,13 @@ class Uncertainty(msgspec.Struct, frozen=True):
 class MeasuredClaim(msgspec.Struct, frozen=True):
     """How often a claim held in simulated data.
 
-    ``nominal`` is the level that is claimed and ``measured`` the share of simulated ``boards`` in which it held. ``noise`` is
-    half the width of a 99.9 % interval of a share that is nominal.
+    Attributes:
+        claim: name of the claim.
+        setting: what was simulated.
+        nominal: the level that is claimed, in [0, 1].
+        measured: share of the simulations in which the claim held, in [0, 1].
+        noise: half the width of a 99.9 % interval of ``measured`` if the nominal level is right.
+        boards: number of simulated leaderboards.
     """
 
     claim: str
@@ -44,8 +49,8 @@ KINDS = (
     Uncertainty(
         "bootstrap",
         "Intervals of metrics",
-        "We drew as many questions again and again, with replacement, and computed the metric each time: 95 % of the results lie "
-        "between the two ends.",
+        "We drew the same number of questions again and again, with replacement, and computed the metric each time: 95 % of the "
+        "results lie between the two ends.",
         ["bootstrap interval"],
     ),
     Uncertainty(
@@ -92,7 +97,7 @@ KINDS = (
     Uncertainty(
         "slice-intervals",
         "Intervals of slices",
-        "A t interval of the difference between the part and the whole, whose other questions may vary more or less (Welch), or "
+        "A t interval of the difference between the part and the whole, whose other questions can vary more or less (Welch), or "
         "between two runs on the part (paired).",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),
@@ -128,6 +133,6 @@ KINDS = (
 
 @cache
 def measured_claims() -> tuple[MeasuredClaim, ...]:
-    """The simulations, in the order of the file."""
+    """Return the simulations, in the order of the file."""
     with MEASURED.open(encoding="utf-8", newline="") as lines:
         return tuple(msgspec.convert(row, MeasuredClaim, strict=False) for row in csv.DictReader(lines))

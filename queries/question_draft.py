@@ -1,6 +1,6 @@
 """A question that somebody is writing: what the bundled guessers answer after each sentence, and where they would buzz.
 
-The guessers are those of the bundled dataset Pyramid: they search its knowledge base. They read nothing of the store.
+The guessers are those of the bundled dataset Pyramid: they search its knowledge base. They do not use the store.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Elicitation = Literal["softmax", "margin"]
 ELICITATIONS: tuple[Elicitation, ...] = ("softmax", "margin")
 MAX_WORDS, MAX_SENTENCES = 2000, 100  # of a question
 MAX_TEXT_LENGTH, MAX_ANSWER_LENGTH = 20_000, 2000  # characters of a question, and of an answer line
-EARLY = 0.5  # share of the words by the end of which a right buzz is too early
-# The confidence above which each run of Pyramid wins most, as /buzz computes it from the questions and people of Pyramid.
+EARLY = 0.5  # a right buzz within this share of the words is too early
+# The best threshold of each run of Pyramid, as /buzz computes it from the questions and people of Pyramid.
 THRESHOLDS: dict[tuple[str, Elicitation], float] = {
     ("TF-IDF words", "softmax"): 0.752657, ("TF-IDF words", "margin"): 0.311222,
     ("TF-IDF characters", "softmax"): 0.671581, ("TF-IDF characters", "margin"): 0.240672,
@@ -43,7 +43,7 @@ THRESHOLDS: dict[tuple[str, Elicitation], float] = {
 
 
 class DraftText(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What somebody has typed: the text of a question, and its answer line, which may be blank."""
+    """What somebody has typed: the text of a question, and its answer line, which can be blank."""
 
     text: str = ""
     answer: str = ""
@@ -60,8 +60,8 @@ class DraftClue(msgspec.Struct):
 class DraftGuess(msgspec.Struct):
     """What a guesser answers after a clue.
 
-    ``guess`` is None where it knows no word of the text; ``confidence`` is in [0, 1]; ``verdict`` and its reason, ``rule``, are
-    None where there is no answer line or no guess.
+    ``guess`` is None where the guesser knows no word of the text so far. ``confidence`` is in [0, 1]. ``verdict`` and its reason,
+    ``rule``, are None without an answer line or a guess.
     """
 
     clue: int
@@ -72,7 +72,7 @@ class DraftGuess(msgspec.Struct):
 
 
 class GuesserOnDraft(msgspec.Struct):
-    """A guesser over the whole text. ``buzz`` is the first clue at which it is surer than ``threshold``, None for nowhere."""
+    """A guesser on the whole text. ``buzz`` is the first clue with a confidence above ``threshold``; None where there is none."""
 
     model: str
     elicitation: Elicitation
@@ -82,10 +82,11 @@ class GuesserOnDraft(msgspec.Struct):
 
 
 class DraftWarning(msgspec.Struct):
-    """What a writer may want to change.
+    """Something that a writer may want to change.
 
-    ``early``: the guesser buzzes at ``clue`` and is right, at the first clue or within the first half of the words. ``wrong``:
-    it is sure of ``guess`` at ``clue``, which is wrong; the first such clue of each guess.
+    ``kind`` is ``early`` if the guesser buzzes at ``clue`` and is right, at the first clue or within the first half of the words.
+    It is ``wrong`` if the guesser's confidence in a wrong ``guess`` is above its threshold at ``clue``. Each guess of a guesser
+    has at most one warning, for the first such clue.
     """
 
     kind: Literal["early", "wrong"]
@@ -98,8 +99,8 @@ class DraftWarning(msgspec.Struct):
 class QuestionDraft(msgspec.Struct):
     """Answer of ``POST /api/v1/write/guesses``.
 
-    ``entries`` is how many the knowledge base has, of which the answer line accepts those in ``known``. Where it accepts none, no
-    guess can be right.
+    ``entries`` is the number of entries of the knowledge base. ``known`` are those that the answer line accepts; if there are
+    none, no guess can be right.
     """
 
     words: int
@@ -115,7 +116,7 @@ _building = Lock()
 
 
 def searches() -> list[Search]:
-    """The searches of the guessers, in their order, built once in each process: benchmarks/writers_desk.md."""
+    """Return the searches of the guessers, in their order. They are built once per process; see benchmarks/writers_desk.md."""
     with _building:
         return _searches()
 
@@ -127,10 +128,10 @@ def _searches() -> list[Search]:
 
 
 def draft_clues(draft: DraftText) -> list[DraftClue]:
-    """The sentences of a draft.
+    """Return the sentences of a draft as clues.
 
     Raises:
-        BadRequest: it is longer than a question may be.
+        BadRequest: the draft is too long.
     """
     if len(draft.text) > MAX_TEXT_LENGTH:
         raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {MAX_TEXT_LENGTH:,}.", "text")
@@ -147,15 +148,15 @@ def draft_clues(draft: DraftText) -> list[DraftClue]:
 
 
 def question_draft(draft: DraftText, elicitations: Sequence[Elicitation] = ELICITATIONS[:1]) -> QuestionDraft:
-    """What each guesser answers after each sentence of a draft, graded by the answer line, and what that warns of.
+    """Return what each guesser answers after each sentence of a draft, graded by the answer line, with warnings.
 
     Args:
         draft: text and answer line.
-        elicitations: how confidence comes from the scores of a search, as in the runs of Pyramid: the share of the best entry
-            in a softmax, or its lead over the second.
+        elicitations: how confidence is computed from the scores of a search, as in the runs of Pyramid: ``softmax`` is the share
+            of the best entry in a softmax, ``margin`` its lead over the second.
 
     Raises:
-        BadRequest: the draft is longer than a question may be.
+        BadRequest: the draft is too long.
     """
     clues = draft_clues(draft)
     titles = [entry.title for entry in _entries()]

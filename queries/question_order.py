@@ -1,4 +1,4 @@
-"""The order of the questions of a selection: by a fact, a metric of a run, the difference of two runs, or who was wrong early."""
+"""The order of a selection's questions: by a fact, a run's metric, the difference of two runs, or early mistakes of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
-# What can be sorted by beside what runs said.
+# The facts of a question that it can be sorted by.
 FACTS = (
     "position",
     "question_id",
@@ -38,7 +38,7 @@ VALUED = pl.Schema({"question_id": pl.String, "value": pl.Float64})
 
 
 class QuestionOrder(msgspec.Struct):
-    """Question ids in order and, unless that is by a fact, what each is sorted by: a value or None, those with None last."""
+    """Question ids in order and, unless they are sorted by a fact, the value that each is sorted by; None values come last."""
 
     questions: list[str]
     values: list[float | None] | None
@@ -46,14 +46,14 @@ class QuestionOrder(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Sort:
-    """What ``sort`` names.
+    """The meaning of the key ``sort``.
 
     Attributes:
-        key: as the address has it, without the sign.
-        descending: greatest first.
-        by: a fact of the question, ``wrong``, the metric of a run, or the difference of two runs in it.
-        metric: the metric, where one is named.
-        runs: none for a fact, one, or two: then what is sorted by is that of the first minus that of the second.
+        key: as written in the address, without the sign.
+        descending: whether the highest values come first.
+        by: a fact of the question, a run's early mistakes (``wrong``), a run's metric, or the difference of two runs in a metric.
+        metric: the metric, where one is named; else None.
+        runs: ids: none for a fact, one for a run, two for a difference, which is the value of the first minus that of the second.
     """
 
     key: str
@@ -67,9 +67,9 @@ def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
     """Read ``sort``: a fact, ``METRIC:RUN``, ``METRIC:RUN-RUN`` or ``wrong:RUN``, with ``-`` in front for descending.
 
     Args:
-        sort: as it stands in the address.
-        runs: the runs of the dataset; ids are hexadecimal, so that a ``-`` cannot stand in one.
-        dataset: what errors call it.
+        sort: as written in the address.
+        runs: ids of the runs of the dataset. They are hexadecimal, so they cannot contain a ``-``.
+        dataset: its id, for error messages.
 
     Raises:
         BadRequest: there is no such fact, metric of a single question, or run.
@@ -106,10 +106,15 @@ ALLOWED = [
 
 
 def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "position") -> QuestionOrder:
-    """The questions of a selection in order, ties in the dataset's. Its filters on runs matter only to what is common to them.
+    """Return the questions of a selection in order; ties are in the dataset's order.
+
+    Args:
+        snapshot: the store.
+        selection: which questions. Its filters on runs matter only for which questions are common to the runs.
+        sort: see ``read_sort``.
 
     Raises:
-        BadRequest: ``sort`` names what there is not.
+        BadRequest: ``sort`` names something that does not exist.
     """
     runs = [
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
@@ -129,10 +134,10 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
 
 
 def human_facts(selection: Selection) -> dict[str, str]:
-    """SQL of what people did on a question ``q``, by name.
+    """Return the SQL of what people did on a question ``q``, by name.
 
-    ``heard`` counts human teams, once per room; ``people`` is the share of them that were right; ``h`` is the last value of the
-    human curve; ``conversion`` is the share of rooms in which a human team was right.
+    ``heard`` counts human teams, once per room. ``people`` is the share of them that were right. ``h`` is the last value of the
+    human curve. ``conversion`` is the share of rooms in which a human team was right. Shares are in [0, 1].
     """
     rooms = f"(select count(distinct e.match_id) {_of_question('exposures', 'e')} and e.team_kind = 'human')"
     converted = f"(select count(distinct b.match_id) {_of_question('buzzes', 'b')} and b.team_kind = 'human' and b.correct)"
@@ -149,7 +154,7 @@ def _of_question(table: str, name: str) -> str:
 
 
 def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFrame:
-    """What each question that the runs answered is sorted by."""
+    """Return the value that each question is sorted by, for the questions that the runs answered."""
     if len(sort.runs) == 2:
         pair = (sort.runs[0], sort.runs[1])
         selection = shared_selections(snapshot, selection, [pair]).get(pair, selection)
@@ -169,10 +174,10 @@ def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFram
 
 
 def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Of the run of a selection: how sure it was of a wrong guess while people did not know.
+    """Return how confident the run of a selection was in a wrong guess before people knew the answer, by question.
 
-    This is the maximum of (1 - h)(1 - y) c over clues and samples, in [0, 1]. Of a dataset that people played, questions that no
-    human team heard are left out: nobody can say what people knew. Where nobody played at all, h is 0.
+    This is the maximum of (1 - h)(1 - y) c over clues and samples, in [0, 1]. If people played the dataset, questions that no
+    human team heard are left out, because nobody can say what people knew. If nobody played it at all, h is 0.
     """
     join = "join" if has_people(snapshot, selection.dataset) else "left join"
     curve = selection.conventions.early_curve

@@ -1,4 +1,4 @@
-"""The list of questions of a selection, with each run's metrics on each, sorted and a page at a time."""
+"""The list of a selection's questions with the metrics of each run on each question, sorted and in pages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class QuestionRow(msgspec.Struct):
     """One question of the list.
 
     ``heard`` counts the human teams that heard it, once per room, and ``people`` is the share of them that were right. ``h`` is
-    the human curve at the end of the question, and ``conversion`` the share of rooms in which a human team was right. ``value``
-    is what the list is sorted by, where that is no fact.
+    the human curve at the end of the question, and ``conversion`` the share of rooms in which a human team was right. All three
+    shares are in [0, 1], and None where no human team heard the question. ``value`` is what the list is sorted by, unless it is
+    sorted by a fact.
     """
 
     question_id: str
@@ -42,7 +43,10 @@ class QuestionRow(msgspec.Struct):
 
 
 class QuestionPage(msgspec.Struct):
-    """Answer of ``/api/v1/questions``; ``next`` is the cursor of the next page, None on the last."""
+    """Answer of ``/api/v1/questions``.
+
+    ``next`` is the cursor of the next page, None on the last one. ``total`` is the number of questions on all pages.
+    """
 
     questions: list[QuestionRow]
     next: str | None
@@ -58,20 +62,20 @@ class QuestionDetails(msgspec.Struct):
 def question_page(
     order: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
-    """A page of an order that is known already.
+    """Return a page of questions whose order is already known.
 
     Args:
         order: the order.
-        detail: gives the details of some questions, in the order of their ids.
+        detail: returns the details of the questions with some ids, in the order of these ids.
         limit: questions per page, 1 to 1000.
-        cursor: ``next`` of the page before.
+        cursor: ``next`` of the previous page; None for the first page.
 
     Raises:
         BadRequest: the limit or the cursor is not valid.
     """
     start = _start(cursor)
     if not 1 <= limit <= MAX_PAGE_SIZE:
-        raise BadRequest("bad_value", f"limit must lie in 1..{MAX_PAGE_SIZE}.", "limit")
+        raise BadRequest("bad_value", f"limit must be from 1 to {MAX_PAGE_SIZE}.", "limit")
     ids = tuple(order.questions[start : start + limit])
     listed = detail(ids).questions
     if order.values is not None:
@@ -84,13 +88,13 @@ def question_page(
 def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
-    """Facts of some questions, and the metrics of the selection's runs on each.
+    """Return facts of some questions, and the metrics of the selection's runs on each.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         ids: of the questions, in the order of the answer.
-        metrics: each has a value for a single question.
+        metrics: metrics that are defined on single questions.
     """
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
@@ -106,19 +110,24 @@ def question_table(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> tuple[pl.DataFrame, str | None]:
-    """The same as one table, with the cursor of what comes after it.
+    """Return the questions of a selection as one table, with the cursor of the question after it.
 
-    It has a column ``attr.NAME`` for each attribute, and ``metric:run`` for each metric and run.
-
-    What it is sorted by is a column of its own at the end, unless it is one already.
+    The table has a column ``attr.NAME`` for each attribute, and a column ``METRIC:RUN`` for each metric and run. The value that
+    it is sorted by is in a further column at the end, unless it already has a column.
 
     Args:
         snapshot: of the store.
-        selection: which questions, whose runs.
-        metrics: what to give per run.
+        selection: filters and conventions.
+        metrics: to give for each run.
         sort: see ``queries.question_order``; questions without a value come last.
-        limit: questions to give, any number; None for all from the cursor on.
-        cursor: where to start.
+        limit: number of questions, at least 1 and otherwise unlimited; None for all from the cursor on.
+        cursor: where to start; None for the first question.
+
+    Returns:
+        The table, and the cursor of the next question, None at the end.
+
+    Raises:
+        BadRequest: the limit, the cursor or the order is not valid.
     """
     start = _start(cursor)
     if limit is not None and limit < 1:
@@ -149,7 +158,7 @@ def question_table(
 
 
 def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """What there is to know of each question of a selection."""
+    """Return the facts of each question of a selection."""
     condition, parameters = selection.question_filter()
     people = ", ".join(f"{sql} as {name}" for name, sql in human_facts(selection).items())
     columns = f"q.question_id, q.answer, q.category, q.subcategory, q.radius, q.difficulty, {people}, q.text"
@@ -157,14 +166,14 @@ def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def _attributes(snapshot: Snapshot, dataset: str) -> pl.DataFrame:
-    """A column ``attr.NAME`` for each attribute of the questions."""
+    """Return a column ``attr.NAME`` for each attribute of the questions."""
     sql = "select question_id, 'attr.' || attribute as name, value from attributes where dataset = $d order by attribute"
     facts = snapshot.frame(sql, {"d": dataset})
     return facts.pivot("name", index="question_id", values="value") if len(facts) else facts.select("question_id")
 
 
 def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Question -> run -> metric -> value."""
+    """Return values by question, run and metric."""
     evidence = gather(snapshot, selection, metrics)
     columns = {metric.key: evidence.per_question(metric) for metric in metrics}
     result: dict[str, dict[str, dict[str, float | None]]] = {}
@@ -179,5 +188,5 @@ def _start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isdecimal() or len(cursor) > 9:
-        raise BadRequest("bad_value", f"{cursor!r} is no cursor; take `next` of the page before.", "cursor")
+        raise BadRequest("bad_value", f"{cursor!r} is not a cursor; take `next` of the previous page.", "cursor")
     return int(cursor)

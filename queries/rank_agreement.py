@@ -17,11 +17,17 @@ from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rank_agreement import tau_b
 from queries.selection import Selection, number, selection_keys
 
-MIN_RUNS = 2  # runs
+MIN_RUNS = 2
 
 
 class RankCorrelation(msgspec.Struct):
-    """Kendall's tau-b between two metrics' rankings of the ``runs`` that have both; None where ``missing`` says why."""
+    """Kendall's tau-b between two metrics' rankings of the runs.
+
+    Attributes:
+        a, b: keys of the metrics.
+        tau: in [-1, 1]; None where ``missing`` says why.
+        runs: number of runs that have both metrics.
+    """
 
     a: str
     b: str
@@ -31,7 +37,10 @@ class RankCorrelation(msgspec.Struct):
 
 
 class Agreement(msgspec.Struct):
-    """Answer of ``/api/v1/agreement``: every two of ``metrics``, those that rank runs; ``left_out`` are those that do not."""
+    """Answer of ``/api/v1/agreement``.
+
+    ``pairs`` has every two of ``metrics``, the ones that rank runs. ``left_out`` are the metrics that do not rank runs.
+    """
 
     data_version: str
     selection: dict[str, list[str]]
@@ -41,14 +50,14 @@ class Agreement(msgspec.Struct):
 
 
 def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Agreement:
-    """Kendall's tau-b between each two metrics' rankings of the runs of a selection, best first in both.
+    """Return Kendall's tau-b between the rankings of a selection's runs by each two metrics. Kendall 1945.
 
-    1: they order the runs alike; -1: the other way round. Kendall 1945.
+    It is 1 where both metrics order the runs in the same way from best to worst, and -1 where their orders are opposite.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        metrics: those that rank no runs are left out.
+        metrics: to compare; metrics that do not rank runs are left out.
     """
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
     ranked = [metric for metric in metrics if metric.direction != "none"]
@@ -62,7 +71,12 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
 
 
 def rank_correlations(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[RankCorrelation]:
-    """Kendall's tau-b between each two metrics' rankings, from their values, shape (runs,) each, NaN where undefined."""
+    """Return Kendall's tau-b between the rankings by each two metrics.
+
+    Args:
+        metrics: that rank runs.
+        values: value of each run by key of the metric, each of shape (runs,), NaN where undefined.
+    """
     orders = {metric.key: ranks(metric.loss(values[metric.key])) for metric in metrics}
     return [_tau(first.key, second.key, orders[first.key], orders[second.key]) for first, second in combinations(metrics, 2)]
 

@@ -1,4 +1,4 @@
-"""What if a run's confidences were recalibrated: every metric before and after, and what it does to single items."""
+"""Recalibrated confidences: every metric before and after recalibration, and its effect on single items."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
-MAX_ITEMS = 20  # listed of those that lose most
+MAX_ITEMS = 20  # listed of the items that lose most
 
 
 class MetricChange(msgspec.Struct):
-    """A metric before and after; None where ``missing`` says why."""
+    """A metric before and after recalibration; None where ``missing`` says why."""
 
     before: float | None
     after: float | None
@@ -35,7 +35,7 @@ class MetricChange(msgspec.Struct):
 
 
 class RecalibratedItem(msgspec.Struct):
-    """One item whose confidence the map moved; ``correct`` is in [0, 1]."""
+    """One item with its correctness, and its confidence before and after; all in [0, 1]."""
 
     question_id: str
     clue: int
@@ -45,11 +45,19 @@ class RecalibratedItem(msgspec.Struct):
 
 
 class RecalibratedRun(msgspec.Struct):
-    """One run. ``changes`` counts items by abs(c' - y) - abs(c - y), in bins between ``edges``: below 0, an item gains by it.
+    """One run.
 
-    ``well_calibrated`` items were within 0.1 of what they should be; ``sacrificed`` are those of them that no longer are.
-    ``losers`` are the items that lose most; ``after`` is the reliability diagram of the recalibrated confidences. ``slope`` and
-    ``intercept`` are those of the log-odds, fitted to all items: the temperature is 1 / slope. Isotonic maps have none.
+    Attributes:
+        missing: why it was not recalibrated; else None.
+        metrics: before and after, by key.
+        edges: of the bins of ``changes``, from -1 to 1.
+        changes: number of items by abs(c' - y) - abs(c - y), where c' is the recalibrated confidence; below 0, an item gains.
+        improved, worsened: number of items that gain, and that lose.
+        well_calibrated: number of items whose confidence was within 0.1 of their correctness.
+        sacrificed: number of these whose confidence no longer is.
+        losers: the up to 20 items that lose most.
+        after: the reliability diagram of the recalibrated confidences.
+        slope, intercept: of the map of log-odds, fitted to all items. The temperature is 1 / slope. None for isotonic maps.
     """
 
     run: str
@@ -80,22 +88,22 @@ class Recalibration(msgspec.Struct):
 
 
 WELL = 0.1
-ONLY_CONFIDENCE = "what is recalibrated is the confidence, not the distribution over options"
+ONLY_CONFIDENCE = "only the confidence is recalibrated, not the distribution over options"
 TOO_FEW = "fitting and judging need two questions"
 SAME = 1e-9  # a change below this is rounding
 
 
 def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics: Sequence[Metric]) -> Recalibration:
-    """Recalibrate every run of a selection on its own items, cross-fitted by question, and measure again.
+    """Recalibrate every run of a selection on its own items, cross-fitted by question, and measure it again.
 
-    Questions are put into five folds by lot, the same for all runs; the confidences of a fold are mapped by what was fitted to
-    the other four, so that nothing is judged by items that it was fitted to.
+    Questions are put into five folds at random, the same for all runs. The confidences of a fold are recalibrated by a map that
+    was fitted to the other four folds, so that no map is judged on items that it was fitted to.
 
     Args:
         snapshot: the store.
-        selection: what to look at; fits see nothing else.
+        selection: filters and conventions; maps are fitted to nothing else.
         method: temperature, platt or isotonic.
-        metrics: what to measure.
+        metrics: to compute before and after.
     """
     assert method in METHODS
     counted, _ = restrict(snapshot, selection, by_default=True)
@@ -125,7 +133,10 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
 
 
 def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Run, question, clue, sample, confidence, correctness of each item of a selection, and the place of its question in it."""
+    """Return run, question, clue, sample, confidence and correctness of each item of a selection.
+
+    The column ``place`` is the place of the item's question in the selection, from 0.
+    """
     with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
@@ -137,23 +148,26 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def folds_of_questions(questions: int) -> np.ndarray:
-    """Fold of each question of a selection in its order, drawn at random; sizes differ by one at most."""
+    """Return the fold of each question of a selection, from 0, drawn at random, shape (questions,).
+
+    The sizes of two folds differ by at most one. The seed is fixed, so the same number of questions gives the same folds.
+    """
     return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 
 def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
-    """The items of one run with their confidence ``after``, None where all are in one fold."""
+    """Return the items of one run with their recalibrated confidence ``after``; None where they are all of one question."""
     fold = part["fold"].to_numpy()
     if len(np.unique(part["place"].to_numpy())) < 2:
         return None
-    if len(np.unique(fold)) < 2:  # few questions, all in one fold by chance: each is its own
+    if len(np.unique(fold)) < 2:  # few questions, all in one fold by chance: each becomes a fold of its own
         fold = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
     after = cross_fitted(method, part["confidence"].to_numpy(), part["correct"].to_numpy(), fold, int(fold.max()) + 1)
     return part.with_columns(after=pl.Series(after))
 
 
 def _responses(part: pl.DataFrame) -> Responses:
-    """The items of one run with the recalibrated confidence."""
+    """Return the items of one run with the recalibrated confidence."""
     place = part["place"].cast(pl.Int64).to_numpy()
     sample = None if part["sample"].is_null().all() else sample_numbers(part["sample"])
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)
@@ -174,7 +188,7 @@ def _recalibrated(
     line: LogOddsMap | None,
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
-    moved = np.round(off_after - off_before, DIGITS)  # so that rounding moves nothing into the bin below
+    moved = np.round(off_after - off_before, DIGITS)  # so that rounding errors move nothing into the bin below
     well = off_before <= WELL + SAME
     losers = np.argsort(-moved, kind="stable")[:MAX_ITEMS]
     return RecalibratedRun(
@@ -197,7 +211,7 @@ def _recalibrated(
 
 
 def _off(part: pl.DataFrame | None, column: str) -> Floats:
-    """abs(c - y) of each item."""
+    """Return abs(c - y) of each item, shape (items,); without a part, shape (0,)."""
     return np.zeros(0) if part is None else (part[column] - part["correct"]).abs().to_numpy()
 
 

@@ -1,4 +1,4 @@
-"""A metric over the dates on which models were released, where runs carry them as a tag."""
+"""A metric by the release dates of models, which runs have as a tag."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class DatedRun(msgspec.Struct):
 
     Attributes:
         released: the date as the tag states it.
-        day: that date; the middle of the month or year where the tag states no more.
-        value: of the metric, with its 95 % interval ``low`` to ``high``; None where it is undefined.
-        questions: that the value is computed from.
+        day: that date as YYYY-MM-DD; the middle of the month or year if the tag states no more.
+        value: of the metric, with its 95 % interval ``low`` to ``high``; None where undefined.
+        questions: number of questions that the value is computed from.
         best_so_far: whether no run that was released earlier, or on the same day, has a better value; None for a metric that
-            does not rank.
+            does not rank runs.
     """
 
     run: str
@@ -45,8 +45,8 @@ class ReleaseDates(msgspec.Struct):
     """Answer of ``/api/v1/release-dates``; runs by date.
 
     Attributes:
-        undated: ranked runs without the tag.
-        unreadable: value of the tag by run, where it is no date.
+        undated: number of ranked runs without the tag.
+        unreadable: value of the tag by run, where it is not a date.
     """
 
     data_version: str
@@ -58,9 +58,9 @@ class ReleaseDates(msgspec.Struct):
 
 
 def read_date(text: str) -> date | None:
-    """A release date; None if the text is none.
+    """Read a release date; None if the text is not a date.
 
-    Of a month or a year, it is the day in the middle, which is least far from what is meant.
+    For a month or a year, it is the day in the middle, which is closest to any day that may be meant.
 
     >>> read_date("2024-05-13"), read_date("2024-05"), read_date("2024"), read_date("May 2024")
     (datetime.date(2024, 5, 13), datetime.date(2024, 5, 16), datetime.date(2024, 7, 2), None)
@@ -76,7 +76,7 @@ def read_date(text: str) -> date | None:
 
 
 def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> ReleaseDates:
-    """A metric of every ranked run that has the tag ``released``, by date, measured as on the leaderboard.
+    """Return a metric of every ranked run that has the tag ``released``, by date, measured as on the leaderboard.
 
     Args:
         snapshot: the store.
@@ -120,7 +120,12 @@ def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> R
 
 
 def _mark_best(runs: list[DatedRun], metric: Metric) -> None:
-    """Say of each run whether none before it, or of the same day, has a smaller loss."""
+    """Set for each run whether no run from before, or from the same day, has a smaller loss.
+
+    Args:
+        runs: sorted by day; their ``best_so_far`` is set.
+        metric: of their values.
+    """
     losses = metric.loss(np.array([np.nan if run.value is None else run.value for run in runs]))
     for run in runs:
         until = [loss for other, loss in zip(runs, losses, strict=True) if other.day <= run.day and not np.isnan(loss)]

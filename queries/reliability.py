@@ -21,7 +21,7 @@ class Reliability(msgspec.Struct):
 
 
 def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = "pointwise") -> Reliability:
-    """The reliability diagram of every run of a selection, under its binning.
+    """Return the reliability diagram of every run of a selection, under its binning.
 
     Args:
         snapshot: the store.

@@ -22,11 +22,11 @@ class RunGroup(msgspec.Struct):
 
     Attributes:
         value: of the tag.
-        runs: ids of those whose metric is defined.
-        mean: of the metric over these runs, each counting the same; None without any.
-        low, high: its 95 % interval, as if other questions had been asked of the same models; None where there is none: with a
-            single question, and for distances from calibration, whose means no interval here is known to cover.
-        questions: that the runs were measured on.
+        runs: ids of the runs on which the metric is defined.
+        mean: mean of the metric over these runs, with equal weights; None without any.
+        low, high: 95 % interval of the mean, for other questions asked of the same models. None with a single question, and for
+            distances from calibration, because no interval here is known to cover their means.
+        questions: number of questions that the runs were measured on.
     """
 
     value: str
@@ -38,7 +38,7 @@ class RunGroup(msgspec.Struct):
 
 
 class RunGroups(msgspec.Struct):
-    """The groups of one dataset, by value. ``untagged`` runs are ranked and have no such tag."""
+    """The groups of one dataset, sorted by value. ``untagged`` is the number of ranked runs without such a tag."""
 
     data_version: str
     selection: dict[str, list[str]]
@@ -49,12 +49,12 @@ class RunGroups(msgspec.Struct):
 
 
 def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metric) -> RunGroups:
-    """The mean of a metric over the runs of each value of a tag, measured as on the leaderboard.
+    """Return the mean of a metric over the runs of each value of a tag, measured as on the leaderboard.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        tag: its name.
+        tag: name of the tag.
         metric: to average.
 
     Raises:
@@ -85,7 +85,7 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
 
 
 def _group(evidence: Evidence, metric: Metric, value: str) -> RunGroup:
-    """The mean of a metric over all runs of some evidence, which share a value of the tag."""
+    """Return the mean of a metric over all runs of some evidence, which share a value of the tag."""
     known = np.isfinite(evidence.values(metric))
     runs = [run.run for run, here in zip(evidence.runs, known, strict=True) if here]
     if not runs:
@@ -103,16 +103,16 @@ def _group(evidence: Evidence, metric: Metric, value: str) -> RunGroup:
 
 
 def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:
-    """95 % interval of the mean of a metric over runs, by the methods of the leaderboard's intervals.
+    """Return the 95 % interval of the mean of a metric over runs, by the methods of the leaderboard's intervals.
 
     Replicates draw the same questions for all runs, so that what runs have in common on a question counts once.
 
     Args:
-        evidence: of runs whose metric is defined.
-        metric: of which the mean is taken.
+        evidence: of runs on which the metric is defined.
+        metric: to average.
 
     Returns:
-        Both ends; NaN for a distance from calibration, and with fewer than two questions.
+        Both ends; NaN for a distance from calibration, and where a run has fewer than two questions.
     """
     questions = evidence.questions_with(metric)
     if metric.distance or metric.interval_of or questions.min() < 2:

@@ -17,7 +17,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 
 class UnansweredQuestions(msgspec.Struct):
-    """Questions that a run did not answer: how many, and the first of them."""
+    """Questions that a run did not answer: ``total`` is their number, ``questions`` are the ids of the first of them."""
 
     run: str
     total: int
@@ -25,7 +25,7 @@ class UnansweredQuestions(msgspec.Struct):
 
 
 class GradingDecision(msgspec.Struct):
-    """Whether one guess is correct, as a person decided."""
+    """A person's decision whether one guess is correct; ``correct`` is in [0, 1]."""
 
     question_id: str
     clue: int
@@ -34,7 +34,7 @@ class GradingDecision(msgspec.Struct):
 
 
 class RunFacts(msgspec.Struct):
-    """Provenance of a run. Times are ISO 8601, UTC; ``withdrawn_at`` is None for a run that counts."""
+    """Provenance of a run. Times are ISO 8601, UTC; ``withdrawn_at`` is None unless the run is withdrawn."""
 
     run: str
     dataset: str
@@ -46,16 +46,16 @@ class RunFacts(msgspec.Struct):
     sha256: str
     items: int
     questions: int
-    missing_questions: int  # of the dataset, that it did not answer
-    samples: int  # how many answers it has to a clue at most
+    missing_questions: int  # questions of the dataset that it did not answer
+    samples: int  # largest number of answers to one clue
     respondents: bool  # whether these are the answers of different people
     failed: int  # calls that got no answer; they are not among the items
-    skipped: dict[str, int]  # reason -> rows that the model failed to answer
-    decisions: list[GradingDecision]  # what the analyst who brought it decided of guesses
+    skipped: dict[str, int]  # number of rows that the model failed to answer, by reason
+    decisions: list[GradingDecision]  # about guesses, by the analyst who imported it
     withdrawn_at: str | None
     withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
     tags: dict[str, str]  # value by tag
-    attributes: dict[str, list[str] | None]  # of its responses: the values by name, None where they are too many to choose from
+    attributes: dict[str, list[str] | None]  # of its responses: values by name, None where there are too many to choose from
 
 
 class Runs(msgspec.Struct):
@@ -81,7 +81,11 @@ FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("import
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
-    """Every run of a dataset, or of all; those that were withdrawn are among them and say so.
+    """Return every run of a dataset, withdrawn ones included.
+
+    Args:
+        snapshot: the store.
+        dataset: its id; None for the runs of all datasets.
 
     Raises:
         BadRequest: there is no such dataset.
@@ -94,7 +98,11 @@ def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
 
 
 def run(snapshot: Snapshot, name: str) -> RunFacts:
-    """One run, withdrawn or not.
+    """Return one run, withdrawn or not.
+
+    Args:
+        snapshot: the store.
+        name: id of the run.
 
     Raises:
         BadRequest: there is no such run.
@@ -116,25 +124,25 @@ STATED = "graded in ('file', 'person')"
 
 
 def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
-    """What a run answered, as a file of responses that gives the same run when it is imported again.
+    """Return the responses of a run as a table that gives the same run when it is imported again.
 
     ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
-    and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that came with the run; that of Clueline's
-    rules is made again at import. Distributions are lists in the order of the dataset's classes or, where it names none, maps.
-    Attributes are columns of their own. Columns that hold nothing are left out. Rows come by question id, sample and clue: the
-    order in which they are stored, so that nothing need be sorted.
+    and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that was imported; the grading by Clueline's
+    rules is computed again at import. Distributions are maps where the run names its options, else lists in the order of the
+    dataset's classes. Attributes have columns of their own. Empty columns are left out. Rows are in the order of question id,
+    sample and clue. This is the order in which they are stored, so nothing has to be sorted.
 
     Args:
         snapshot: the store.
         name: id of the run.
-        form: of the file.
+        form: of the file. CSV has no lists, so they are JSON text there.
 
     Raises:
         BadRequest: there is no such run.
     """
     facts = run(snapshot, name)
 
-    # Values are part of the SQL, not parameters: the name of an attribute may look like one.
+    # Values are part of the SQL, not parameters, because the name of an attribute may look like a parameter.
     relation = snapshot.with_grading("").responses([facts.run])
     given = snapshot.rows(
         "select name from gradings where run = $run and source in ('column', 'added') order by position", {"run": facts.run}
@@ -175,14 +183,14 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
 
 
 def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
-    """Ids of the runs that the filters of a selection leave, in order of import; withdrawn ones, where they are named, last."""
+    """Return the ids of a selection's runs in order of import. Withdrawn ones are left out unless named, and then come last."""
     condition, parameters = selection.run_filter()
     rows = snapshot.rows(f"select run from runs r where {condition} order by withdrawn_at is not null, position", parameters)
     return [run for (run,) in rows]
 
 
 def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> UnansweredQuestions:
-    """The questions of its dataset that a run did not answer, in the dataset's order.
+    """Return the questions of its dataset that a run did not answer, in the dataset's order.
 
     Args:
         snapshot: the store.
@@ -206,7 +214,7 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
 
 
 class GradedResponse(msgspec.Struct):
-    """The response of a run to one clue, and how it was graded."""
+    """The response of a run to one clue, and how it was graded. ``confidence`` and ``correct`` are in [0, 1]."""
 
     run: str
     question_id: str
@@ -220,12 +228,12 @@ class GradedResponse(msgspec.Struct):
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
-    """The first answers of some runs, in the dataset's order of questions.
+    """Return the first answers of some runs, in the dataset's order of questions.
 
     Args:
         snapshot: the store.
         names: ids of the runs.
-        most: how many answers.
+        most: how many answers to return.
     """
     rows = snapshot.frame(
         f"""select run, question_id, clue, sample, guess, confidence, correct, failed, graded

@@ -1,4 +1,4 @@
-"""Slices: parts of a selection where a run is worse than it is on the whole, or than another run is there."""
+"""Slices: parts of a selection where a run is worse than on the whole selection, or worse than another run on this part."""
 
 from __future__ import annotations
 
@@ -25,19 +25,25 @@ from queries.selection import Selection, selection_keys
 from queries.selection.parameter_kinds import BadRequest, format_range
 from queries.selection.parameters import named_key
 
-MIN_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
+MIN_QUESTIONS = 8  # in a slice, and also outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")
-MAX_SLICES = 20  # values of an attribute by which runs are tested
+MAX_SLICES = 20  # an attribute with more values is not tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
 
 class Slice(msgspec.Struct):
     """A run on one part of the selection.
 
-    ``filters`` are the keys and values that select the part. ``difference`` is how much worse the run is there than the
-    ``reference`` (above 0: worse, whatever the metric's direction). Where 0 is best, as of overconfidence, it is how much higher
-    the value is there. ``low`` and ``high`` are its 95 % interval, by the jackknife over questions. ``p_value`` is two-sided, of
-    this slice by itself; ``p_adjusted`` holds for all slices tested, by the distribution of the largest statistic.
+    Attributes:
+        filters: the keys and values that select the part.
+        questions: number of questions of the part that the run answered.
+        value: of the metric on the part.
+        reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
+        difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric.
+            For metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
+        low, high: 95 % interval of ``difference``, by the jackknife over questions.
+        p_value: two-sided, for this slice alone.
+        p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """
 
     run: str
@@ -55,9 +61,10 @@ class Slice(msgspec.Struct):
 
 
 class Slices(msgspec.Struct):
-    """Answer of ``/api/v1/slices``: every slice that could be tested, the most certain first.
+    """Answer of ``/api/v1/slices``: every slice that could be tested, sorted by ``p_value``, the clearest first.
 
-    ``against`` is the run that others are compared with, None where each is compared with itself over the whole selection.
+    ``against`` is the run that others are compared with, None where each run is compared with itself on the whole selection.
+    ``tested`` is the number of slices.
     """
 
     data_version: str
@@ -69,15 +76,16 @@ class Slices(msgspec.Struct):
 
 
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
-    """Test every run in every category, radius and third of difficulty, in every two of these together, and by attributes.
+    """Test every run on every category, radius and third of difficulty, on every two of these combined, and by attributes.
 
-    Parts with fewer than eight questions answered, or outside of which fewer than eight are, are not tested.
+    A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
+    tested either if it answered fewer than eight questions outside the part.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         metric: by which parts are compared.
-        against: the run that others are compared with; None compares each run with itself on the whole selection.
+        against: id of the run that others are compared with; None to compare each run with itself on the whole selection.
 
     Raises:
         BadRequest: there is no run ``against`` among those of the selection.
@@ -118,14 +126,14 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
 
 
 class _Measured(NamedTuple):
-    """What is measured of each run in each part, each of shape (parts, runs).
+    """Measurements of each run on each part, each of shape (parts, runs).
 
     Attributes:
-        testable: whether there are enough questions, and the metric is defined.
-        questions: that the run answered.
-        values: of the metric in the part.
-        references: of the run itself over the whole selection, or of the reference run in the part.
-        differences: value less reference, turned so that more is worse where the metric calls values better.
+        testable: whether there are enough questions, and the metric and its interval are defined.
+        questions: number of questions of the part that the run answered.
+        values: of the metric on the part.
+        references: of the run itself on the whole selection, or of the reference run on the part.
+        differences: values minus references; with the sign reversed if higher values of the metric are better.
         low, high: 95 % interval of the difference.
     """
 
@@ -180,7 +188,7 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
 def _tests(
     evidence: Evidence, metric: Metric, parts: NDArray[np.bool_], testable: NDArray[np.bool_], against: int | None
 ) -> tuple[Floats, Floats]:
-    """Raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
+    """Return raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
     scores = evidence.pseudo_values(metric)
     flips = flips_within(scores.size)
     if against is None:
@@ -189,7 +197,7 @@ def _tests(
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
-    """Filters of each part and which questions of the selection it leaves."""
+    """Yield the filters of each part, and which questions of the selection it contains, shape (questions,)."""
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(
         f"""select row_number() over (order by q.position) - 1 as place, q.category, q.radius, q.difficulty
@@ -208,7 +216,7 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
 
 
 def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
-    """Filter of each value of an attribute with few values, and which questions of the selection it leaves."""
+    """Yield the filter of each value of each attribute with few values, and which questions have it, shape (questions,)."""
     condition, parameters = selection.question_filter()
     names = snapshot.rows(
         f"""select attribute from attributes where dataset = $d group by 1
@@ -228,7 +236,10 @@ def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tu
 
 
 def _values(column: pl.Series, by: str) -> dict[str, NDArray[np.bool_]]:
-    """Which questions have each value, by how an address names it; difficulty in thirds of its range, both ends included."""
+    """Return which questions have each value, by its text in addresses.
+
+    Difficulty is divided into thirds of 0 to 1, both ends included.
+    """
     if by == "difficulty":
         values: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         spans = list(pairwise(THIRDS))

@@ -1,4 +1,4 @@
-"""Confidence of runs and the human curve over the clues of some questions, for the small figures of the list."""
+"""Confidence of runs and the human curve over the clues of some questions, for the small charts in the list of questions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from queries.selection import Selection
 
 
 class RunSparkline(msgspec.Struct):
-    """A run over the clues of one question, in their order.
+    """A run on the clues of one question, in their order.
 
-    ``revealed`` is the fraction of the question that is revealed at the end of each clue, ``correct`` that of its last guess.
+    Attributes:
+        revealed: fraction of the question revealed by the end of each clue, in (0, 1].
+        confidence: at each of these clues, in [0, 1].
+        correct: correctness at the last clue that it answered, in [0, 1].
     """
 
     revealed: list[float]
@@ -22,14 +25,14 @@ class RunSparkline(msgspec.Struct):
 
 
 class HumanSparkline(msgspec.Struct):
-    """The human curve over the clues of one question: 0 before the first buzz."""
+    """The human curve ``h`` over the clues of one question, in [0, 1]; 0 before the first buzz."""
 
     revealed: list[float]
     h: list[float]
 
 
 class QuestionSparklines(msgspec.Struct):
-    """One question; ``people`` is None where nobody heard it."""
+    """One question: ``runs`` by id, and ``people``, which is None where nobody heard the question."""
 
     runs: dict[str, RunSparkline]
     people: HumanSparkline | None
@@ -42,7 +45,7 @@ class Sparklines(msgspec.Struct):
 
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
-    """Confidence of runs, the mean over their samples, and the human curve over the clues of some questions.
+    """Return the confidence of runs (means over their samples) and the human curve over the clues of some questions.
 
     Args:
         snapshot: the store.
@@ -70,7 +73,7 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
 
 
 def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:
-    """The human curve of each question, None where nobody heard it."""
+    """Return the human curve of each question, None where nobody heard it."""
     condition, parameters = selection.clue_filter("k")
     curve = selection.conventions.early_curve
     rows = snapshot.rows(

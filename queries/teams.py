@@ -1,4 +1,4 @@
-"""Human teams: who heard which question, where they buzzed, and whether they were right. No run takes part."""
+"""Human teams: which questions they heard, where they buzzed, and whether they were right. Runs play no part here."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ NO_TEAMS = "no human team heard any of these questions"
 
 
 class Buzzing(msgspec.Struct):
-    """How one group of questions went.
+    """What human teams did on a group of questions.
 
     Attributes:
-        rooms: pairs of a question and a room in which a human team heard it.
-        heard: the same for each team of a room.
-        correct, incorrect: buzzes of human teams.
-        powers: correct buzzes before the power mark; None where no question of the group has one.
+        rooms: number of pairs of a question and a room in which a human team heard it.
+        heard: the same, but counted once for each team in the room.
+        correct, incorrect: number of buzzes of human teams.
+        powers: number of correct buzzes before the power mark; None where no question of the group has one.
         conversion: share of ``rooms`` with a correct buzz, in [0, 1].
         correct_at: mean share of the question that had been read at a correct buzz, in (0, 1]; None without one.
-        first_at: the smallest of these shares in each question, a mean over the questions with a correct buzz.
+        first_at: the smallest of these shares for each question, averaged over the questions with a correct buzz; None without.
     """
 
     rooms: int
@@ -41,16 +41,16 @@ class TeamRow(msgspec.Struct):
     """One team.
 
     Attributes:
-        team: its name, or pseudonym.
-        rooms: in which it played.
-        heard: questions that it heard, once for each room.
-        correct, incorrect: its buzzes.
-        powers: its correct buzzes before the power mark; None where no question that it heard has one.
-        correct_share: ``correct`` by ``heard``.
-        precision: ``correct`` by its buzzes; None where it never buzzed.
-        correct_at: mean share of the question that had been read at its correct buzzes, in (0, 1].
+        team: its name or pseudonym.
+        rooms: number of rooms in which it played.
+        heard: number of questions that it heard, counted once for each room.
+        correct, incorrect: number of its buzzes.
+        powers: number of its correct buzzes before the power mark; None where no question that it heard has one.
+        correct_share: ``correct`` / ``heard``, in [0, 1].
+        precision: ``correct`` / its buzzes, in [0, 1]; None where it never buzzed.
+        correct_at: mean share of the question that had been read at its correct buzzes, in (0, 1]; None without one.
         correct_at_quartiles: lower quartile, median and upper quartile of these shares; None without a correct buzz.
-        first: questions on which no other team's correct buzz came earlier, in any room.
+        first: number of questions that it answered correctly and on which no team's correct buzz came earlier, in any room.
     """
 
     team: str
@@ -78,7 +78,7 @@ class QuestionBuzzing(Buzzing, kw_only=True):
 
     Attributes:
         power_words: words before its power mark; None without one.
-        first_team: the team with its earliest correct buzz, the first by name where several share it.
+        first_team: the team with the earliest correct buzz, the first by name if several share it; None without one.
     """
 
     question_id: str
@@ -89,7 +89,7 @@ class QuestionBuzzing(Buzzing, kw_only=True):
 
 
 class RoomTeam(msgspec.Struct):
-    """A team in a room, with its buzzes there."""
+    """A team in a room, with its number of correct and incorrect buzzes there."""
 
     team: str
     correct: int
@@ -100,10 +100,10 @@ class RoomRow(msgspec.Struct):
     """One room in which two teams or more played.
 
     Attributes:
-        room: its name, as the file of the games has it.
-        questions: that were heard in it.
-        converted: those of them with a correct buzz.
-        powers: correct buzzes before the power mark; None where no question has one.
+        room: its name in the file of the games.
+        questions: number of questions that were heard in it.
+        converted: number of these with a correct buzz.
+        powers: number of correct buzzes before the power mark; None where no question has one.
         teams: by descending number of correct buzzes.
     """
 
@@ -119,15 +119,16 @@ class TeamBuzz(msgspec.Struct):
 
     Attributes:
         question_id, answer, category: of the question.
-        room: in which it was.
-        team: whose.
-        word: of the question, from 0; the number of words after its end.
+        room: where the team buzzed.
+        team: that buzzed.
+        word: at which it buzzed, from 0; the question's number of words if the buzz came after the end.
         at: share of the question that had been read, in (0, 1].
         correct: whether the answer was right.
         power: whether it was right before the power mark; None where the question has none.
-        guess: what was answered, where that is known.
-        place: of a correct buzz among those of all rooms, from 1 for the earliest; buzzes at one word share a place.
-        places: number of these.
+        guess: what the team answered; None where unknown.
+        place: of a correct buzz among the correct buzzes of all rooms, from 1 for the earliest; buzzes at the same word share a
+            place. None for an incorrect buzz.
+        places: number of correct buzzes on the question in all rooms.
     """
 
     question_id: str
@@ -158,16 +159,17 @@ class Teams(msgspec.Struct):
 
 
 def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = None, room: str | None = None) -> Teams:
-    """What people did on the questions of a selection.
+    """Return what human teams did on the questions of a selection.
 
     Args:
         snapshot: of the store.
         selection: which questions; its runs do not matter.
-        team: whose buzzes are listed, if any.
-        room: whose buzzes are listed, if any; with a team, those of the team in the room.
+        team: list the buzzes of this team.
+        room: list the buzzes in this room; together with ``team``, the buzzes of the team in the room. Without either, no buzzes
+            are listed.
 
     Returns:
-        teams by descending share of correct answers, categories by name, questions in the order of the dataset, rooms by name,
+        Teams by descending share of correct answers, categories by name, questions in the order of the dataset, rooms by name,
         buzzes by question and word.
 
     Raises:
@@ -201,8 +203,9 @@ def _is_known(snapshot: Snapshot, dataset: str, column: str, name: str) -> bool:
 
 
 def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The questions that human teams heard, in order; the teams that heard them, and whether the question has a power mark
-    (``marked``); their buzzes.
+    """Return three tables: questions that human teams heard, in order; who heard them; and their buzzes.
+
+    The second table also says whether the question has a power mark (``marked``).
     """
     condition, parameters = selection.question_filter()
     selected = f"select q.dataset, q.question_id from questions q where {condition}"
@@ -262,7 +265,7 @@ def _teams(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summary(exposures: pl.DataFrame, buzzes: pl.DataFrame, key: str) -> pl.DataFrame:
-    """The fields of ``Buzzing`` by a column."""
+    """Return the fields of ``Buzzing`` for each value of a column."""
     rooms = exposures.group_by(key).agg(
         rooms=pl.struct("question_id", "room").n_unique(), heard=pl.len(), marked=pl.col("marked").any()
     )

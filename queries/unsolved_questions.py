@@ -1,4 +1,4 @@
-"""Questions that no run answered correctly, and whether people did."""
+"""Questions that no run answered correctly, and how many people did."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class UnsolvedQuestion(msgspec.Struct):
 
     Attributes:
         question_id, answer, category: of the question.
-        runs: how many answered it.
-        mean_confidence: of these runs, in [0, 1]; of several clues or samples, each run's mean.
-        highest_confidence: of the surest of them, in [0, 1].
+        runs: number of runs that answered it.
+        mean_confidence: mean over these runs, in [0, 1]; each counts with its mean over clues and samples.
+        highest_confidence: of the most confident of them, in [0, 1].
         surest: id of that run.
-        heard: human teams that heard the question, once per room.
-        people: share of them that were right, in [0, 1]; None where none heard it.
+        heard: number of human teams that heard the question, counted once per room.
+        people: share of these that were right, in [0, 1]; None where no team heard it.
     """
 
     question_id: str
@@ -41,11 +41,11 @@ class UnsolvedQuestion(msgspec.Struct):
 
 
 class Unsolved(msgspec.Struct):
-    """Answer of ``/api/v1/unsolved``: what people knew best first, then what runs were surest of.
+    """Answer of ``/api/v1/unsolved``: questions by the share of people who knew them, highest first; then by highest confidence.
 
     Attributes:
-        answered: questions that at least two runs answered, among which these were looked for.
-        categories: category to how many of ``answered`` and of ``questions`` are in it; those without one are under "".
+        answered: number of questions that at least two runs answered; only these are considered.
+        categories: by category, how many of ``answered`` and how many of ``questions`` are in it; "" stands for no category.
     """
 
     data_version: str
@@ -56,13 +56,13 @@ class Unsolved(msgspec.Struct):
 
 
 def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
-    """The questions of a selection that at least two runs answered, and none at any of its clues correctly.
+    """Return the questions of a selection that at least two runs answered, and none of them correctly at any clue.
 
-    Where correctness is a probability, that is a probability of 0.
+    Where correctness is a probability, this means a probability of 0.
 
     Args:
         snapshot: the store.
-        selection: filters and conventions; a filter on clues, such as ``revealed``, says which clues count.
+        selection: filters and conventions; with a filter on clues, such as ``revealed``, only these clues count.
     """
     counted, _ = restrict(snapshot, selection, by_default=True)
     evidence = gather(snapshot, counted, [ACCURACY, CONFIDENCE])

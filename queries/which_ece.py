@@ -1,4 +1,4 @@
-"""Which ECE is this? A run's calibration error as many projects compute it, and how far the ranking depends on the choice."""
+"""The calibration error of runs as different projects compute it, and how much the ranking depends on the choice."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ from queries.rank_agreement import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys
 from queries.selection.parameter_kinds import BadRequest
 
-# Every calibration error of the page, those of the catalogue's other families last.
+# Every calibration error of the page; those from other families of the catalogue come last.
 WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ece_debiased", "corp_mcb", "ks")))
 
 
 class RunError(msgspec.Struct):
-    """A run's calibration error by one variant; None where ``missing`` says why.
+    """A run's calibration error by one variant.
 
-    ``rank``: among the runs, 1 for the smallest. ``left_out``: items that enter no bin that counts. ``low`` and ``high``: its
-    95 % interval, None where it was not asked for or there is none.
+    Attributes:
+        value: the error; None where ``missing`` says why.
+        rank: among the runs, 1 for the smallest error; ties share the mean rank.
+        left_out: number of items that are in no bin that counts.
+        low, high: 95 % interval of ``value``; None where it was not asked for or there is none.
     """
 
     run: str
@@ -43,7 +46,7 @@ class RunError(msgspec.Struct):
 
 
 class ErrorBin(msgspec.Struct):
-    """A bin of the chosen run; ``counted``: whether it enters the error."""
+    """A bin of the chosen run; ``counted`` says whether it is part of the error."""
 
     lower: float
     upper: float
@@ -56,7 +59,7 @@ class ErrorBin(msgspec.Struct):
 class ErrorVariant(msgspec.Struct):
     """One way to compute a calibration error, with the error of every run and the bins of the chosen one.
 
-    ``source`` is where its definition was read. It has no bins where it needs none, or where the run has too few items.
+    ``source`` is where its definition comes from. ``bins`` is empty where it uses none, or where the run has too few items.
     """
 
     key: str
@@ -68,7 +71,13 @@ class ErrorVariant(msgspec.Struct):
 
 
 class WhichEce(msgspec.Struct):
-    """Answer of ``/api/v1/which-ece``; ``agreement``: Kendall's tau-b between each two variants' rankings of the runs."""
+    """Answer of ``/api/v1/which-ece``.
+
+    Attributes:
+        items: number of items of the chosen run.
+        focus: id of the chosen run; None without runs.
+        agreement: Kendall's tau-b between the rankings of the runs by each two variants.
+    """
 
     data_version: str
     selection: dict[str, list[str]]
@@ -80,13 +89,13 @@ class WhichEce(msgspec.Struct):
 
 
 def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "", intervals: bool = False) -> WhichEce:
-    """Every variant of the calibration error, of every run of a selection. The binning of the address does not matter.
+    """Return every variant of the calibration error of every run of a selection. The binning of the address does not matter.
 
     Args:
         snapshot: of the store.
-        selection: whose ``common`` is 1 by default.
-        focus: the run whose bins are given; blank for the first one.
-        intervals: whether errors have intervals.
+        selection: filters and conventions; its ``common`` is 1 by default.
+        focus: id of the run whose bins are returned; blank for the first one.
+        intervals: whether to compute intervals of the errors.
 
     Raises:
         BadRequest: there is no run ``focus`` in the selection.

@@ -1,8 +1,8 @@
-"""Which people a dataset is measured against: those who were imported with it, or a human collection.
+"""The people that the runs of a dataset are measured against: those who were imported with it, or a human collection.
 
-A human collection is a run of respondents who say at which clues they would buzz, such as ``collect`` makes of a session. So
-collections have versions, are withdrawn, exported and backed up as any run. What was imported and each collection stand beside
-each other; nothing adds them up.
+A human collection is a run of respondents who say at which clues they would buzz; ``collect`` creates one from a session. So
+collections have versions, and are withdrawn, exported and backed up like any run. The imported people and each collection are
+separate; they are never added up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class HumanCollection(NamedTuple):
 
 
 def human_collections(snapshot: Snapshot, dataset: str) -> list[HumanCollection]:
-    """The human collections of a dataset, newest first."""
+    """Return the human collections of a dataset, newest first, withdrawn ones included."""
     runs = snapshot.rows(
         """select run, model, withdrawn_at is not null from runs where dataset = $d and respondents
         order by position desc""",
@@ -36,19 +36,19 @@ def human_collections(snapshot: Snapshot, dataset: str) -> list[HumanCollection]
 
 
 def has_imported_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Whether a human team that was imported with a dataset heard any of its questions."""
+    """Return whether a human team that was imported with a dataset heard any of its questions."""
     sql = "select 1 from exposures where dataset = $d and team_kind = 'human' limit 1"
     return bool(snapshot.rows(sql, {"d": dataset}))
 
 
 def with_people(snapshot: Snapshot, dataset: str, people: str) -> Snapshot:
-    """The snapshot with the human data of the people of an address alone.
+    """Return the snapshot with the human data of only those people that an address names.
 
     Args:
         snapshot: of the store, with the imported people.
-        dataset: its id.
-        people: ``imported``, or the run of a human collection; blank for the imported ones where there is any, else for the
-            newest collection that is not withdrawn.
+        dataset: id of the dataset.
+        people: ``imported``, or the id of the run of a human collection. Blank means the imported people if there are any, else
+            the newest collection that is not withdrawn.
     """
     run = people
     if not people and not has_imported_people(snapshot, dataset):

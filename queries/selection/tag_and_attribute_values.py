@@ -1,4 +1,4 @@
-"""The values of keys that each dataset names itself, such as ``tag.reasoning``: what there is to choose from."""
+"""The values of keys that each dataset names itself, such as ``tag.reasoning``, for users to choose from."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from data.store import Snapshot
 from queries.selection.filters import Filter, NamedFilter
 from queries.selection.parameters import named_key
 
-MAX_VALUES = 1000  # of a key: more are no choice
+MAX_VALUES = 1000  # values of a key; more are too many to choose from
 
 
 def named_values(
     snapshot: Snapshot, dataset: str, filters: Iterable[tuple[str, Filter[Any]]]
 ) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """The values that a dataset has of each named key, by key: numbers by size, texts sorted; and the keys with too many.
+    """Return the values of each named key in a dataset.
 
     Args:
         snapshot: the store.
-        dataset: its id.
-        filters: fields and their kinds. Those that are not named are left alone.
+        dataset: id of the dataset.
+        filters: fields and their kinds; kinds other than ``NamedFilter`` are ignored.
+
+    Returns:
+        Values by key, with numbers sorted by size and texts alphabetically; and the keys with too many values.
     """
     values: dict[str, tuple[str, ...]] = {}
     many: list[str] = []
     for field, kind in filters:
         if isinstance(kind, NamedFilter):
-            # A null value stands for those of a run that has too many.
+            # A null value stands for the values of a run that has too many of them.
             rows = snapshot.rows(
                 f"""select {kind.name}, count(*) > {MAX_VALUES} or count(value) < count(*) as many,
                     case when not many then list(value order by try_cast(value as double), value) end from (

@@ -1,7 +1,7 @@
-"""The selection: a filter over runs, questions and clues of one dataset, and the conventions of its metrics.
+"""The selection: filters on runs, questions, clues and responses of one dataset, and the conventions of its metrics.
 
 ``read_address`` reads a selection from a query string, ``Selection.pairs`` writes it back, and ``Selection.question_filter`` and
-``Selection.run_filter`` turn it into SQL conditions over the store's tables. Everything that an address names is checked.
+``Selection.run_filter`` turn it into SQL conditions on the store's tables. Everything that an address names is checked.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ CONVENTIONS = Group(
                 "mass15": "15 equal masses",
             },
             standard=("10 equal widths", "width10"),
-            unknown="There is no binning {value!r}; beside mass15 there are mass2 to mass100.",
+            unknown="There is no binning {value!r}; besides mass15, mass2 to mass100 are allowed.",
             pattern=re.compile(r"mass([2-9]|[1-9][0-9]|100)"),
         ),
         "human": Convention(
-            "`buzz_share`, `release_share`, `team_share` or `survival`: the human curve; by default each metric's own",
+            "`buzz_share`, `release_share`, `team_share` or `survival`: the human curve; by default, each metric has its own",
             "Human curve",
             dict(zip(HUMAN_CURVES, ("Share of buzzes", "Share of all buzzes", "Share of teams", "Survival"), strict=True)),
             standard=("By metric", None),
             unknown="There is no human curve {value!r}.",
             people=True,
         ),
-        "beta": Number("weight of R_U against R_O in HMR; 1 by default", 1000),
+        "beta": Number("weight of R_U relative to R_O in HMR; 1 by default", 1000),
         "t": ThresholdConvention(
-            "confidence above which an answer is given, in the net score: from 0 to below 1; 0.5 by default",
+            "in the net score, the confidence above which an answer is given: from 0 to below 1; 0.5 by default",
             "Answers above",
             (0.5, 0.25, 0.75, 0.9),
         ),
@@ -80,7 +80,7 @@ CONVENTIONS = Group(
 )
 
 
-ATTR = "attr"  # the field of attributes, of questions and of responses
+ATTR = "attr"  # the field of attributes, both of questions and of responses
 RESPONSE_ATTRIBUTE = ResponseAttributeFilter(
     "responses with this attribute",
     "Attributes",
@@ -97,7 +97,8 @@ class ClueMask(msgspec.Struct, frozen=True):
 
     Attributes:
         width: number of clues of the longest question.
-        bits: 1 or 0 for each clue, at ``width`` times the position of its question, plus its own number.
+        bits: a text of 1 and 0, where 1 selects a clue. A clue is at ``width`` times the position of its question plus its own
+            number.
     """
 
     width: int
@@ -105,17 +106,15 @@ class ClueMask(msgspec.Struct, frozen=True):
 
 
 class Selection(Parameters, frozen=True):
-    """A filter over runs, questions and clues of one dataset, and the conventions under which it is measured.
+    """Filters on runs, questions, clues and responses of one dataset, and the conventions of its metrics.
 
-    Empty tuples and None mean "all". Ranges include both ends. A new filter is one field here; see ``queries.selection.filters``.
+    Empty tuples and None mean "all". Ranges include both ends. To add a filter, add a field here; see ``queries.selection.filters``.
     """
 
     dataset: Annotated[str, Text("which dataset; the first one by default")]
     run: Annotated[
         tuple[str, ...],
-        RunFilter(
-            "these runs, by id; a withdrawn run counts only where it is named here", "Runs", "runs", shown_by_default=False
-        ),
+        RunFilter("these runs, by id; a withdrawn run counts only if it is named here", "Runs", "runs", shown_by_default=False),
     ] = ()
     model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
     elicitation: Annotated[
@@ -175,7 +174,7 @@ class Selection(Parameters, frozen=True):
     failed: Annotated[
         bool,
         Switch(
-            "`1`: failed calls, which got no answer, count as items of confidence 0 and correctness 0; by default, they count "
+            "`1`: failed calls, which got no answer, count as items with confidence 0 and correctness 0; by default, they count "
             "as not answered",
             "Failed calls",
             ("left out", "counted as wrong at confidence 0"),
@@ -185,45 +184,45 @@ class Selection(Parameters, frozen=True):
     grading: Annotated[
         str,
         GradingChoice(
-            "by which grading answers are right or wrong, such as `graded` (by Clueline's rules) or `reviewed` (with the "
-            "corrections of reviewers): a run without it keeps its first one, which is the default",
+            "the grading that says which answers are right, such as `graded` (by Clueline's rules) or `reviewed` (with the "
+            "corrections of reviewers); a run without it uses its first grading, which is also the default",
             "Grading",
         ),
     ] = ""
     people: Annotated[
         str,
         PeopleChoice(
-            "whom runs are measured against: `imported`, or the id of a run that holds a human collection; by default the people "
-            "who were imported with the dataset, and where there are none, its newest collection",
+            "whom runs are measured against: `imported`, or the id of a run that is a human collection; by default, the people "
+            "who were imported with the dataset or, if there are none, its newest collection",
             "People",
         ),
     ] = ""
     common: Annotated[
         bool | None,
         Flag(
-            "`1`: only questions, and clues of these, that every run answered, where runs that answered less than half take no "
-            "part; `0`: each run on its own. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, "
+            "`1`: only questions, and clues of these, that every run answered, leaving out runs that answered less than half; "
+            "`0`: each run on its own. By default `1` where runs are ranked or shown side by side (leaderboard, agreement, "
             "breakdown, decide, reliability, recalibration, difficulty, slices, triptych, unsolved, which-ece), else `0`"
         ),
     ] = None
-    # Set by queries, never by an address. Few questions are named by id; many by position, for DuckDB takes 200 times as long to
+    # Set by queries, never by an address. A few questions are named by id, many by position: DuckDB takes 200 times as long to
     # read 18,000 ids as a parameter (2.6 s).
-    questions: tuple[str, ...] | None = None
+    questions: tuple[str, ...] | None = None  # ids
     question_mask: str | None = None  # 1 or 0 for the question at each position of the dataset
     clue_mask: ClueMask | None = None
-    response_attributes: tuple[str, ...] = ()  # names among those of ``attr`` that are of responses, not of questions
+    response_attributes: tuple[str, ...] = ()  # names in ``attr`` that are attributes of responses, not of questions
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
-        """The filters by key."""
+        """Return the filters by key."""
         return {key: kind for key, kind in cls.kinds().items() if isinstance(kind, Filter)}
 
     def on_common_questions(self) -> Selection:
-        """The same, of the common questions unless it says otherwise."""
+        """Return the same selection with ``common`` set to 1, unless it is set already."""
         return self.replace(common=True) if self.common is None else self
 
     def without_filters(self, narrows: Narrows) -> Selection:
-        """The same without its filters on runs, questions or clues."""
+        """Return the same selection without its filters on runs, questions, clues or responses."""
         filters = self.filters()
         defaults = {
             field.name: field.default for field in declared_fields(type(self)) if field.name in filters and field.name != ATTR
@@ -234,25 +233,25 @@ class Selection(Parameters, frozen=True):
         return self.replace(**changes, attr=attr, response_attributes=() if narrows == "responses" else self.response_attributes)
 
     def with_response_attribute(self, name: str, value: str) -> Selection:
-        """The same of responses with one value of an attribute; a blank one stands for responses without the attribute."""
+        """Return the same selection of only responses with a value of an attribute; a blank value means without the attribute."""
         attr = tuple(pair for pair in self.attr if pair[0] != name)
         return self.replace(
             attr=(*attr, (name, (value,))), response_attributes=tuple(dict.fromkeys((*self.response_attributes, name)))
         )
 
     def on_runs(self, runs: Iterable[str]) -> Selection:
-        """The same of these runs instead of those that its filters on runs leave; of all runs where none is given."""
+        """Return the same selection of some runs, by id, in place of its filters on runs. No ids mean all runs."""
         return self.without_filters("runs").replace(run=tuple(runs))
 
     def value(self, key: str) -> Any:
-        """The value of a key, as an address has it; empty where it is absent. Those of the conventions are among them."""
+        """Return the value of a key, named as in an address, conventions included; its default where it is absent."""
         field, name = split_key(key)
         if name:
             return dict(getattr(self, field)).get(name, ())
         return getattr(self.conventions if key in CONVENTIONS.keys else self, key)
 
     def applied(self) -> dict[str, Filter[Any]]:
-        """The filters that leave anything out, by key as an address has it."""
+        """Return the filters that are set, by key as written in an address."""
         applied = {key: kind for key, kind in self.filters().items() if getattr(self, key)}
         of_responses = {named_key(ATTR, name): RESPONSE_ATTRIBUTE for name in self.response_attributes}
         return {
@@ -263,21 +262,21 @@ class Selection(Parameters, frozen=True):
 
     @property
     def filters_clues(self) -> bool:
-        """Whether clues of a question may be left out."""
+        """Whether some clues of a question can be left out."""
         return self.clue_mask is not None or any(kind.narrows == "clues" for kind in self.applied().values())
 
     @property
     def filters_responses(self) -> bool:
-        """Whether responses may be left out by what is stated of them."""
+        """Whether responses can be left out by their attributes."""
         return any(kind.narrows == "responses" for kind in self.applied().values())
 
     @property
     def filters_items(self) -> bool:
-        """Whether items of a question may be left out, so that the statistics of whole questions say nothing."""
+        """Whether some items of a question can be left out, so that statistics of whole questions cannot be used."""
         return self.filters_clues or self.filters_responses
 
     def question_filter(self, table: str = "q") -> Condition:
-        """SQL condition over ``questions`` and its parameters."""
+        """Return the SQL condition on ``questions``, and its parameters."""
         condition, parameters = self._filter("questions", table)
         if self.questions is not None:
             condition += f" and list_contains($question_ids::varchar[], {table}.question_id)"
@@ -288,12 +287,12 @@ class Selection(Parameters, frozen=True):
         return condition, parameters
 
     def run_filter(self, table: str = "r") -> Condition:
-        """SQL condition over ``runs`` and its parameters. A withdrawn run counts only where it is named."""
+        """Return the SQL condition on ``runs``, and its parameters. A withdrawn run counts only if it is named."""
         condition, parameters = self._filter("runs", table)
         return condition + ("" if self.run else f" and {table}.withdrawn_at is null"), parameters
 
     def clue_filter(self, table: str = "c") -> Condition:
-        """SQL condition over ``clues`` and its parameters."""
+        """Return the SQL condition on ``clues``, and its parameters."""
         condition, parameters = self._filter("clues", table)
         if self.clue_mask is not None:
             condition += f""" and exists (from questions masked
@@ -303,7 +302,7 @@ class Selection(Parameters, frozen=True):
         return condition, parameters
 
     def response_filter(self, table: str = "p") -> Condition:
-        """SQL condition over responses, by what is stated of them, and its parameters."""
+        """Return the SQL condition on responses, by their attributes, and its parameters."""
         return self._filter("responses", table)
 
     def _filter(self, narrows: Narrows, table: str) -> Condition:
@@ -318,7 +317,15 @@ class Selection(Parameters, frozen=True):
 
 
 def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
-    """What a dataset offers, the first one where none is named. Raises ``BadRequest`` for an unknown one or an empty store."""
+    """Return what a dataset offers to filter by.
+
+    Args:
+        snapshot: the store.
+        dataset: its id; None for the first one.
+
+    Raises:
+        BadRequest: there is no such dataset, or the store is empty.
+    """
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if not known:
         raise BadRequest("empty_store", "The store holds no dataset yet.", "dataset", status=404)
@@ -389,7 +396,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
-    """The conventions of a selection, with whether teams of the dataset play head to head."""
+    """Return the conventions of a selection, with ``head_to_head`` set as in its dataset."""
     rows = snapshot.rows("select head_to_head from datasets where dataset = $d", {"d": selection.dataset})
     return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
 
@@ -399,10 +406,10 @@ class Request(Generic[P]):
     """What an address asks for.
 
     Attributes:
-        selection: the filter and conventions.
+        selection: filters and conventions.
         facets: what the dataset offers.
         parameters: the view's own keys.
-        ignored: unknown keys, where they are no error.
+        ignored: unknown keys, where they are not an error.
     """
 
     selection: Selection
@@ -421,14 +428,14 @@ def read_address(
     """Read a query string: the keys of the selection, and those of a view.
 
     Args:
-        query: keys and values, as they come.
-        facets_of: what a dataset offers, the first one for None; raises ``BadRequest`` for an unknown one.
-        parameters: the struct of the view's own keys; ``NoParameters`` where it has none.
-        dataset: the dataset, where the path names it.
-        ignore_unknown: leave unknown keys out instead of refusing them.
+        query: keys and values in the order of the address.
+        facets_of: returns what a dataset offers, None for the first dataset; raises ``BadRequest`` for an unknown dataset.
+        parameters: the struct of the view's own keys; ``NoParameters`` if it has none.
+        dataset: id of the dataset if the path names it, else None.
+        ignore_unknown: whether to leave unknown keys out instead of rejecting them.
 
     Raises:
-        BadRequest: for an unknown key or value, naming what is allowed.
+        BadRequest: a key or value is unknown; the error names what is allowed.
     """
     texts, ignored = collect(query, Selection.kinds() | parameters.kinds(), ignore_unknown)
     named = texts.get("dataset", [None])[0]
@@ -437,7 +444,7 @@ def read_address(
     try:
         facets = facets_of(dataset if dataset is not None else named)
     except BadRequest as error:
-        if dataset is not None and error.code == "unknown_value":  # the path names it: there is no such place
+        if dataset is not None and error.code == "unknown_value":  # the path names it, so there is no such page
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
@@ -457,13 +464,21 @@ NOTHING = Facets("", "", "", False, None, 0, 0, 0, {}, None, None, (), ())
 
 
 def read_parameters(query: Iterable[tuple[str, str]], parameters: type[P]) -> P:
-    """Read a query string that takes no selection. Raises ``BadRequest`` for an unknown key or value."""
+    """Read the query string of a view that takes no selection.
+
+    Args:
+        query: keys and values in the order of the address.
+        parameters: the struct of the view's keys.
+
+    Raises:
+        BadRequest: a key or value is unknown.
+    """
     texts, _ = collect(query, parameters.kinds())
     return decode(parameters, texts, NOTHING)
 
 
 def selection_keys(selection: Selection) -> dict[str, list[str]]:
-    """A selection as a mapping of keys to lists of values, as JSON answers repeat it."""
+    """Return a selection as lists of values by key, in the form in which JSON answers repeat it."""
     values: dict[str, list[str]] = {}
     for key, value in selection.pairs():
         values.setdefault(key, []).append(value)
@@ -471,5 +486,5 @@ def selection_keys(selection: Selection) -> dict[str, list[str]]:
 
 
 def number(value: float) -> float | None:
-    """A float for JSON: None for NaN and infinities."""
+    """Return a float for JSON: None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None

@@ -115,7 +115,7 @@ def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics
         snapshot: the store.
         selection: filters and conventions.
         a, b: ids of the runs.
-        metrics: by which they are compared.
+        metrics: by which the runs are compared.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -132,7 +132,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
         snapshot: the store.
         selection: filters and conventions.
         a: the run to compare with every other run of the selection; None for every pair of runs.
-        metrics: by which they are compared.
+        metrics: by which runs are compared.
 
     Raises:
         BadRequest: there is no run ``a`` in the dataset.

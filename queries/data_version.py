@@ -78,7 +78,7 @@ def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
         {"d": selection.dataset},
     )
     time = changed.strftime(TIME) if changed else NO_TIME
-    return PinnedVersion(f"{time}-{_content(snapshot, selection.dataset)}-{_runs(snapshot, selection.dataset)}")
+    return PinnedVersion(f"{time}-{_content_digest(snapshot, selection.dataset)}-{_runs_digest(snapshot, selection.dataset)}")
 
 
 def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> VersionChanges:
@@ -108,8 +108,8 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     )
     added = [ChangedRun(row[0], row[1], row[2], row[5].isoformat()) for row in rows if row[3] and row[6] is None]
     withdrawn = [ChangedRun(row[0], row[1], row[2], row[6].isoformat()) for row in rows if row[4] and not row[3]]
-    content = parts[2] != _content(snapshot, selection.dataset)
-    runs = parts[3] != _runs(snapshot, selection.dataset)
+    content = parts[2] != _content_digest(snapshot, selection.dataset)
+    runs = parts[3] != _runs_digest(snapshot, selection.dataset)
     corrected: list[str] = []
     if selection.grading == REVIEWED:
         sql = "select distinct run from corrections where dataset = $d and corrected_at > $since order by run"
@@ -130,7 +130,7 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     )
 
 
-def _runs(snapshot: Snapshot, dataset: str) -> str:
+def _runs_digest(snapshot: Snapshot, dataset: str) -> str:
     rows = snapshot.rows("select run from runs where dataset = $d and withdrawn_at is null order by run", {"d": dataset})
     tagged = snapshot.rows(
         """select t.run, t.tag, t.value from tags t join runs using (dataset, run)
@@ -140,7 +140,7 @@ def _runs(snapshot: Snapshot, dataset: str) -> str:
     return _digest([*(run for (run,) in rows), *map(str, tagged)])[:8]
 
 
-def _content(snapshot: Snapshot, dataset: str) -> str:
+def _content_digest(snapshot: Snapshot, dataset: str) -> str:
     """Return a digest of what the figures of a dataset depend on apart from its runs. Empty columns do not change the digest."""
     known = {"d": dataset}
     digests = [str(row) for row in snapshot.rows("select classes, head_to_head from datasets where dataset = $d", known)]

@@ -149,7 +149,14 @@ class PeopleDecisions(msgspec.Struct):
 
 
 class Decisions(msgspec.Struct):
-    """Answer of ``/api/v1/decide``; runs in order of import. ``people`` is None where nobody buzzed."""
+    """Answer of ``/api/v1/decide``; runs in order of import.
+
+    Attributes:
+        thresholds: t from 0 to 1, in steps of 0.01.
+        coverages: shares of the items, from 0.01 to 1, in steps of 0.01.
+        difference: of two runs; None where there are no two runs, or no question that both answered.
+        people: None where no human team buzzed.
+    """
 
     data_version: str
     selection: dict[str, list[str]]

@@ -110,7 +110,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
         replicates = evidence.replicates(LINE)
         ends = np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
         slope_ends = np.stack(percentile_interval(evidence.replicates(HARD_EASY))[:2])
-    gaps = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
+    overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
         data_version=snapshot.version,
         selection=selection_keys(selection),
@@ -127,18 +127,18 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
                 high=number(slope_ends[1, index]),
                 missing=None if np.isfinite(values[index]) else HARD_EASY.undefined,
                 line=_line(evidence, rows, heights[index], ends[:, index]),
-                points=_points(evidence, rows, gaps),
+                points=_points(evidence, rows, overconfidence),
             )
-            for index, (run, rows) in enumerate(zip(evidence.runs, _known(evidence), strict=True))
+            for index, (run, rows) in enumerate(zip(evidence.runs, _rows_easiest_first(evidence), strict=True))
         ],
     )
 
 
-def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
+def _rows_easiest_first(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
     """Yield, for each run, its rows on questions with a difficulty, easiest first."""
-    hard = np.full(evidence.selected, np.nan)
-    hard[evidence.places] = evidence.sums["difficulty"]
-    easiest = np.argsort(hard, kind="stable")[: np.isfinite(hard).sum()]
+    difficulties = np.full(evidence.selected, np.nan)
+    difficulties[evidence.places] = evidence.sums["difficulty"]
+    easiest = np.argsort(difficulties, kind="stable")[: np.isfinite(difficulties).sum()]
     for start, end in zip(evidence.starts, evidence.ends, strict=True):
         row_of = np.full(evidence.selected, -1)
         row_of[evidence.places[start:end]] = np.arange(start, end)
@@ -149,17 +149,17 @@ def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
 def _line(evidence: Evidence, rows: NDArray[np.int64], heights: Floats, ends: Floats) -> list[LinePoint]:
     if not np.isfinite(heights).all():
         return []
-    hard = evidence.sums["difficulty"][rows]
+    difficulties = evidence.sums["difficulty"][rows]
     step = GRID[1]
-    inside = (hard[0] - step < GRID) & (hard[-1] + step > GRID)
+    inside = (difficulties[0] - step < GRID) & (difficulties[-1] + step > GRID)
     return [
         LinePoint(float(at), float(height), number(low), number(high))
         for at, height, low, high in zip(GRID[inside], heights[inside], *ends[:, inside], strict=True)
     ]
 
 
-def _points(evidence: Evidence, rows: NDArray[np.int64], gaps: Floats) -> list[QuestionPoint]:
+def _points(evidence: Evidence, rows: NDArray[np.int64], overconfidence: Floats) -> list[QuestionPoint]:
     most = max(MIN_POINTS, min(MAX_POINTS, ALL_POINTS // len(evidence.runs)))
     shown = rows[:: max(1, -(-len(rows) // most))]
-    columns = evidence.questions[shown].tolist(), evidence.sums["difficulty"][shown].tolist(), gaps[shown].tolist()
+    columns = evidence.questions[shown].tolist(), evidence.sums["difficulty"][shown].tolist(), overconfidence[shown].tolist()
     return [QuestionPoint(*row) for row in zip(*columns, strict=True)]

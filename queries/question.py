@@ -218,9 +218,9 @@ def question(
         f"select clue, text, word_end, char_end from clues where {this_question} order by clue", identity
     ).to_dicts()
     human = _human(snapshot, this_question, identity)
-    votes, stated = _votes(snapshot, this_question, identity)
+    votes, dataset_classes = _votes(snapshot, this_question, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
-    only = selection.without_filters("questions").without_filters("clues").replace(questions=(question_id,), common=None)
+    one_question = selection.without_filters("questions").without_filters("clues").replace(questions=(question_id,), common=None)
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
         **facts[0],
@@ -236,10 +236,10 @@ def question(
         lifespan=_lifespan(facts[0]),
         runs=_runs(
             snapshot,
-            only,
+            one_question,
             getattr(human, curve) if human else None,
             votes,
-            stated,
+            dataset_classes,
             rules,
             dict(best),
         ),
@@ -278,12 +278,14 @@ def _buzzes(snapshot: Snapshot, this_question: str, identity: dict[str, str], ki
 
 def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
     """Return the votes, None where nobody voted; and the classes that the dataset names, to which unnamed distributions refer."""
-    stated = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][0]
+    dataset_classes = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][
+        0
+    ]
     given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {this_question} order by class", identity))
     total = sum(given.values())
     if not total:
-        return None, stated
-    if not stated:  # each question has classes of its own: what could be voted for, and what runs could choose
+        return None, dataset_classes
+    if not dataset_classes:  # each question has classes of its own: what could be voted for, and what runs could choose
         names = snapshot.rows("select run from runs where dataset = $dataset", {"dataset": identity["dataset"]})
         runs = [run for (run,) in names]
         option_names = snapshot.rows(
@@ -291,9 +293,9 @@ def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
             where {this_question} and option_names is not null""",
             identity,
         )
-    classes = stated or sorted({*given, *(row[0] for row in option_names)})
+    classes = dataset_classes or sorted({*given, *(row[0] for row in option_names)})
     votes = [given.get(name, 0) for name in classes]
-    return Votes(classes, votes, [count / total for count in votes]), stated
+    return Votes(classes, votes, [count / total for count in votes]), dataset_classes
 
 
 def _shares(votes: Votes | None, options: list[float] | None, names: list[str] | None) -> list[float] | None:
@@ -306,32 +308,32 @@ def _shares(votes: Votes | None, options: list[float] | None, names: list[str] |
 
 def _runs(
     snapshot: Snapshot,
-    only: Selection,
+    one_question: Selection,
     curve: list[float | None] | None,
     votes: Votes | None,
-    stated: list[str] | None,
+    dataset_classes: list[str] | None,
     rules: Rules | None,
     best: dict[str, float],
 ) -> list[RunResponses]:
-    with_clauses, parameters = selection_clauses(only)
+    with_clauses, parameters = selection_clauses(one_question)
     rows = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
             p.option_names, p.sample, p.buzz, r.respondents, list_sum(p.token_logprobs) as logprob
-        from ({selected_responses(snapshot, only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
+        from ({selected_responses(snapshot, one_question.replace(failed=True), parameters)}) p join chosen_runs r using (run)
         order by r.place, p.sample, p.clue""",
         parameters,
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
     # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading the files.
-    responses = {run: _responses_of_metrics(part, only.failed) for (run, _, _), part in parts.items()}
-    evidence = gather(snapshot, only, METRICS, responses)
+    responses = {run: _responses_of_metrics(part, one_question.failed) for (run, _, _), part in parts.items()}
+    evidence = gather(snapshot, one_question, METRICS, responses)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
     index_of = {run.run: index for index, run in enumerate(evidence.runs)}
     runs = []
     for (run, model, elicitation), part in parts.items():
         answers = part.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
-        counted = [row for row, answer in enumerate(answers) if only.failed or not answer["failed"]]
+        counted = [row for row, answer in enumerate(answers) if one_question.failed or not answer["failed"]]
         mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
         for sample in sizes:
             rows_of_sample = [row for row in counted if answers[row]["sample"] == sample]
@@ -354,7 +356,7 @@ def _runs(
                 model=model,
                 elicitation=elicitation,
                 metrics={key: None if index is None else number(value[index]) for key, value in values.items()},
-                shares=_shares(votes, last["options"], last["option_names"] or stated),
+                shares=_shares(votes, last["options"], last["option_names"] or dataset_classes),
                 buzzpoint=point,
                 clues=[ClueResponse(**answer) for answer in answers],
             )

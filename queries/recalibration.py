@@ -127,8 +127,8 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             was = values_before[metric.key][index]
             now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
             changes[metric.key] = _change(metric, was, now, part is None)
-        line = None if part is None else fit(method, part["confidence"].to_numpy(), part["correct"].to_numpy())
-        results.append(_recalibrated(run, changes, part, drawn.get(run.run), line if isinstance(line, LogOddsMap) else None))
+        fitted = None if part is None else fit(method, part["confidence"].to_numpy(), part["correct"].to_numpy())
+        results.append(_recalibrated(run, changes, part, drawn.get(run.run), fitted if isinstance(fitted, LogOddsMap) else None))
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
@@ -185,7 +185,7 @@ def _recalibrated(
     changes: dict[str, MetricChange],
     part: pl.DataFrame | None,
     after: ReliabilityDiagram | None,
-    line: LogOddsMap | None,
+    log_odds_map: LogOddsMap | None,
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding errors move nothing into the bin below
@@ -205,8 +205,8 @@ def _recalibrated(
         sacrificed=int((well & (off_after > WELL + SAME)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
         after=after,
-        slope=None if line is None else number(line.slope),
-        intercept=None if line is None else number(line.intercept),
+        slope=None if log_odds_map is None else number(log_odds_map.slope),
+        intercept=None if log_odds_map is None else number(log_odds_map.intercept),
     )
 
 

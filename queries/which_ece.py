@@ -46,7 +46,7 @@ class RunError(msgspec.Struct):
 
 
 class ErrorBin(msgspec.Struct):
-    """A bin of the chosen run; ``counted`` says whether it is part of the error."""
+    """A bin of the chosen run; ``counted`` says whether it is part of the error. Confidences and accuracy are in [0, 1]."""
 
     lower: float
     upper: float

@@ -190,11 +190,11 @@ def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tu
     if missing:
         selection = selection.replace(questions=())
     clue_table, positions = read_clue_table(snapshot, selection)
-    runs = _players(snapshot, selection, rules, clue_table, positions)
+    runs = _read_runs(snapshot, selection, rules, clue_table, positions)
     return BuzzingData(missing, count, positions, clue_table, ()), runs
 
 
-def _players(
+def _read_runs(
     snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints
 ) -> Iterator[RunBuzzing]:
     snapshot = snapshot.with_grading(selection.grading)
@@ -205,10 +205,10 @@ def _players(
     )
     runs = [Run(*row) for row in rows_of_runs]
     for batch in batches_of_runs(snapshot, selection.dataset, [run.run for run in runs]):
-        yield from _players_of_runs(snapshot, selection, rules, clue_table, positions, [runs[index] for index in batch])
+        yield from _read_batch(snapshot, selection, rules, clue_table, positions, [runs[index] for index in batch])
 
 
-def _players_of_runs(
+def _read_batch(
     snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints, runs: Sequence[Run]
 ) -> Iterator[RunBuzzing]:
     names = [run.run for run in runs]

@@ -34,7 +34,7 @@ class RunGrading(msgspec.Struct):
         name: value of the key ``grading``.
         source: import (the run's first grading), column (of its file), added (by a later import), rules (of Clueline) or
             review.
-        by: who imported it or made the last correction; None for the command line.
+        by: who imported it (None for the command line), or who made the last correction.
         at: when that was, ISO 8601, UTC.
         accuracy: mean correctness of the answers, in [0, 1]; None where there are none.
         corrections: number of corrections that it contains.

@@ -41,7 +41,11 @@ class HumanBuzz(msgspec.Struct):
 
 
 class HumanRecord(msgspec.Struct):
-    """What people did: ``teams`` is the number of exposures; the four human curves have a value in [0, 1] per clue."""
+    """What people did.
+
+    ``teams`` is the number of exposures. Each of the four human curves has one value per clue, in [0, 1], None where undefined.
+    ``buzzes`` are those of human teams.
+    """
 
     teams: int
     buzz_share: list[float | None]
@@ -218,7 +222,7 @@ def question(
         f"select clue, text, word_end, char_end from clues where {this_question} order by clue", identity
     ).to_dicts()
     human = _human(snapshot, this_question, identity)
-    votes, dataset_classes = _votes(snapshot, this_question, identity)
+    votes, class_names = _votes(snapshot, this_question, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
     one_question = selection.without_filters("questions").without_filters("clues").replace(questions=(question_id,), common=None)
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
@@ -239,7 +243,7 @@ def question(
             one_question,
             getattr(human, curve) if human else None,
             votes,
-            dataset_classes,
+            class_names,
             rules,
             dict(best),
         ),
@@ -278,14 +282,12 @@ def _buzzes(snapshot: Snapshot, this_question: str, identity: dict[str, str], ki
 
 def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
     """Return the votes, None where nobody voted; and the classes that the dataset names, to which unnamed distributions refer."""
-    dataset_classes = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][
-        0
-    ]
+    class_names = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][0]
     given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {this_question} order by class", identity))
     total = sum(given.values())
     if not total:
-        return None, dataset_classes
-    if not dataset_classes:  # each question has classes of its own: what could be voted for, and what runs could choose
+        return None, class_names
+    if not class_names:  # each question has classes of its own: what could be voted for, and what runs could choose
         names = snapshot.rows("select run from runs where dataset = $dataset", {"dataset": identity["dataset"]})
         runs = [run for (run,) in names]
         option_names = snapshot.rows(
@@ -293,9 +295,9 @@ def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
             where {this_question} and option_names is not null""",
             identity,
         )
-    classes = dataset_classes or sorted({*given, *(row[0] for row in option_names)})
+    classes = class_names or sorted({*given, *(row[0] for row in option_names)})
     votes = [given.get(name, 0) for name in classes]
-    return Votes(classes, votes, [count / total for count in votes]), dataset_classes
+    return Votes(classes, votes, [count / total for count in votes]), class_names
 
 
 def _shares(votes: Votes | None, options: list[float] | None, names: list[str] | None) -> list[float] | None:
@@ -311,7 +313,7 @@ def _runs(
     one_question: Selection,
     curve: list[float | None] | None,
     votes: Votes | None,
-    dataset_classes: list[str] | None,
+    class_names: list[str] | None,
     rules: Rules | None,
     best: dict[str, float],
 ) -> list[RunResponses]:
@@ -356,7 +358,7 @@ def _runs(
                 model=model,
                 elicitation=elicitation,
                 metrics={key: None if index is None else number(value[index]) for key, value in values.items()},
-                shares=_shares(votes, last["options"], last["option_names"] or dataset_classes),
+                shares=_shares(votes, last["options"], last["option_names"] or class_names),
                 buzzpoint=point,
                 clues=[ClueResponse(**answer) for answer in answers],
             )

@@ -89,7 +89,7 @@ class Recalibration(msgspec.Struct):
 
 WELL = 0.1
 ONLY_CONFIDENCE = "only the confidence is recalibrated, not the distribution over options"
-TOO_FEW = "fitting and judging need two questions"
+TOO_FEW = "fitting and judging need at least two questions"
 SAME = 1e-9  # a change below this is rounding
 
 

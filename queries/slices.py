@@ -25,7 +25,7 @@ from queries.selection import Selection, selection_keys
 from queries.selection.parameter_kinds import BadRequest, format_range
 from queries.selection.parameters import named_key
 
-MIN_QUESTIONS = 8  # in a slice, and also outside it; fewer would say little
+MIN_QUESTIONS = 8  # in a slice and, where it is compared with the whole, outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")
 MAX_SLICES = 20  # an attribute with more values is not tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)

@@ -25,7 +25,7 @@ from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
-MAX_STEPS = 400  # steps of a curve that are listed
+MAX_STEPS = 400  # steps of a curve that are listed, apart from the optimum
 
 
 def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -> ThresholdExplorer:

@@ -142,7 +142,7 @@ def collect(
             raise BadRequest("bad_value", f"The value of {key!r} is longer than {kind.longest} characters.", key)
         texts.setdefault(key, []).append(text)
         if len(texts[key]) > 1 and not kind.repeatable:
-            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
+            raise BadRequest("repeated_key", f"{key!r} can be given only once.", key)
     return texts, list(ignored)
 
 

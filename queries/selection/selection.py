@@ -440,7 +440,7 @@ def read_address(
     texts, ignored = collect(query, Selection.kinds() | parameters.kinds(), ignore_unknown)
     named = texts.get("dataset", [None])[0]
     if dataset is not None and named not in (None, dataset):
-        raise BadRequest("unknown_value", f"The address is about dataset {dataset!r}.", "dataset", [dataset])
+        raise BadRequest("unknown_value", f"This address is only for dataset {dataset!r}.", "dataset", [dataset])
     try:
         facets = facets_of(dataset if dataset is not None else named)
     except BadRequest as error:

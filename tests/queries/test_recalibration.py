@@ -255,7 +255,7 @@ def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offe
     for run in result.runs:
         before = answered[run.run]
         after = slowly(method, before, fold_of) if len(before) > 1 else None
-        assert run.missing == (None if after else "fitting and judging need two questions")
+        assert run.missing == (None if after else "fitting and judging need at least two questions")
         for metric in METRICS:
             change, definition = run.metrics[metric.key], reference.METRICS[metric.key]
             was = definition(list(before.values()), selection.conventions)
@@ -347,7 +347,7 @@ def test_one_question_is_too_few(snapshot, method, selection):
     result = recalibration(snapshot, selection, method, METRICS)
     assert result.runs
     for run in result.runs:
-        assert run.missing == "fitting and judging need two questions"
+        assert run.missing == "fitting and judging need at least two questions"
         assert {change.missing for change in run.metrics.values()} == {run.missing}
         assert run.metrics["brier"].before is not None and run.metrics["brier"].after is None
         assert (sum(run.changes), run.improved, run.worsened, run.losers) == (0, 0, 0, [])

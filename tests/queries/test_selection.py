@@ -115,7 +115,7 @@ def test_a_page_takes_keys_of_its_own():
     assert request.selection == Selection("relay", category=("Arts",))
     assert request.parameters == SortParameters(sort="brier:a1", metrics=(CATALOGUE["ece"], CATALOGUE["brier"]))
     assert request.parameters.pairs() == [("sort", "brier:a1"), ("metrics", "ece,brier")]
-    with pytest.raises(BadRequest, match="'sort' can be given once"):
+    with pytest.raises(BadRequest, match="'sort' can be given only once"):
         read(("sort", "brier:a1"), ("sort", "x"), parameters=SortParameters)
 
 

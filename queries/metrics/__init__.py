@@ -1,4 +1,4 @@
-"""The metric catalogue and its kernels: pure functions of arrays. Definitions follow the papers named in each entry."""
+"""The metric catalogue and its kernels, which are pure functions of arrays. Definitions follow the papers named in each entry."""
 
 from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS, Note
 from queries.metrics.metric import HUMAN_CURVES, AnalysisMetric, Conventions, Counterexample, Metric

@@ -1,20 +1,20 @@
-"""Sakai's axioms of what a measure of confidence should do, and what a metric does about them.
+"""Sakai's axioms for confidence measures, and how metrics are checked against them.
 
-Each axiom compares a system with a worse copy of it. Items are graded right or wrong: correctness is 0 or 1, at least one item
-of each. An item whose correctness is a probability has no side to which its confidence should move, and the axioms say nothing
-of it. A metric that ranks nothing (``direction`` none) calls no system superior, so that the axioms do not apply to it.
+Each axiom compares a system with a worse copy of itself. Items are graded right or wrong: correctness is 0 or 1, with at least
+one item of each. If an item's correctness is a probability, its confidence has no wrong direction to move in, and the axioms do
+not cover it. A metric that is not ranked (``direction`` none) calls no system superior, so the axioms do not apply to it.
 
-U and O tolerate ties: the worse system must not be superior. So accuracy, which reads no confidence, satisfies both, and so does
-AUROC, which sees only the order. UO is strict: the worse system must be inferior. R_O does not see a correct item, but UO also
-raises an incorrect one, so that R_O falls; R_U likewise.
+U and O tolerate ties: the worse system must not be superior. Accuracy ignores confidence and therefore satisfies both, and so
+does AUROC, which depends only on the order. UO is strict: the worse system must be inferior. R_O ignores correct items, but UO
+also raises an incorrect one, so R_O falls; likewise R_U.
 
-Why HMR satisfies UO everywhere: a reward is 0 only where every incorrect item has confidence 1, or every correct one 0. There is
-then nothing left to raise, or to lower.
+HMR satisfies UO everywhere: a reward is 0 only if every incorrect item has confidence 1, or every correct one has 0. There is
+then nothing left to raise or to lower.
 
-CalScore gives a clue that all people have solved (h_t = 1) no weight. It satisfies U and O everywhere, and UO at other clues.
+CalScore gives no weight to a clue that all people have solved (h_t = 1). It satisfies U and O everywhere, and UO at other clues.
 
-CalScore squared satisfies U and O: a correct clue earns at least what any later one can, so that less confidence in it never
-helps, and an incorrect clue earns nothing. It ties where the change is at a last clue, whose confidence counts as 1.
+CalScore squared satisfies U and O: a correct clue earns at least as much as any later clue can, so lowering its confidence never
+helps, and an incorrect clue earns nothing. It ties if the change is at a last clue, whose confidence counts as 1.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ AXIOMS: dict[Axiom, str] = {
     "inferior.",
 }
 READING = (
-    "After Sakai, for items that are graded right or wrong, at least one of each. U and O tolerate ties: a metric that stays as "
-    "it is satisfies them. UO does not."
+    "After Sakai, for items that are graded right or wrong, at least one of each. U and O tolerate ties: a metric that does not "
+    "change satisfies them. UO does not tolerate ties."
 )
 
 
 def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conventions | None = None) -> float:
-    """The metric over some items, each a question of its own with one clue that nobody has solved; difficulty runs from 0 up.
+    """Compute a metric over some items.
+
+    Each item is treated as a separate question with a single clue that nobody has solved. Difficulty rises evenly from 0 for
+    the first item to 1 for the last.
 
     Args:
-        metric: an entry of the catalogue that reads confidence and correctness.
-        items: confidence and correctness of each, in order.
-        conventions: the default ones where None.
+        metric: a catalogue entry that reads confidence and correctness.
+        items: confidence and correctness of each item, in order.
+        conventions: how to compute it; None for the defaults.
 
     Returns:
         The value, NaN where undefined.

@@ -1,4 +1,4 @@
-"""The papers that metrics come from, as BibTeX. ``Metric.source`` names them in words."""
+"""BibTeX of the papers that define the metrics. ``Metric.source`` names them in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from queries.metrics.metric import MetricFacts
 
-STANDARD = "standard"  # the source of what no paper need be cited for, such as accuracy
+STANDARD = "standard"  # the source of metrics that need no citation, such as accuracy
 
 ENTRIES = {
     "sung2025grace": """@inproceedings{sung2025grace,
@@ -253,7 +253,7 @@ NAMES = {
 
 
 def citation_keys(source: str) -> list[str]:
-    """Keys of ``ENTRIES`` that a source names, in its order; none for what is standard.
+    """Return the keys of ``ENTRIES`` that a source names, in order of mention; an empty list for ``STANDARD``.
 
     >>> citation_keys("Naeini et al. 2015; Sakai eq. 1")
     ['naeini2015obtaining', 'sakai2026hmr']
@@ -263,11 +263,14 @@ def citation_keys(source: str) -> list[str]:
 
 
 def bibtex(metrics: Iterable[MetricFacts], more: Iterable[str] = ()) -> str:
-    """BibTeX of the papers that metrics come from, each once.
+    """Return the BibTeX entries of the metrics' sources, each once.
 
     Args:
-        metrics: whose sources are wanted.
+        metrics: metrics whose sources are cited.
         more: further keys of ``ENTRIES``.
+
+    Returns:
+        The entries, separated by blank lines.
     """
     keys = [*(key for metric in metrics for key in citation_keys(metric.source)), *more]
     return "\n\n".join(ENTRIES[key] for key in dict.fromkeys(keys))

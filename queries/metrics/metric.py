@@ -1,4 +1,4 @@
-"""What a metric is: facts about it, and how it comes from the statistics that the store keeps."""
+"""Types of the metric catalogue: a metric's description, and how it is computed from the stored statistics."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from data.sufficient_statistics import Closed
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
 Floats = NDArray[np.float64]
-# Sums of ``kernels.items.net_reward``: the one at the usual threshold is stored, others are computed from the items.
+# Sums of ``kernels.item_totals.net_reward``: the one at the default threshold is stored, others are computed from the items.
 HALF_REWARD, NET_REWARD = "half_reward", "net_reward"
 Sums = Mapping[str, Floats]
-Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
+Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high or near 0; none: not a quality score
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
-# How a distance from calibration, 0 for a calibrated run, is made of residuals c - y; see queries.engine.inference.
+# How residuals c - y are combined into a distance from calibration, 0 for a calibrated run; see queries.engine.inference.
 Distance = Literal["sum", "maximum", "square", "walk", "curve"]
 Axiom = Literal["U", "O", "UO"]  # see queries.metrics.axioms
 ItemPair = tuple[float, float]  # confidence, correctness
@@ -28,15 +28,15 @@ HUMAN_CURVES = CURVES
 
 @dataclass(frozen=True)
 class Conventions:
-    """What an analyst may choose about how metrics are computed.
+    """The analyst's choices about how metrics are computed.
 
     Attributes:
         binning: ``width10``, ``width10r``, ``width10+1`` or ``massB``.
         human: estimator of the human curve; None for each metric's own default.
-        beta: weight of R_U against R_O in HMR, above 0.
-        t: confidence above which an answer is given, in the net score; in [0, 1).
-        head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the curve of teams unless another
-            one is chosen. Known from the dataset, no choice.
+        beta: weight of R_U relative to R_O in HMR, above 0.
+        t: confidence threshold of the net score, in [0, 1): an item is answered where its confidence is above t.
+        head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the team curve unless another one
+            is chosen. This is a property of the dataset, not a choice.
     """
 
     binning: str = "width10"
@@ -47,29 +47,29 @@ class Conventions:
 
     @property
     def reward(self) -> str:
-        """The column of the net reward at the threshold ``t``."""
+        """Name of the column that holds the net reward at the threshold ``t``."""
         return HALF_REWARD if self.t == 0.5 else NET_REWARD
 
     @property
     def mass_bins(self) -> int | None:
-        """B of an equal-mass binning, None for one of equal width."""
+        """Number of bins of an equal-mass binning, None for an equal-width one."""
         return int(self.binning[4:]) if self.binning.startswith("mass") else None
 
     @property
     def closed(self) -> Closed:
-        """Which end of a bin of equal width belongs to it. The store has bins that are closed on the left."""
+        """Which end of an equal-width bin belongs to it. The stored bins are closed on the left."""
         return "right" if self.binning == "width10r" else "left"
 
     @property
     def team_curve(self) -> str:
-        """The human curve of teams in use: the one chosen, if it is of teams, else that of the dataset."""
+        """The team curve in use: the chosen human curve if it is a team curve, else the dataset's default."""
         if self.human in TEAM_CURVES:
             return self.human
         return "survival" if self.head_to_head else "team_share"
 
     @property
     def early_curve(self) -> str:
-        """The human curve by which questions are judged where people may not know yet."""
+        """The human curve that says whether people already know the answer at a clue: the chosen one, else ``buzz_share``."""
         return self.human or "buzz_share"
 
 
@@ -80,18 +80,18 @@ Reads = Callable[[Conventions], tuple[str, ...]]
 
 
 def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
-    """Contributions of an item-level metric: the sums over each question's items, which add up."""
+    """Return the sums over each question's items unchanged: the contributions of an item-level metric, which simply add up."""
     return sums
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Items that get worse confidences, though the metric does not say so.
+    """A change for the worse in the confidences of some items that a metric does not penalise.
 
     Attributes:
-        items: before.
-        changes: index and new confidence of the items that change. A correct item loses confidence (U), an incorrect one
-            gains some (O), or one of each changes (UO).
+        items: confidence and correctness of each item before the change.
+        changes: index and new confidence of each changed item. A correct item loses confidence (U), an incorrect one gains
+            confidence (O), or one of each changes (UO).
     """
 
     items: tuple[ItemPair, ...]
@@ -99,7 +99,7 @@ class Counterexample:
 
     @property
     def axiom(self) -> Axiom:
-        """The axiom that it refutes."""
+        """The axiom that this counterexample refutes."""
         if len(self.changes) == 2:
             return "UO"
         ((index, _),) = self.changes
@@ -107,28 +107,28 @@ class Counterexample:
 
     @property
     def after(self) -> tuple[ItemPair, ...]:
-        """The items with the changes."""
+        """The items after the change."""
         changed = dict(self.changes)
         return tuple((changed.get(index, c), y) for index, (c, y) in enumerate(self.items))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
-    """What every entry of the catalogue states.
+    """The facts that every entry of the catalogue states.
 
     Attributes:
         key: name in addresses and files.
-        name: as shown.
-        label: the same for a narrow column.
+        name: display name.
+        label: short name for a narrow column.
         symbol: short mathematical symbol, in LaTeX.
         direction: which values are best.
-        low, high: range, inclusive; infinite where there is none.
-        formula: LaTeX.
-        words: the formula in a sentence.
+        low, high: range, inclusive; infinite where it is unbounded.
+        formula: definition in LaTeX.
+        words: the formula in words, one or two sentences.
         source: paper and equation.
-        needs: what the data must have.
-        caveat: what a reader must know before trusting it.
-        undefined: the reason shown where there is no value.
+        needs: what the data must contain.
+        caveat: what a reader must know before trusting the metric.
+        undefined: the reason shown where there is no value. It completes "missing where ...".
         level: ``item`` pools all items, ``question`` averages over questions.
     """
 
@@ -150,11 +150,11 @@ class MetricFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisMetric(MetricFacts):
-    """A metric that an analysis of its own computes, because it is no function of sums over questions.
+    """A metric that a separate analysis computes, because it is not a function of sums over questions.
 
     Attributes:
-        fields: where the answer of ``address`` has it, in dots: a list stands for each of its elements.
-        address: of the JSON that gives it.
+        fields: dotted paths of the metric in the JSON of ``address``; a list on the path stands for each of its elements.
+        address: address of the JSON that contains the metric.
     """
 
     fields: tuple[str, ...]
@@ -164,37 +164,38 @@ class AnalysisMetric(MetricFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(MetricFacts):
-    """A metric that is computed from the statistics of questions.
+    """A metric that is computed from per-question statistics.
 
-    A metric is additive: ``contributions`` turns the per-question statistics, arrays of shape (questions,) or (questions, bins),
-    into columns that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins), into the metric, NaN
-    where it is undefined. So the same two functions serve one selection and a thousand bootstrap replicates of it.
+    Most metrics are additive: ``contributions`` turns the per-question statistics, arrays of shape (questions,) or
+    (questions, bins), into columns that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins),
+    into the metric, NaN where it is undefined. The same two functions therefore serve one selection and a thousand bootstrap
+    replicates of it. A metric with ``pairs`` is computed item by item instead.
 
     Attributes:
-        reads: statistics that it is computed from, under given conventions.
-        value: the metric, from totals.
-        contributions: the columns to be summed, from statistics. One that is called ``questions`` is 1 where a question has what
-            the metric needs, else 0.
-        counts: without such a column, the statistic that counts the items that the metric can use.
-        human: its default human curve, None where no human curve enters.
-        binned: computed from bins, so that the binning matters.
-        cross_fitted: computed from totals by fold of questions and bin, see ``kernels.bins.fold_totals``, in place of
-            contributions. Bins of equal mass are then those of the data in every replicate.
-        thresholded: depends on the confidence above which an answer is given.
-        floor: values below it rank as if they were it.
-        pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
-            confidence. ``value`` is then not called.
-        part: where the kernel gives several metrics at once, shape (metrics, k), the place of this one.
-        ordered: it depends on the order of items of equal confidence, that of questions and clues.
-        of_teams: needs a human curve of teams: ``Conventions.team_curve``, also under a curve of buzzes.
-        single: whether a single question can have it; False for what compares questions.
-        distance: what kind of distance from calibration it is, None if it is none. Its interval needs care near 0.
-        gaps: of a distance that is made of bins: their sums of c - y, shape (..., bins), from the totals.
-        recut: its bins are cut anew in each replicate, so that weights must be whole numbers.
-        variant: a calibration error as another project computes it: in rankings only where it is asked for.
-        interval_of: key of the metric that has the same true value, whose interval is this one's, too.
-        axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
-        axioms_where: under which condition it satisfies them, where there is one.
+        reads: names of the statistics that the metric is computed from, under given conventions.
+        value: function from totals to the metric.
+        contributions: function from statistics to the columns to be summed. A column named ``questions`` is 1 where a question
+            has what the metric needs, else 0.
+        counts: where there is no ``questions`` column, the statistic that counts the items the metric can use.
+        human: the default human curve, None if the metric uses no human curve.
+        binned: whether the metric is computed from bins, so that the binning matters.
+        cross_fitted: whether it is computed from totals by fold of questions and bin (see ``kernels.bins.fold_totals``) instead
+            of contributions. Equal-mass bins are then those of the data in every replicate.
+        thresholded: whether it depends on the confidence threshold ``Conventions.t``.
+        floor: values below the floor rank as if they were equal to it.
+        pairs: for a metric that is not a function of sums, its kernel: a function of confidence, correctness and weights of
+            items sorted by confidence. ``value`` is then not called.
+        part: where the kernel returns several metrics at once, shape (metrics, k), the index of this one.
+        ordered: whether the value depends on the order of tied items, which is the order of questions and clues.
+        of_teams: whether it needs a team curve: it uses ``Conventions.team_curve`` even if a buzz curve is chosen.
+        single: whether it is defined for a single question; False for a metric that compares questions.
+        distance: the kind of distance from calibration, None if the metric is not one. Its interval needs care near 0.
+        gaps: for a distance computed from bins, a function from totals to the sums of c - y per bin, shape (..., bins).
+        recut: whether its bins are cut again in each replicate, so that weights must be whole numbers.
+        variant: whether it is a calibration error as another project computes it, ranked only on request.
+        interval_of: key of the metric with the same true value, whose interval this metric shares.
+        axioms: the axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
+        axioms_where: the condition under which it satisfies them, if any.
         counterexamples: one for each axiom that it does not satisfy, under the default conventions.
     """
 
@@ -223,35 +224,42 @@ class Metric(MetricFacts):
 
     @property
     def by_sample(self) -> bool:
-        """Whether it is computed for each of several samples of a question, and averaged within the question first."""
+        """Whether it is computed for each sample of a question and averaged within the question first."""
         return self.level == "question" and self.single
 
     @property
     def ranks(self) -> bool:
-        """Whether it calls values better or worse, so that an axiom about what is superior applies to it."""
+        """Whether its values are better or worse than one another, so that the axioms on superiority apply to it."""
         return self.direction != "none"
 
     def human_curve(self, conventions: Conventions) -> str | None:
-        """The human curve in use, None where none enters."""
+        """The human curve in use, None if the metric uses no human curve."""
         if self.of_teams:
             return conventions.team_curve
         return self.human and (conventions.human or self.human)
 
     def of_pairs(self, confidence: Floats, correct: Floats) -> float:
-        """Its value over items in the order of questions and clues, shape (n,) each, for a metric of pairs."""
+        """Compute a metric of pairs over items.
+
+        Args:
+            confidence, correct: in [0, 1], in the order of questions and clues, shape (n,).
+
+        Returns:
+            The value, NaN where undefined.
+        """
         return float(self.own_part(self.of_kernel(confidence, correct)))
 
     def of_kernel(self, confidence: Floats, correct: Floats) -> Floats:
-        """What the kernel of a metric of pairs gives for such items, for all metrics of this kernel, shape () or (parts,)."""
+        """Return what the kernel of a metric of pairs gives for items as in ``of_pairs``: shape (), or (metrics,) for several."""
         assert self.pairs is not None
         order = np.argsort(confidence, kind="stable")
         return self.pairs(confidence[order], correct[order], ItemWeights.equal(len(order)))[..., 0]
 
     def own_part(self, values: Floats) -> Floats:
-        """The values of this metric among those that its kernel gives, which may be several."""
+        """Pick the values of this metric from the output of its kernel, which may compute several metrics."""
         return values if self.part is None else values[self.part]
 
     def loss(self, values: Floats) -> Floats:
-        """Values as numbers of the same shape that are smaller where the metric is better, for ranking."""
+        """Turn values into losses for ranking: the same shape, smaller is better, NaN for a metric that is not ranked."""
         values = np.maximum(values, self.floor)
         return {"lower": values, "higher": -values, "zero": np.abs(values), "none": np.full_like(values, np.nan)}[self.direction]

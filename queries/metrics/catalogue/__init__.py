@@ -1,7 +1,8 @@
-"""The catalogue: every metric that the product shows, in the order in which it shows them.
+"""The catalogue: every metric that the product shows, in display order.
 
-A new metric is one entry in one of these modules and one kernel in ``queries.metrics.kernels``; leaderboard, JSON, command
-line and pages read this list. What is no function of sums, and has an analysis and a page of its own, is a ``AnalysisMetric``.
+A new metric is one entry in one of these modules and one kernel in ``queries.metrics.kernels``. The leaderboard, the JSON, the
+command line and the pages all read this list. A metric that is not a function of sums and has its own analysis and page is an
+``AnalysisMetric``.
 """
 
 from queries.metrics.catalogue.bins import BIN_METRICS
@@ -18,17 +19,17 @@ from queries.metrics.metric import Metric, MetricFacts
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VARIANTS", "VOTES", "Note"]
 
-# Every family with what its metrics are computed from, in the order in which they are shown.
+# Key of each family: its title, what its metrics are computed from, and the metrics, in display order.
 FAMILIES: dict[str, tuple[str, str, tuple[MetricFacts, ...]]] = {
     "items": ("Items", "From sums over all items", ITEMS),
     "bins": ("Bins", "From items in bins of confidence", BIN_METRICS),
-    "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),
-    "pairs": ("Pairs", "From confidence and correctness item by item, in order of confidence", PAIRS),
-    "selective": ("Selective prediction", "From the most confident items on: what if only these are answered", SELECTIVE),
-    "variants": ("Variants of ECE", "As other projects compute it: on the page Which ECE, elsewhere where asked for", VARIANTS),
-    "votes": ("Votes", "From whole distributions, and from the votes of people", VOTES),
-    "tests": ("Tests of calibration", "Whether E[y | c] = c can be; on the page Reliability, not in rankings", CALIBRATION_TESTS),
-    "buzzing": ("Buzzing", "From when a run buzzes at a threshold: on the page Buzz, not in rankings", BUZZING),
+    "questions": ("Questions", "Computed per question, then averaged over questions or fitted to them", QUESTIONS),
+    "pairs": ("Pairs", "From the confidence and correctness of each item, in order of confidence", PAIRS),
+    "selective": ("Selective prediction", "What if only the most confident items are answered", SELECTIVE),
+    "variants": ("Variants of ECE", "As other projects compute it; on the page Which ECE, elsewhere on request", VARIANTS),
+    "votes": ("Votes", "From whole distributions, against the right class or human votes", VOTES),
+    "tests": ("Tests of calibration", "Is E[y | c] = c plausible? On the page Reliability, not in rankings", CALIBRATION_TESTS),
+    "buzzing": ("Buzzing", "From when a run buzzes at a threshold; on the page Buzz, not in rankings", BUZZING),
 }
 CATALOGUE = {entry.key: entry for _, _, entries in FAMILIES.values() for entry in entries if isinstance(entry, Metric)}
 METRICS = tuple(metric for metric in CATALOGUE.values() if not metric.variant)

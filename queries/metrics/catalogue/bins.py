@@ -1,4 +1,4 @@
-"""Metrics of bins of confidence."""
+"""Metrics computed from bins of confidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, 
 
 
 def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:
-    """The value of a kernel of items, confidence and correctness per bin."""
+    """Return the ``Metric.value`` of a kernel.
+
+    Args:
+        kernel: function of the number of items, the sum of confidence and the sum of correctness per bin, shape (..., bins).
+    """
 
     def value(totals: Sums, conventions: Conventions) -> Floats:
         parts = [totals[name] for name in BIN_COLUMNS]
@@ -32,7 +36,7 @@ def _gaps(totals: Sums, conventions: Conventions) -> Floats:
 
 
 def _cross_fitted(totals: Sums, conventions: Conventions) -> Floats:
-    """The debiased ECE from totals by fold, NaN where an item is neither right nor wrong."""
+    """Return the debiased ECE from totals by fold, NaN if the correctness of any item is strictly between 0 and 1."""
     gaps, items_by_fold = totals["gaps_by_fold"], totals["items_by_fold"]
     gaps = gaps.reshape(*gaps.shape[:-1], bins.FOLDS, conventions.mass_bins or BINS)
     if not conventions.mass_bins:
@@ -46,7 +50,7 @@ def _murphy_part(part: int) -> Value:
 
 
 def _residual(totals: Sums, conventions: Conventions) -> Floats:
-    """What is left of the Brier score when the parts over bins are taken away."""
+    """Return the part of the Brier score that reliability, resolution and uncertainty leave unexplained."""
     reliability, resolution, uncertainty = (_murphy_part(part)(totals, conventions) for part in range(3))
     score = item_totals.brier(totals["items"], totals["confidence_sq"], totals["confidence_correct"], totals["correct"])
     return score - (reliability - resolution + uncertainty)
@@ -62,14 +66,14 @@ BIN_METRICS = (
         low=0,
         high=1,
         formula=r"\sum_b \frac{n_b}{N}\,\lvert \bar c_b - \bar y_b \rvert",
-        words="Mean distance of confidence and accuracy over bins of confidence, weighted by their items.",
+        words="Mean absolute difference between confidence and accuracy over bins of confidence, weighted by the items per bin.",
         source="GRACE app. G; LifeEval eq. 9; Sakai eq. 1",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS),
         value=binned(bins.ece),
         binned=True,
-        caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items. "
-        "Its interval contains 0 unless a test shows that the run is not calibrated.",
+        caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, especially with few "
+        "items. Its interval contains 0 unless a test shows that the run is not calibrated.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
         distance="sum",
@@ -77,7 +81,7 @@ BIN_METRICS = (
     ),
     Metric(
         key="ece_debiased",
-        name="ECE, debiased",
+        name="Debiased ECE",
         label="ECE deb.",
         symbol=r"\widehat{\mathrm{ECE}}",
         direction="lower",
@@ -87,8 +91,8 @@ BIN_METRICS = (
         formula=r"\frac{1}{N}\sum_b \bigl(\operatorname{sgn}(A_b)\,B_b + \operatorname{sgn}(B_b)\,A_b\bigr),\;"
         r"A_b = \sum_{i \in b,\, i \in \mathcal{A}} (c_i - y_i),\;"
         r"B_b = \sum_{i \in b,\, i \in \mathcal{B}} (c_i - y_i)",
-        words="ECE with the sign of each bin's gap from one half of the questions and its size from the other, both ways; a mean "
-        "over 15 ways to halve the questions.",
+        words="ECE that takes the sign of each bin's gap from one half of the questions and its size from the other, both ways "
+        "round; averaged over 15 ways to halve the questions.",
         source="Cross-fitting (Chernozhukov et al. 2018) over balanced half-samples (McCarthy 1969)",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS, "correct", "correct_sq"),
@@ -96,9 +100,9 @@ BIN_METRICS = (
         binned=True,
         cross_fitted=True,
         single=False,
-        undefined="correctness is a probability here, which has no noise to take off, or there are too few questions to halve",
-        caveat="0 on average for a calibrated run, so that half of such runs are below 0; ranked by max(0, value). A gap "
-        "of about the size of its noise is taken for noise too often: with few questions it falls short of the true error.",
+        undefined="correctness is a probability here, which has no noise to remove, or there are too few questions to halve",
+        caveat="0 on average for a calibrated run, so half of such runs are below 0; ranked by max(0, value). A gap about as "
+        "large as its noise is too often treated as noise: with few questions, the value falls short of the true error.",
         axioms=(),
         counterexamples=(
             Counterexample(((0.98, 1), (0.9, 0), (0.9, 0), (0.9, 0)), ((0, 0.9),)),
@@ -116,13 +120,13 @@ BIN_METRICS = (
         low=0,
         high=1,
         formula=r"\max_b \lvert \bar c_b - \bar y_b \rvert",
-        words="The largest distance of confidence and accuracy in any bin that has items.",
+        words="Largest absolute difference between confidence and accuracy in any non-empty bin.",
         source="Naeini et al. 2015; Sakai eq. 1",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS),
         value=binned(bins.max_ce),
         binned=True,
-        caveat="Called MCE in two papers, a name that GRACE uses for something else. One bin with a single item can decide it.",
+        caveat="Two papers call it MCE, a name that GRACE uses for something else. A bin with a single item can determine it.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
         distance="maximum",
@@ -137,14 +141,14 @@ BIN_METRICS = (
         low=0,
         high=1,
         formula=r"\sum_b \frac{n_b}{N} (\bar c_b - \bar y_b)^2",
-        words="Mean squared distance of confidence and accuracy over bins: the part of the Brier score that is about "
-        "calibration.",
+        words="Mean squared difference between confidence and accuracy over bins, weighted by the items per bin: the calibration "
+        "part of the Brier score.",
         source="Murphy 1973",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS),
         value=_murphy_part(0),
         binned=True,
-        caveat="Depends on the binning, the residual says how much; biased upwards as ECE is.",
+        caveat="Depends on the binning; the residual shows how much. Biased upwards, like ECE.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
         distance="square",
@@ -159,14 +163,15 @@ BIN_METRICS = (
         low=0,
         high=0.25,
         formula=r"\sum_b \frac{n_b}{N} (\bar y_b - \bar y)^2",
-        words="How much the accuracy of bins differs from the accuracy of all: what confidence tells apart.",
+        words="Mean squared difference between the accuracy of each bin and the overall accuracy, weighted by the items per bin: "
+        "how well confidence separates items.",
         source="Murphy 1973",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS),
         value=_murphy_part(1),
         binned=True,
-        caveat="Depends on the binning, the residual says how much; biased upwards, for noise makes bins differ. It asks only "
-        "that bins differ, not that the surer ones are right more often.",
+        caveat="Depends on the binning; the residual shows how much. Biased upwards, because noise makes bins differ. It only "
+        "requires that bins differ, not that more confident ones are right more often.",
         axioms=(),
         counterexamples=(
             Counterexample(((0.25, 1), (0.25, 0)), ((0, 0.15),)),
@@ -183,31 +188,30 @@ BIN_METRICS = (
         low=0,
         high=0.25,
         formula=r"\bar y (1 - \bar y)",
-        words="The Brier score of always stating the accuracy: a matter of the questions as much as of the model.",
+        words="The Brier score of always stating the accuracy. It reflects the questions as much as the model.",
         source="Murphy 1973",
         needs=("correctness",),
         reads=columns("items", "correct"),
         value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
-        caveat="Neither good nor bad by itself; it is not ranked. No binning enters it.",
+        caveat="Neither good nor bad by itself; not ranked. Does not depend on the binning.",
         axioms=(),
     ),
     Metric(
         key="residual",
-        name="Residual within bins",
+        name="Within-bin residual",
         label="Residual",
         symbol=r"\mathrm{RES}_w",
         direction="none",
         low=-0.25,
         high=0.75,
         formula=r"\mathrm{BS} - (\mathrm{REL} - \mathrm{RES} + \mathrm{UNC})",
-        words="What the three parts over bins leave of the Brier score: how confidence and correctness vary together "
-        "within bins.",
+        words="What the other three parts leave of the Brier score: how confidence and correctness vary within bins.",
         source="Stephenson, Coelho & Jolliffe 2008",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS, "items", "confidence_sq", "confidence_correct", "correct"),
         value=_residual,
         binned=True,
-        caveat="Reported so that the parts add up to the Brier score exactly; it is not ranked.",
+        caveat="Reported so that the parts add up to the Brier score exactly; not ranked.",
         axioms=(),
     ),
 )

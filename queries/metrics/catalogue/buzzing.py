@@ -1,30 +1,30 @@
-"""Measures of buzzing: what comes of a threshold on confidence. ``queries.buzzing`` computes them with the threshold in hand."""
+"""Buzzing metrics: the outcome of buzzing at a confidence threshold. ``queries.buzzing`` computes them for a given threshold."""
 
 from __future__ import annotations
 
 from queries.metrics.metric import AnalysisMetric
 
 ADDRESS = "/api/v1/buzz"
-NO_BUZZ = "no answer of the run is scored on the chosen scale, or it never buzzes"
+NO_BUZZ = "no answer of the run has a score on the chosen scale, or the run never buzzes"
 NO_HEARD = "no human team heard any of these questions"
 
 BUZZING = (
     AnalysisMetric(
         key="buzzpoint",
-        name="Revealed at the buzz",
+        name="Fraction revealed at the buzz",
         label="Buzzpoint",
         symbol=r"\overline{f}",
         direction="none",
         low=0,
         high=1,
         formula=r"\mathrm{mean}\, f_{t^*},\quad t^* = \min\{t : c_t > \tau\}",
-        words="A run buzzes at the first clue whose confidence (or sum of token log-probabilities) exceeds the threshold, "
-        "strictly; the mean fraction of the question revealed there, over its buzzes.",
+        words="Mean fraction of the question revealed when the run buzzes, over its buzzes. It buzzes at the first clue whose "
+        "confidence (or sum of token log-probabilities) is strictly above the threshold.",
         source="GRACE (Sung et al. 2025) app. E.3",
         needs=("confidence",),
         address=ADDRESS,
         fields=("explorer.runs.outcome.revealed", "explorer.runs.outcome.buzzes", "explorer.runs.outcome.no_buzz"),
-        caveat="Early is not good by itself: a run may buzz early and be wrong. Questions without a buzz are counted apart.",
+        caveat="Early is not good by itself: a run can buzz early and be wrong. Questions without a buzz are counted separately.",
         undefined=NO_BUZZ,
     ),
     AnalysisMetric(
@@ -36,8 +36,8 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\tfrac{1}{Q}\textstyle\sum_q \pi(f_{t^*})\, y_{t^*},\quad \pi(f) = 1 + 0.0775 f - 1.278 f^2 + 0.588 f^3",
-        words="The chance that nobody answered before the buzz, where the buzz is correct, as a mean over questions; 0 without a "
-        "buzz. Instead of the polynomial, 1 − h of the dataset's own human curve can be taken.",
+        words="Probability that nobody answered before the run's buzz, counted only if the buzz is correct and 0 without a buzz; "
+        "a mean over questions. 1 − h of the dataset's own human curve can replace the polynomial.",
         source="GRACE app. E.3",
         needs=("correctness", "confidence"),
         address=ADDRESS,
@@ -46,7 +46,7 @@ BUZZING = (
             "explorer.runs.optimum.expected_wins",
             "explorer.runs.curve.expected_wins",
         ),
-        caveat="The best threshold is found on the questions that it is judged on, so that its value is a little too good.",
+        caveat="The best threshold is chosen and evaluated on the same questions, so its value is slightly optimistic.",
         undefined=NO_BUZZ,
     ),
     AnalysisMetric(
@@ -58,13 +58,13 @@ BUZZING = (
         low=-5,
         high=10,
         formula=r"\mathrm{mean}\,(10 \cdot [\text{correct, first}] - 5 \cdot [\text{incorrect, first, before the end}])",
-        words="Points per question against a human team of the same question, by enumeration of all its teams: 10 for a correct "
-        "buzz that comes first, −5 for an incorrect one before the end.",
-        source="GRACE sec. 4, scored as quizbowl does",
+        words="Points per question against a human team that heard it, averaged over all such teams: 10 for a correct buzz that "
+        "comes first, −5 for an incorrect one that comes first, before the end.",
+        source="GRACE sec. 4, with quizbowl scoring",
         needs=("correctness", "confidence", "human buzzes"),
         address=ADDRESS,
         fields=("explorer.runs.outcome.score", "explorer.runs.curve.score"),
-        caveat="What the team itself earns is not taken off.",
+        caveat="The team's own points are not subtracted.",
         undefined=NO_HEARD,
     ),
     AnalysisMetric(
@@ -76,14 +76,14 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\mathrm{mean}_{q}\; \tfrac{1}{|K_q|} \textstyle\sum_{k \in K_q} [\text{correct, before team } k]",
-        words="The chance to win a question against a random human team that heard it, by answering it correctly first; exact, "
-        "over all teams of each question.",
-        source="METRICS, Buzzing; after GRACE app. E.3",
+        words="Probability of answering a question correctly before a random human team that heard it does; exact, over all "
+        "teams of each question.",
+        source="Clueline; after GRACE app. E.3",
         needs=("correctness", "confidence", "human buzzes"),
         address=ADDRESS,
         fields=("explorer.runs.outcome.win", "explorer.runs.outcome.loss", "explorer.runs.curve.win"),
-        caveat="A team whose question others ended before the run's buzz might have answered it: the part that rests on such "
-        "teams is given as unsure.",
+        caveat="If others ended a team's question before the run's buzz, the team might still have answered it: the part that "
+        "rests on such teams is reported as unsure.",
         undefined=NO_HEARD,
     ),
     AnalysisMetric(
@@ -95,13 +95,13 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\tfrac{1}{\text{heard}} \textstyle\sum [\text{buzz by } f,\ \text{correct } (+) \text{ or incorrect } (-)]",
-        words="Correct and incorrect buzzes up to a fraction of the question, per question heard: of people, of their quartiles "
-        "Q1 to Q4 by total of correct buzzes, and of each run.",
+        words="Correct and incorrect buzzes up to a fraction of the question, per question heard: for people, for their "
+        "quartiles Q1 to Q4 by total correct buzzes, and for each run.",
         source="GRACE fig. 4",
         needs=("correctness", "confidence", "human buzzes"),
         address=ADDRESS,
         fields=("curves.curves.correct", "curves.curves.incorrect"),
-        caveat="Teams heard different questions; the quartiles are those of the whole selection.",
+        caveat="Teams heard different questions. The quartiles are computed over the whole selection.",
         undefined="nobody buzzed in these questions",
     ),
     AnalysisMetric(
@@ -113,13 +113,13 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\mathrm{mean}_q\; y_{q,\, \max\{t : f_t \le f\}},\quad f = 0.2, 0.4, \ldots, 1",
-        words="Correctness of the last clue that ends by 20, 40, 60, 80 or 100 % of the question, as a mean over the questions "
+        words="Correctness at the last clue that ends by 20, 40, 60, 80 or 100 % of the question, averaged over the questions "
         "that have such a clue.",
         source="GRACE fig. 5, table 2",
         needs=("correctness",),
         address=ADDRESS,
         fields=("accuracy.runs.fractions.accuracy", "accuracy.teams.fractions.right"),
-        caveat="A question whose first clue ends later has no clue to judge by, and is counted as left out.",
+        caveat="A question whose first clue ends later has no such clue, and is counted as left out.",
         undefined="no clue ends by that fraction",
     ),
     AnalysisMetric(
@@ -131,12 +131,12 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\frac{\sum_q [\text{buzz}]\, y_{t^*}}{\sum_q \sum_{t \le t^*} y_t}",
-        words="Of the clues seen up to the first buzz inclusive with a correct guess, the share on which the run buzzed.",
+        words="Of the clues up to and including the first buzz where the guess is correct, the share on which the run buzzed.",
         source="GRACE sec. 5.1, fig. 6",
         needs=("correctness", "confidence"),
         address=ADDRESS,
         fields=("habits.runs.given_correct",),
-        caveat="Of people it cannot be told: what a team would have answered before its buzz is not recorded.",
+        caveat="Unknown for people: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was correct before or at the buzz",
     ),
     AnalysisMetric(
@@ -148,12 +148,12 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\frac{\sum_q [\text{buzz}]\, (1 - y_{t^*})}{\sum_q \sum_{t \le t^*} (1 - y_t)}",
-        words="Of the clues seen up to the first buzz inclusive with an incorrect guess, the share on which the run buzzed.",
+        words="Of the clues up to and including the first buzz where the guess is incorrect, the share on which the run buzzed.",
         source="GRACE sec. 5.1, fig. 6",
         needs=("correctness", "confidence"),
         address=ADDRESS,
         fields=("habits.runs.given_incorrect",),
-        caveat="Of people it cannot be told: what a team would have answered before its buzz is not recorded.",
+        caveat="Unknown for people: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was incorrect before or at the buzz",
     ),
     AnalysisMetric(
@@ -166,12 +166,12 @@ BUZZING = (
         high=20,
         formula=r"\mathrm{mean}\,\bigl(y\,(20 - 20\, s) - 5\,(1 - y)\bigr),\quad s = \text{share of clues seen}",
         words="20 − 20 × (share of the clues seen) for a correct buzz, −5 for an incorrect one, 0 without a buzz; a mean over "
-        "questions. It parts people in halves.",
+        "questions. It splits people into an upper and a lower half.",
         source="GRACE app. F.3",
         needs=("correctness", "confidence"),
         address=ADDRESS,
         fields=("habits.runs.survey_score", "habits.teams.survey_score"),
-        caveat="A correct buzz on the last clue is worth 0, as none at all is.",
+        caveat="A correct buzz on the last clue is worth 0, the same as no buzz.",
         undefined=NO_BUZZ,
     ),
     AnalysisMetric(
@@ -183,12 +183,12 @@ BUZZING = (
         low=0,
         high=1,
         formula=r"\tfrac{1}{n}\textstyle\sum_{i=1}^{n} e^{\ell_i}",
-        words="Where a response gives log-probabilities of the guess's tokens and no confidence: the mean of their exponentials.",
+        words="Mean probability of the guess's tokens, for a response that gives their log-probabilities but no confidence.",
         source="GRACE app. D.4",
         needs=("confidence",),
         address="/api/v1/questions/{dataset}/{question_id}",
         fields=("runs.clues.confidence",),
-        caveat="A long guess of mostly certain tokens hides its one uncertain token in the mean.",
+        caveat="In a long guess of mostly certain tokens, the mean hides a single uncertain token.",
         undefined="the response gives no log-probabilities",
         level="item",
     ),

@@ -15,37 +15,39 @@ CUMULATED = r"C_j = \sum_{i \le j} (y_i - c_i)"
 # Key, name, label, symbol, formula, words, source and caveat of each.
 TEXTS: tuple[tuple[str, str, str, str, str, str, str, str], ...] = (
     (
-        "p_spiegelhalter", "p of Spiegelhalter's test", "p Spiegelhalter", r"p_Z",
+        "p_spiegelhalter", "p-value of Spiegelhalter's test", "p Spiegelhalter", r"p_Z",
         r"z = \frac{\sum_q s_q}{\sqrt{\sum_q s_q^2}},\quad s_q = \sum_{i \in q} (y_i - c_i)(1 - 2 c_i)",
-        "Whether the Brier score is the one that the run's confidences promise.", "Spiegelhalter 1986, by question",
-        "Sees errors on the two sides of 1/2 that make the score better or worse; too high here and too low there can cancel.",
+        "Tests whether the Brier score is the one that the run's confidences imply.", "Spiegelhalter 1986, by question",
+        "Detects errors on either side of 1/2 that raise or lower the score; errors in opposite directions can cancel out.",
     ),
     (
-        "p_kuiper", "p of Kuiper's test", "p Kuiper", r"p_V", rf"\max_j C_j - \min_j C_j,\quad {CUMULATED}",
-        "Whether over- and underconfidence in any range of confidence are more than chance makes them.",
+        "p_kuiper", "p-value of Kuiper's test", "p Kuiper", r"p_V", rf"\max_j C_j - \min_j C_j,\quad {CUMULATED}",
+        "Tests whether overconfidence or underconfidence in any range of confidence exceeds what chance produces.",
         "Kuiper 1960; Arrieta-Ibarra et al. 2022; by question",
-        "The range of the cumulated residuals: it sees a miscalibrated range wherever it lies.",
+        "Uses the range of the cumulative residuals, so it detects a miscalibrated range of confidence wherever it lies.",
     ),
     (
-        "p_ks", "p of the Kolmogorov-Smirnov test", "p KS", r"p_{\mathrm{KS}}", rf"\max_j \lvert C_j \rvert,\quad {CUMULATED}",
-        "Whether the residuals, added up from the lowest confidence on, go further from 0 than chance takes them.",
+        "p_ks", "p-value of the Kolmogorov-Smirnov test", "p KS", r"p_{\mathrm{KS}}",
+        rf"\max_j \lvert C_j \rvert,\quad {CUMULATED}",
+        "Tests whether the residuals, added up from the lowest confidence, go further from 0 than chance takes them.",
         "Kolmogorov 1933; Gupta et al. 2021; by question",
-        "Sees best what is miscalibrated from one end of the range on.",
+        "Most sensitive to miscalibration that extends from one end of the range of confidence.",
     ),
 )  # fmt: skip
 
-# Key, name, label, symbol, direction, formula, words and where it is undefined, of each.
+# Key, name, label, symbol, direction, formula, words and undefined case of each.
 LINE_TEXTS: tuple[tuple[str, str, str, str, Direction, str, str, str], ...] = (
     (
         "calibration_slope", "Calibration slope", "Cal. slope", r"\hat\beta", "none",
         r"\operatorname{logit} P(y = 1) = \alpha + \beta \operatorname{logit} c",
-        "The slope of a logistic regression of correctness on the log-odds of confidence: 1 is calibrated, below 1 too extreme.",
-        "confidence separates right from wrong, or everything is correct, or nothing is",
+        "Slope of a logistic regression of correctness on the log-odds of confidence: 1 is calibrated, below 1 is too extreme.",
+        "confidence separates right from wrong completely, or everything is correct, or nothing is",
     ),
     (
         "calibration_intercept", "Calibration intercept", "Cal. intercept", r"\hat\alpha", "zero",
         r"\operatorname{logit} P(y = 1) = \alpha + \operatorname{logit} c",
-        "Calibration in the large: the intercept of the same regression with a slope of 1: 0 is calibrated, above 0 too modest.",
+        "Calibration in the large, the intercept of the same regression with the slope fixed at 1: 0 is calibrated, above 0 is "
+        "too modest.",
         "everything is correct, or nothing is",
     ),
 )  # fmt: skip
@@ -65,7 +67,7 @@ CALIBRATION_TESTS = tuple(
         needs=("correctness", "confidence"),
         address="/api/v1/triptych",
         fields=(f"runs.{key}",),
-        caveat=f"{caveat} A large p does not show that a run is calibrated: it may have too few questions to tell.",
+        caveat=f"{caveat} A large p-value does not show that a run is calibrated: there may be too few questions to tell.",
         undefined=TOO_FEW_QUESTIONS,
         level="item",
     )
@@ -85,7 +87,7 @@ CALIBRATION_TESTS = tuple(
         needs=("correctness", "confidence"),
         address="/api/v1/triptych",
         fields=(f"runs.{key}",),
-        caveat="Confidences of 0 and 1 are taken as 0.000001 and 0.999999, and weigh much.",
+        caveat="Confidences of 0 and 1 are replaced by 0.000001 and 0.999999, and have a large influence.",
         undefined=undefined,
         level="item",
     )

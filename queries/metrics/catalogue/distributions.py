@@ -1,4 +1,4 @@
-"""Metrics of whole distributions: against the right class, and against the votes of people."""
+"""Metrics of whole distributions, against the right class and against human votes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _classwise_ece(totals: Sums, conventions: Conventions) -> Floats:
 
 
 def _gaps_by_class(totals: Sums, conventions: Conventions) -> Floats:
-    """Sums of p_k - [gold = k], shape (..., classes, bins)."""
+    """Return the sums of p_k - [gold = k], shape (..., classes, bins)."""
     gaps = totals["class_gaps"]
     count = conventions.mass_bins or BINS
     gaps = gaps.reshape(*gaps.shape[:-1], gaps.shape[-1] // count, count)
@@ -31,7 +31,7 @@ def _gaps_by_class(totals: Sums, conventions: Conventions) -> Floats:
 
 
 def _class_gaps(totals: Sums, conventions: Conventions) -> Floats:
-    """The same, side by side: shape (..., classes x bins)."""
+    """Return the same sums flattened, shape (..., classes x bins)."""
     gaps = _gaps_by_class(totals, conventions)
     return gaps.reshape(*gaps.shape[:-2], gaps.shape[-2] * gaps.shape[-1])
 
@@ -46,15 +46,15 @@ VOTES = (
         low=0,
         high=1,
         formula=r"\frac{1}{N M}\sum_i \sum_{k=1}^{M} (p_{ik} - [k = g_i])^2",
-        words="Mean squared difference of the whole distribution and the right class, over items and classes.",
+        words="Mean squared difference between the whole distribution and the right class, over items and classes.",
         source="Sakai eq. 2",
         needs=("correctness", "whole distribution"),
         reads=columns("gold_items", "quadratic"),
         counts="gold_items",
         value=_mean("quadratic", "gold_items"),
         undefined="no item has both a whole distribution and a known right class",
-        caveat="Only items whose whole distribution is given and whose right class is known enter. Divided by the number of "
-        "classes, so that it is 1 at worst with two classes and lower with more.",
+        caveat="Only items with a whole distribution and a known right class count. Divided by the number of classes, so the "
+        "worst value is 1 with two classes and lower with more.",
     ),
     Metric(
         key="dist_ce",
@@ -72,7 +72,7 @@ VOTES = (
         counts="voted_items",
         value=_mean("distance", "voted_items"),
         undefined=NO_VOTES,
-        caveat="The vote shares are an estimate themselves: with few votes, not even people reach 0. Compare with the human "
+        caveat="The vote shares are themselves estimates: with few votes, not even people reach 0. Compare with the human "
         "reference.",
     ),
     Metric(
@@ -84,15 +84,15 @@ VOTES = (
         low=-math.inf,
         high=math.inf,
         formula=r"\frac{1}{N}\sum_i H(f_i) - H(\pi_i)",
-        words="Mean difference of the model's entropy and that of the human votes, in nats; above 0: less certain than people.",
+        words="Mean of the model's entropy minus that of the human votes, in nats; above 0 means less certain than people.",
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "entropy_gap"),
         counts="voted_items",
         value=_mean("entropy_gap", "voted_items"),
         undefined=NO_VOTES,
-        caveat="Too certain on one item and too doubtful on another cancel out; the absolute value does not. "
-        "The entropy of few votes is biased downwards.",
+        caveat="Too little entropy on one item and too much on another cancel out; in the absolute version they do not. "
+        "With few votes, their entropy is biased downwards.",
     ),
     Metric(
         key="ent_ce_abs",
@@ -103,14 +103,14 @@ VOTES = (
         low=0,
         high=math.inf,
         formula=r"\frac{1}{N}\sum_i \lvert H(f_i) - H(\pi_i) \rvert",
-        words="Mean distance of the model's entropy from that of the human votes, in nats.",
+        words="Mean absolute difference between the model's entropy and the entropy of the human votes, in nats.",
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "entropy_gap_abs"),
         counts="voted_items",
         value=_mean("entropy_gap_abs", "voted_items"),
         undefined=NO_VOTES,
-        caveat="Says nothing of which classes the doubt is between: two opposite distributions can have the same entropy.",
+        caveat="Ignores which classes the uncertainty is between: two opposite distributions can have the same entropy.",
     ),
     Metric(
         key="rank_cs",
@@ -128,26 +128,26 @@ VOTES = (
         counts="voted_items",
         value=_mean("ranked_same", "voted_items"),
         undefined=NO_VOTES,
-        caveat="Of classes with as many votes, the later one ranks higher, as the paper's ascending sort has it: with another "
-        "order of the classes the score is another.",
+        caveat="Of two tied classes, the later one ranks higher, as in the paper's ascending sort: a different class order gives "
+        "a different score.",
     ),
     Metric(
         key="rank_cs_tied",
-        name="Ranking calibration score, ties free",
+        name="Ranking calibration score, ties in any order",
         label="RankCS tied",
         symbol=r"\mathrm{RankCS}_{\text{tied}}",
         direction="higher",
         low=0,
         high=1,
         formula=r"\frac{1}{N}\,\lvert\{ i : \nexists\, j, k : f_{ij} < f_{ik} \wedge \pi_{ij} > \pi_{ik} \}\rvert",
-        words="Share of items for which one ranking of the classes fits both the model and people, ties being free.",
+        words="Share of items for which some ranking of the classes fits both the model and people, with ties in any order.",
         source=f"variant of {BAAN}",
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "ranked_compatibly"),
         counts="voted_items",
         value=_mean("ranked_compatibly", "voted_items"),
         undefined=NO_VOTES,
-        caveat="A model that gives all classes the same share agrees with every ranking.",
+        caveat="A model that gives every class the same share agrees with any ranking.",
     ),
     Metric(
         key="classwise_ece",
@@ -158,16 +158,17 @@ VOTES = (
         low=0,
         high=1,
         formula=r"\frac{1}{C}\sum_k \sum_b \frac{n_{kb}}{N}\,\lvert \bar p_{kb} - \bar y_{kb} \rvert",
-        words="Mean over classes of the ECE of the share that the model gives the class, against whether most people chose it.",
+        words="Mean over classes of the ECE of the share that the model gives the class, against whether it is the majority "
+        "class of the votes.",
         source=f"{BAAN}; Kull et al. 2019",
         needs=("whole distribution", "votes"),
         reads=columns("class_items", "class_gaps"),
         counts="class_items",
         value=_classwise_ece,
-        undefined=f"{NO_VOTES}, or there are no classes that questions share",
+        undefined=f"{NO_VOTES}, or the questions have no classes in common",
         binned=True,
-        caveat="Holds a model against the majority alone: one that states the vote shares exactly does not reach 0 where people "
-        "disagree. Depends on the binning, and averages over classes however rare.",
+        caveat="Compares a model with the majority only: one that states the vote shares exactly does not reach 0 where people "
+        "disagree. Depends on the binning, and gives rare classes the same weight as common ones.",
         distance="sum",
         gaps=_class_gaps,
     ),
@@ -180,8 +181,8 @@ VOTES = (
         low=-1 / math.e,
         high=math.inf,
         formula=r"\sum_{b:\, P_b Q_b > 0} P_b \ln \frac{P_b}{Q_b}",
-        words="Kullback-Leibler divergence from the error histogram P of a human reference classifier to the run's Q, "
-        "over those of 30 bins of DistCE that both fill.",
+        words="Kullback-Leibler divergence from the DistCE histogram P of a human reference classifier to the run's histogram Q, "
+        "over those of the 30 bins that are non-empty in both.",
         source=f"{BAAN}, table 2",
         needs=("whole distribution", "votes"),
         reads=columns("distance_bins", "reference_bins", "reference_items"),
@@ -189,7 +190,7 @@ VOTES = (
         value=lambda t, _: distributions.kl_divergence(t["reference_bins"], t["distance_bins"]),
         undefined=f"{NO_REFERENCE}, or no bin holds items of both",
         caveat=f"The reference sees {distributions.REFERENCE_VOTES} votes of each question, drawn once with a fixed seed. "
-        "Bins that one histogram leaves empty are left out, as in the paper's code: where there are few items, it falls short.",
+        "Bins that are empty in either histogram are left out, as in the paper's code: with few items, the value is too low.",
     ),
     Metric(
         key="tvd_ref",
@@ -200,15 +201,15 @@ VOTES = (
         low=0,
         high=1,
         formula=r"\tfrac{1}{2}\sum_b \lvert P_b - Q_b \rvert",
-        words="Total variation distance between the error histogram P of a human reference classifier and the run's Q, "
-        "in 30 bins of DistCE.",
+        words="Total variation distance between the DistCE histogram P of a human reference classifier and the run's histogram "
+        "Q, with 30 bins.",
         source=f"{BAAN}, table 2",
         needs=("whole distribution", "votes"),
         reads=columns("distance_bins", "reference_bins", "reference_items"),
         counts="reference_items",
         value=lambda t, _: distributions.histogram_distance(t["reference_bins"], t["distance_bins"]),
         undefined=NO_REFERENCE,
-        caveat=f"The reference sees {distributions.REFERENCE_VOTES} votes of each question, drawn once with a fixed seed; a "
-        "model that errs less than it is as far away as one that errs more.",
+        caveat=f"The reference sees {distributions.REFERENCE_VOTES} votes of each question, drawn once with a fixed seed. A "
+        "model with smaller errors than the reference can be as far from it as one with larger errors.",
     ),
 )

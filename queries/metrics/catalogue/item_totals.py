@@ -1,4 +1,4 @@
-"""Metrics of totals over all items."""
+"""Metrics computed from totals over all items."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ ITEMS = (
         low=0,
         high=1,
         formula=r"\frac{1}{N}\sum_i (c_i - y_i)^2 + y_i(1 - y_i)",
-        words="Mean squared difference of confidence and correctness; where correctness is a probability, its expectation.",
+        words="Mean squared difference between confidence and correctness; if correctness is a probability, the expected score.",
         source="Brier 1950; GRACE app. G",
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence_sq", "confidence_correct", "correct"),
         value=lambda t, _: item_totals.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
-        caveat="Rewards knowing more as well as knowing what one knows: a more accurate model can win with worse calibration.",
+        caveat="Rewards accuracy as well as calibration: a more accurate model can win with worse calibration.",
         axioms=("U", "O", "UO"),
     ),
     Metric(
@@ -45,7 +45,7 @@ ITEMS = (
         low=-math.inf,
         high=1,
         formula=r"1 - \frac{\mathrm{BS}(c)}{\mathrm{BS}(\bar y)}",
-        words="How much lower the Brier score is than that of always stating the accuracy, as a share of the latter.",
+        words="Relative reduction of the Brier score compared with always stating the accuracy.",
         source="Murphy 1973",
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence_sq", "confidence_correct", "correct", "incorrect"),
@@ -53,8 +53,8 @@ ITEMS = (
             t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"], t["incorrect"]
         ),
         undefined="everything is correct, or nothing is",
-        caveat="0 is what a run gets by knowing nothing but its own accuracy; with few errors, small changes of the Brier score "
-        "move it far.",
+        caveat="A run that knows nothing but its own accuracy gets 0. With few errors, small changes in the Brier score move it "
+        "far.",
         axioms=("U", "O", "UO"),
     ),
     Metric(
@@ -71,8 +71,8 @@ ITEMS = (
         needs=("correctness",),
         reads=columns("items", "correct"),
         value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
-        caveat="Over clues, the early ones count like the late ones. "
-        "On LifeEval it is the mean probability of being right, bounded by the mean MAS.",
+        caveat="Early clues count as much as late ones. "
+        "On LifeEval it is the mean probability of being right, which cannot exceed the mean MAS.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -85,15 +85,15 @@ ITEMS = (
         low=-math.inf,
         high=1,
         formula=r"\frac{1}{N}\sum_{i:\, c_i > t} \Bigl(y_i - \frac{t}{1-t}(1 - y_i)\Bigr)",
-        words="An item is answered where its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
+        words="An item is answered if its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
         "answering earns 0.",
         source="Kalai et al. 2025, sec. 4.2",
         needs=("correctness", "confidence"),
         reads=lambda conventions: ("items", conventions.reward),
         value=lambda t, conventions: arrays.ratio(t[conventions.reward], t["items"]),
         thresholded=True,
-        caveat="Knowing and knowing what one knows both count: silence earns 0, and guessing below t loses. Confidences on the "
-        "same side of t count alike.",
+        caveat="Rewards both accuracy and calibration: not answering earns 0, and guessing below t loses. Confidences on the "
+        "same side of t count the same.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -111,7 +111,7 @@ ITEMS = (
         needs=("confidence",),
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
-        caveat="Neither good nor bad by itself; it is not ranked.",
+        caveat="Neither good nor bad by itself; not ranked.",
         axioms=(),
     ),
     Metric(
@@ -128,7 +128,7 @@ ITEMS = (
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
-        caveat="Too much in one place and too little in another cancel out.",
+        caveat="Overconfidence in one place and underconfidence in another cancel out.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
     ),
@@ -141,12 +141,12 @@ ITEMS = (
         low=0,
         high=1,
         formula=r"\frac{(\beta^2 + 1) R_O R_U}{\beta^2 R_O + R_U}",
-        words="Harmonic mean of the two rewards: for not being confident when wrong, and for being confident when right.",
+        words="Harmonic mean of two rewards: R_O for low confidence when wrong, and R_U for high confidence when right.",
         source="Sakai eq. 8 and its footnote on beta",
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, conventions: item_totals.hmr(*_rewards(t), conventions.beta),
-        caveat="Rewards confidence of 0 and 1; a perfectly calibrated model of middling confidence does not reach 1.",
+        caveat="Rewards confidences of 0 and 1: a perfectly calibrated model with middling confidences does not reach 1.",
         axioms=("U", "O", "UO"),
     ),
     Metric(
@@ -193,7 +193,7 @@ ITEMS = (
         high=1,
         formula=r"\tfrac{1}{2}\left(\frac{\sum_i y_i (1 - c_i)}{\sum_i y_i} + \frac{\sum_i (1 - y_i) c_i}{\sum_i (1 - "
         r"y_i)}\right)",
-        words="Mean of the doubt about correct items and of the confidence in incorrect ones.",
+        words="Average of two means: 1 − confidence over correct items, and confidence over incorrect items.",
         source="Si et al. 2022, in GRACE app. N",
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
@@ -211,12 +211,12 @@ ITEMS = (
         low=0,
         high=1,
         formula=r"\frac{1}{N}\,\lvert\{ i : 20\, c_i \in \mathbb{Z} \}\rvert",
-        words="Share of stated confidences that are a multiple of 5 %, to within 1e-9.",
+        words="Share of stated confidences that are multiples of 5 %, to within 1e-9.",
         source="LifeEval table 2",
         needs=("confidence",),
         reads=columns("items", "rounded"),
         value=lambda t, _: arrays.ratio(t["rounded"], t["items"]),
-        caveat="A habit of stating numbers, not a fault by itself; it is not ranked.",
+        caveat="A habit of stating round numbers, not a fault by itself; not ranked.",
         axioms=(),
     ),
 )

@@ -10,7 +10,7 @@ from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_ove
 from queries.metrics.kernels import arrays, per_question
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
-CALSCORE_CURVE = "buzz_share"  # unless the analyst chooses another
+CALSCORE_CURVE = "buzz_share"  # the default
 
 
 def _calscore_column(conventions: Conventions) -> str:
@@ -27,12 +27,12 @@ def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
 
 
 def _calscore2_column(conventions: Conventions) -> str:
-    """Eq. 2 takes increments of the curve as probabilities, which those of curves of buzzes are not."""
+    """Return the column of eq. 2, always of a team curve: it needs increments that are probabilities, unlike a buzz curve's."""
     return f"{conventions.team_curve}_reward"
 
 
 def _points(sums: Sums) -> tuple[Floats, Floats, Floats]:
-    """Which questions have a difficulty (1, else 0), their difficulty, and their overconfidence."""
+    """Return which questions have a difficulty and items (1, else 0), their difficulty and their overconfidence, else 0."""
     gap = arrays.ratio(sums["confidence"] - sums["correct"], sums["items"])
     known = np.isfinite(sums["difficulty"]) & np.isfinite(gap)
     return known.astype(float), np.where(known, sums["difficulty"], 0.0), np.where(known, gap, 0.0)
@@ -74,10 +74,10 @@ QUESTIONS = (
         level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard any of these questions",
-        caveat="Its weights 1 - h_t are not normalised: where people know early, every model is near 0.5. "
+        caveat="The weights 1 - h_t are not normalised: where people know the answer early, every model is near 0.5. "
         "The paper's tables fit a normalised variant better.",
         axioms=("U", "O", "UO"),
-        axioms_where="UO only at clues that not everybody has solved, h < 1",
+        axioms_where="UO only at clues that not everyone has solved, h < 1",
     ),
     Metric(
         key="calscore_weighted",
@@ -88,7 +88,8 @@ QUESTIONS = (
         low=0,
         high=1,
         formula=r"1 - r\!\left(\frac{\sum_t (1 - h_t)\, g_t c_t}{\sum_t (1 - h_t)}\right)",
-        words="CalScore with its weights divided by their sum, so that questions which people know early count as much.",
+        words="CalScore with its weights divided by their sum, so that questions that people answer early count as much as "
+        "others.",
         source="variant of GRACE eq. 1",
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore_column(c), f"{c.human or CALSCORE_CURVE}_weight"),
@@ -97,9 +98,10 @@ QUESTIONS = (
         level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or people knew them at every clue",
-        caveat="Not the paper's definition. It explains why its tables have CalScore above MCE, but does not give their levels.",
+        caveat="Not the paper's definition. It explains why the paper's tables have CalScore above MCE, but does not reproduce "
+        "their levels.",
         axioms=("U", "O", "UO"),
-        axioms_where="UO only at clues that not everybody has solved, h < 1",
+        axioms_where="UO only at clues that not everyone has solved, h < 1",
     ),
     Metric(
         key="calscore2",
@@ -110,8 +112,8 @@ QUESTIONS = (
         low=0,
         high=1,
         formula=r"1 - \left[\sum_t m_t \sum_{e \le t} b_e y_e + \left(1 - \sum_t m_t\right) \sum_t b_t y_t\right]",
-        words="One minus the chance of answering right before a human buzz, where the model buzzes with its confidence "
-        "as chance.",
+        words="One minus the probability of answering correctly before a human buzz, if the model buzzes at each clue with a "
+        "probability equal to its confidence.",
         source="GRACE eq. 2, app. M, table 7",
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore2_column(c),),
@@ -121,9 +123,9 @@ QUESTIONS = (
         human="team_share",
         of_teams=True,
         undefined="no human team heard any of these questions",
-        caveat="Needs a human curve of teams: under a share of buzzes it stays with the dataset's own, which is survival "
-        "where teams play head to head and the share of teams elsewhere. The paper's text calls "
-        "the increments of h cumulative and prints another reward than its numbers give.",
+        caveat="Needs a team curve: if a share of buzzes is chosen, it uses the dataset's default, which is survival where teams "
+        "play head to head and the share of teams elsewhere. The paper's text calls "
+        "the increments of h cumulative and prints a reward that does not follow from its numbers.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -136,7 +138,7 @@ QUESTIONS = (
         low=0,
         high=1,
         formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t g_t c_t\right)",
-        words="CalScore without people: being confidently wrong counts at every clue alike; a mean over questions.",
+        words="CalScore without people: being confidently wrong counts the same at every clue; a mean over questions.",
         source="GRACE sec. 4.2",
         needs=("correctness", "confidence"),
         reads=columns("items", "sign_confidence"),
@@ -156,7 +158,8 @@ QUESTIONS = (
         low=-math.inf,
         high=math.inf,
         formula=r"\arg\min_\beta \sum_q \left(\bar c_q - \bar y_q - \alpha - \beta d_q\right)^2",
-        words="Least-squares slope of overconfidence on difficulty over questions; above 0: most overconfident on the hardest.",
+        words="Least-squares slope of overconfidence on difficulty over questions. Above 0, harder questions bring more "
+        "overconfidence.",
         source="LifeEval table 2; Lichtenstein & Fischhoff 1977",
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
@@ -165,7 +168,7 @@ QUESTIONS = (
         level="question",
         single=False,
         undefined="the difficulty of these questions is unknown or does not vary",
-        caveat="Where difficulty comes from the same answers, part of the slope is regression to the mean.",
+        caveat="If difficulty is estimated from the same answers, part of the slope is regression to the mean.",
         axioms=(),
         counterexamples=(
             Counterexample(((0.5, 1), (0.3, 0), (0.3, 1)), ((0, 0.3),)),
@@ -183,7 +186,7 @@ QUESTIONS = (
         high=math.inf,
         formula=r"\sqrt{\frac{\sum_q \left(\bar c_q - \bar y_q - \hat\alpha - \hat\beta d_q\right)^2}"
         r"{(n - 2) \sum_q (d_q - \bar d)^2}}",
-        words="Standard error of the hard-easy effect by ordinary least squares: what scatters around the line, against the "
+        words="Standard error of the hard-easy effect by ordinary least squares: the scatter around the line relative to the "
         "spread of difficulty.",
         source="LifeEval (arXiv 2605.23909); ordinary least squares",
         needs=("correctness", "confidence", "difficulty"),
@@ -193,7 +196,7 @@ QUESTIONS = (
         level="question",
         single=False,
         undefined="fewer than three questions have a difficulty, or it does not vary",
-        caveat="Assumes that overconfidence scatters alike at every difficulty and independently between questions; it is "
+        caveat="Assumes that the scatter of overconfidence is the same at every difficulty and independent between questions; "
         "not ranked.",
         axioms=(),
     ),

@@ -1,4 +1,4 @@
-"""Metrics of selective prediction: what answers are worth if only the most confident ones are given."""
+"""Metrics of selective prediction: how good the answers are if only the most confident ones are given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from queries.metrics.metric import Metric
 
 ALIKE = "either nothing is correct or nothing is incorrect"
 RISK = r"\tfrac{1}{k}\textstyle\sum_{i \le k}(1 - y_{(i)})"
-ORDER_ALONE = "Reads the order of the confidences alone: it says nothing of calibration."
+ORDER_ALONE = "Depends only on the order of the confidences: it says nothing about calibration."
 
 # Key, name, label, symbol, direction, formula and words of each; then highest value, source and caveat.
 SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
@@ -18,16 +18,16 @@ SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
         (
             "aurc", "Area under the risk-coverage curve", "AURC", r"\mathrm{AURC}", "lower",
             rf"\tfrac{{1}}{{N}}\textstyle\sum_k {RISK}",
-            "The share of errors among the k most confident items, averaged over k; items of equal confidence in random order.",
+            "Error rate of the k most confident items, averaged over k; items of equal confidence are in random order.",
         ),
         1, "Geifman & El-Yaniv 2017",
-        "A more accurate model has a lower value whatever its confidences; E-AURC takes that off. " + ORDER_ALONE,
+        "A more accurate model tends to have a lower value whatever its confidences; E-AURC removes that part. " + ORDER_ALONE,
     ),
     "e_aurc": (
         (
             "e_aurc", "Excess area under the risk-coverage curve", "E-AURC", r"\mathrm{AURC} - \mathrm{AURC}^*", "lower",
             r"\mathrm{AURC}(c) - \mathrm{AURC}(y)",
-            "AURC less that of an oracle, which puts the most correct items first.",
+            "AURC minus the AURC of an oracle, which ranks the most correct items first.",
         ),
         1, "Geifman et al. 2019", ORDER_ALONE,
     ),
@@ -35,17 +35,17 @@ SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
         (
             "augrc", "Area under the generalized risk-coverage curve", "AUGRC", r"\mathrm{AUGRC}", "lower",
             r"\tfrac{1}{N^2}\textstyle\sum_k \sum_{i \le k} (1 - y_{(i)})",
-            "The errors among the k most confident items as a share of all items, averaged over k: the mean risk of an error "
-            "that nobody detects.",
+            "Errors among the k most confident items as a share of all items, averaged over k: the mean risk of an undetected "
+            "error.",
         ),
         1, "Traub et al. 2024",
-        "Unlike AURC it does not weigh errors among the few most confident items many times over. " + ORDER_ALONE,
+        "Unlike AURC, it does not give excessive weight to errors among the few most confident items. " + ORDER_ALONE,
     ),
     "prr": (
         (
             "prr", "Prediction rejection ratio", "PRR", r"\mathrm{PRR}", "higher",
             r"\frac{(1 - \bar y) - \mathrm{AURC}(c)}{(1 - \bar y) - \mathrm{AURC}(y)}",
-            "How much of what an oracle gains over a random order the confidences gain: 1 is the oracle, 0 random.",
+            "Share of the oracle's gain over a random order that the confidences achieve: 1 is the oracle, 0 is random.",
         ),
         1, "Malinin & Gales 2021", ORDER_ALONE,
     ),
@@ -55,10 +55,10 @@ SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
                 f"accuracy_at_{share}", f"Accuracy at {share} % coverage", f"Acc. at {share} %", rf"\bar y_{{{share}\%}}",
                 "higher",
                 rf"\frac{{1}}{{{share}\% N}}\textstyle\sum_{{i \le {share}\% N}} y_{{(i)}}",
-                f"Mean correctness of the most confident {share} % of the items; the tie at the edge enters in part.",
+                f"Mean correctness of the most confident {share} % of the items; a tie at the cut-off counts in part.",
             ),
             1, "HELM (Liang et al. 2022)",
-            "With early clues among the items, the most confident ones are mostly the late ones.",
+            "If the items include early clues, the most confident items are mostly late clues.",
         )
         for share in (50, 80, 90)
     },

@@ -1,1 +1,1 @@
-"""The kernels: pure functions of arrays, each with its formula and source."""
+"""Kernels of the metrics: pure functions of arrays, each with its formula and source."""

@@ -1,4 +1,4 @@
-"""Kernels of bins of confidence: totals per bin, shape (..., bins)."""
+"""Kernels of bins of confidence. They take totals per bin, shape (..., bins)."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
 FOLDS = 16
-BLOCK = 16  # items that are added up before bins of equal mass are cut
-WEIGHTINGS_AT_ONCE = 250  # cut at once: more leave the cache of a processor
-ROWS_AT_ONCE = 1_000  # whose halves a processor's cache holds
-# Which folds are in one half, of 15 splits into halves: rows of a Hadamard matrix of Sylvester, shape (15, 16).
+BLOCK = 16  # items per block of running totals, from which equal-mass bins are cut
+WEIGHTINGS_AT_ONCE = 250  # weightings cut together: more do not fit in the processor's cache
+ROWS_AT_ONCE = 1_000  # rows whose halves fit in the processor's cache
+# For each of 15 splits into halves, which folds are in the first half: rows of Sylvester's Hadamard matrix, shape (15, 16).
 HALVES: Floats = (reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 4)[1:] > 0).astype(float)
 
 
 def fold_bins(bins: Floats, binning: str) -> Floats:
-    """Bins as a binning wants them, from the eleven bins of the store.
+    """Convert the eleven stored bins to an equal-width binning.
 
     Args:
-        bins: totals per bin, shape (..., 11); the last bin is confidence 1.
-        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10r`` has ten, too, of eleven whose last is
-            empty. ``width10+1`` leaves them as they are.
+        bins: totals per bin, shape (..., 11); the last bin holds confidence 1.
+        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10r`` also has ten: its eleventh is empty.
+            ``width10+1`` keeps all eleven.
 
     Returns:
-        shape (..., 10) or (..., 11).
+        Totals per bin, shape (..., 10) or (..., 11).
     """
     return bins if binning == "width10+1" else np.concatenate([bins[..., :9], bins[..., 9:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
-    """Totals per equal-mass bin. Sakai 2026; Naeini et al. 2015.
+    """Compute totals per equal-mass bin. Sakai 2026; Naeini et al. 2015.
 
     Items are sorted by confidence, ties in the order given, and cut into bins whose sizes differ by at most one. The larger bins
-    come first. With fewer items than bins, the last ones are empty.
+    come first. With fewer items than bins, the last bins are empty.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
         count: number of bins.
-        sizes: number of items of each part, if there are several, one after the other. Each part is binned by itself.
+        sizes: number of items of each part, shape (parts,), if the items consist of several consecutive parts. Each part is
+            binned separately.
 
     Returns:
-        Items, sum of confidence and sum of correctness in each bin, each of shape (count,) or (parts, count).
+        Number of items, sum of confidence and sum of correctness in each bin, each of shape (count,) or (parts, count).
 
     >>> mass_bins(np.array([0.9, 0.1, 0.5]), np.array([1.0, 0.0, 1.0]), 2)
     (array([2., 1.]), array([0.6, 0.9]), array([1., 1.]))
@@ -63,7 +64,9 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
 
 
 def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeights, count: int) -> Floats:
-    """Totals per equal-mass bin, as if an item were there as often as it counts: copies of one item may fall into two bins.
+    """Compute totals per equal-mass bin of weighted items, as if each item were repeated according to its weight.
+
+    Copies of one item can fall into two bins.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
@@ -71,7 +74,7 @@ def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeigh
         count: number of bins.
 
     Returns:
-        Items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
 
     >>> weights = ItemWeights(np.array([0, 1, 2]), np.array([[1.0], [0.0], [3.0]]))
     >>> mass_bins_of_weights(np.array([0.1, 0.5, 0.9]), np.array([0.0, 1.0, 1.0]), weights, 2)[:, :, 0]
@@ -92,16 +95,17 @@ def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeigh
 def cut_bins_of_weights(
     confidence: Floats, correct: Floats, weights: ItemWeights, count: int, cuts_of: Callable[[Floats], Floats]
 ) -> Floats:
-    """Totals per bin of items that are sorted by confidence and cut at given places; see ``mass_bins_of_weights``.
+    """Compute totals per bin of weighted items that are cut at given places; see ``mass_bins_of_weights``.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
         weights: how often each item counts, in k weightings: whole numbers.
         count: number of bins.
-        cuts_of: from the number of items in each weighting, shape (k,), the number before each cut, shape (count + 1, k).
+        cuts_of: function from the number of items in each weighting, shape (k,), to the number of items before each cut, shape
+            (count + 1, k).
 
     Returns:
-        Items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
     """
     parts = [_cut_bins(confidence, correct, batch, count, cuts_of) for batch in weights.batches(WEIGHTINGS_AT_ONCE)]
     return np.concatenate([np.empty((3, count, 0)), *parts], axis=-1)
@@ -112,13 +116,13 @@ def _cut_bins(
 ) -> Floats:
     if not len(confidence):
         return np.zeros((3, count, weights.count))
-    # Running totals at the ends of blocks of items tell in which block a cut is. Only the items of these are looked at.
+    # Running totals at the ends of blocks show which block a cut falls into. Only the items of those blocks are examined.
     firsts = np.arange(0, len(confidence), BLOCK)
     columns = (np.ones_like(confidence), confidence, correct)
     before = [np.zeros((len(firsts) + 1, weights.count)) for _ in columns]
     for running, column in zip(before, columns, strict=True):
         np.cumsum(weights.totals(column, firsts), axis=0, out=running[1:])
-    cuts = cuts_of(before[0][-1])  # copies before each, shape (count + 1, k)
+    cuts = cuts_of(before[0][-1])  # copies before each cut, shape (count + 1, k)
     ends = np.ascontiguousarray(before[0].T)
     block = np.stack([np.searchsorted(*pair) for pair in zip(ends, cuts.T, strict=True)], axis=-1)
     block = np.clip(block - 1, 0, len(firsts) - 1)
@@ -127,9 +131,9 @@ def _cut_bins(
     weighting = np.arange(weights.count)
     copies = weights.by_group[weights.group[items], weighting]
     copies[past_the_end] = 0.0
-    whole = np.cumsum(copies, axis=0) < cuts - before[0][block, weighting]  # items of which all copies are before the cut
+    whole = np.cumsum(copies, axis=0) < cuts - before[0][block, weighting]  # items with all copies before the cut
     copies *= whole
-    split = np.minimum(block * BLOCK + whole.sum(axis=0), len(confidence) - 1)  # the item that the cut goes through, or ends at
+    split = np.minimum(block * BLOCK + whole.sum(axis=0), len(confidence) - 1)  # the item at the cut
     rest = cuts - before[0][block, weighting] - copies.sum(axis=0)
     totals = [np.diff(cuts, axis=0)]
     for running, values in zip(before[1:], (confidence, correct), strict=True):
@@ -138,26 +142,26 @@ def _cut_bins(
 
 
 def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order of the items by confidence within their part, and the equal-mass bin of each in that order.
+    """Assign items to equal-mass bins, separately in each part.
 
     Args:
-        confidence: shape (n,).
-        sizes: number of items of each part, one after the other, shape (parts,).
+        confidence: shape (n,), one part after the other.
+        sizes: number of items of each part, shape (parts,).
         count: number of bins.
 
     Returns:
-        Indices of the items and their bins from 0, shape (n,) each.
+        Indices of the items sorted by part and confidence, and the bin of each item in that order, from 0; shape (n,) each.
     """
     part = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((confidence, part))
     place = np.arange(len(part)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     small, larger = (of_part[part] for of_part in np.divmod(sizes, count))
-    # The first ``larger`` bins hold one item more.
+    # The first ``larger`` bins hold one more item.
     return order, np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
 
 
 def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Distance of confidence and accuracy in each bin: abs(mean c - mean y).
+    """Compute the calibration gap of each bin: abs(mean c - mean y).
 
     Args:
         bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
@@ -169,7 +173,7 @@ def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Flo
 
 
 def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Expected calibration error: the sum over bins of (n_b / N) abs(mean c - mean y).
+    """Compute the expected calibration error: the sum over bins of (n_b / N) abs(mean c - mean y).
 
     Source: Naeini et al. 2015; GRACE app. G; LifeEval eq. 9; Sakai eq. 1.
 
@@ -186,9 +190,9 @@ def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Float
 
 
 def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Maximum calibration error: the largest abs(mean c - mean y) of any bin with items. Naeini et al. 2015 and Sakai eq. 1.
+    """Compute the maximum calibration error: the largest abs(mean c - mean y) of any non-empty bin.
 
-    Both call it MCE; GRACE's MCE is another metric.
+    Source: Naeini et al. 2015 and Sakai eq. 1. Both call it MCE; GRACE's MCE is a different metric.
 
     Args:
         bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
@@ -204,16 +208,17 @@ def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Fl
 
 
 def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Reliability, resolution and uncertainty of the Brier score over bins. Murphy 1973.
+    """Decompose the Brier score over bins into reliability, resolution and uncertainty. Murphy 1973.
 
-    brier = reliability - resolution + uncertainty + a residual, which is what confidence and correctness do within bins.
+    brier = reliability - resolution + uncertainty + residual. The residual comes from the variation of confidence and
+    correctness within bins.
 
     Args:
         bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
 
     Returns:
-        Reliability in [0, 1], 0 is best. Resolution in [0, 1/4], higher is better. Uncertainty in [0, 1/4]. Each of shape (...,),
-        NaN without items.
+        Reliability in [0, 1], 0 is best; resolution in [0, 1/4], higher is better; uncertainty in [0, 1/4]. Each has shape
+        (...,), NaN without items.
 
     >>> [float(part.round(4)) for part in murphy(np.array([2.0, 2.0]), np.array([0.4, 1.6]), np.array([0.0, 2.0]))]
     [0.04, 0.25, 0.25]
@@ -227,7 +232,7 @@ def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tu
 
 
 def uncertainty(items: Floats, correct: Floats) -> Floats:
-    """The Brier score of always stating the accuracy: y (1 - y) for the mean y. Murphy 1973.
+    """Compute the Brier score of always stating the accuracy: y (1 - y) for the mean y. Murphy 1973.
 
     Args:
         items, correct: number of items and sum of y, shape (...,).
@@ -240,21 +245,28 @@ def uncertainty(items: Floats, correct: Floats) -> Floats:
 
 
 def question_folds(questions: Iterable[str]) -> Ints:
-    """The fold of each question, from 0 to ``FOLDS`` - 1, by a hash of its id: the same in every selection and process."""
+    """Assign questions to folds by a hash of their ids, so that the fold is the same in every selection and process.
+
+    Args:
+        questions: ids, n of them.
+
+    Returns:
+        Fold of each question, from 0 to ``FOLDS`` - 1, shape (n,).
+    """
     return np.array([blake2b(question.encode(), digest_size=1).digest()[0] % FOLDS for question in questions], dtype=np.int64)
 
 
 def fold_totals(gaps: Floats, items: Floats, correct: Floats, correct_sq: Floats, fold: Ints) -> dict[str, Floats]:
-    """What the debiased ECE is computed from, of the questions of one run.
+    """Sum the statistics of one run's questions by fold, as input of the debiased ECE.
 
     Args:
         gaps: sum of c - y in each bin, shape (questions, bins).
         items, correct, correct_sq: number of items, sum of y and sum of y^2, shape (questions,).
-        fold: of each question, shape (questions,).
+        fold: fold of each question, from 0 to ``FOLDS`` - 1, shape (questions,).
 
     Returns:
-        Totals by fold, ``gaps_by_fold`` of shape (FOLDS * bins,) and ``items_by_fold`` of shape (FOLDS,), and the totals
-        ``correct`` and ``correct_sq``, of shape ().
+        The totals by fold ``gaps_by_fold``, shape (FOLDS * bins,), and ``items_by_fold``, shape (FOLDS,); and the totals
+        ``correct`` and ``correct_sq``, shape ().
     """
     by_fold, items_by_fold = np.zeros((FOLDS, gaps.shape[1])), np.zeros(FOLDS)
     np.add.at(by_fold, fold, gaps)
@@ -268,22 +280,22 @@ def fold_totals(gaps: Floats, items: Floats, correct: Floats, correct_sq: Floats
 
 
 def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
-    """ECE without the bias that noise gives it, cross-fitted: signs of gaps from one half of the questions, sizes from the other.
+    """Compute the ECE without its upward bias, by cross-fitting: the sign of each gap from one half, its size from the other.
 
-    abs(gap) is the gap times its sign. Taken from the same items, the sign follows the noise, and noise never cancels: that is
-    the bias of ECE. Here half A of the questions gives the sign of each bin's gap and half B its size, and the other way round:
+    abs(gap) is the gap times its sign. If both come from the same items, the sign follows the noise and the noise never cancels:
+    this is the bias of ECE. Here half A of the questions gives the sign of each bin's gap and half B its size, and vice versa:
     sum over bins of (sign(A) B + sign(B) A) / N, where A and B are the sums of c - y in the bin. For a calibrated run the mean
-    of B is 0 whatever the sign of A, so that the estimate is 0 on average, however the clues of a question hang together. Where
-    a half has no gap in a bin, its sign there is that of its items together. The questions lie in ``FOLDS`` folds, which are put
-    into halves in ``FOLDS`` - 1 balanced ways, the rows of a Hadamard matrix. Those in which both halves have items are averaged.
-    ``benchmarks/ece_bias.py`` compares it with other corrections.
+    of B is 0 whatever the sign of A, so the estimate is 0 on average, however correlated the clues of a question are. If a half
+    has no gap in a bin, it uses the sign of its total over all bins. The questions are in ``FOLDS`` folds, which are split into
+    halves in ``FOLDS`` - 1 balanced ways, the rows of a Hadamard matrix. The result is the average over the splits in which both
+    halves have items. ``benchmarks/ece_bias.py`` compares it with other corrections.
 
     Args:
         gaps: sum of c - y in each fold and bin, shape (..., FOLDS, bins).
         items: number of items in each fold, shape (..., FOLDS).
 
     Returns:
-        In [-1, 1]; 0 on average for a calibrated run. Shape (...,), NaN where fewer than two folds have items.
+        In [-1, 1], 0 on average for a calibrated run; shape (...,), NaN where fewer than two folds have items.
 
     Source:
         After Chernozhukov et al. 2018 (cross-fitting) and McCarthy 1969 (balanced half-samples).
@@ -304,9 +316,9 @@ def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
 
 
 def _cross_products(a: Floats, b: Floats) -> Floats:
-    """sign(a) b + sign(b) a, with the signs of ``_signs``, shape (..., bins) in and out."""
+    """Compute sign(a) b + sign(b) a with the signs of ``_signs``; shape (..., bins) in and out."""
     size_a, size_b = np.abs(a), np.abs(b)
-    products: Floats = np.copysign(size_a + size_b, a * b)  # the same, much faster, where both have a sign of their own
+    products: Floats = np.copysign(size_a + size_b, a * b)  # the same, but much faster, where neither is 0
     flat = ~(np.minimum(size_a, size_b) > FLAT).all(axis=-1)
     if flat.any():
         a, b = a[flat], b[flat]
@@ -315,7 +327,7 @@ def _cross_products(a: Floats, b: Floats) -> Floats:
 
 
 def _signs(gaps: Floats) -> Floats:
-    """Sign of each gap, that of their sum where there is none, shape (..., bins) in and out. What rounding leaves is no gap."""
+    """Return the sign of each gap, or of the sum over bins where the gap is 0 up to rounding; shape (..., bins) in and out."""
     together = gaps.sum(axis=-1, keepdims=True)
     signs: Floats = np.sign(np.where(np.abs(gaps) > FLAT, gaps, np.where(np.abs(together) > FLAT, together, 0.0)))
     return signs

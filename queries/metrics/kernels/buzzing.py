@@ -1,8 +1,8 @@
-"""Kernels of buzzing: at which clue a player whose confidence passes a threshold buzzes, and what that is worth.
+"""Kernels of buzzing: at which clue a player buzzes at a given confidence threshold, and what the buzz is worth.
 
-Answers come as rows sorted by question and clue; ``question`` is the number of each row's question, never falling.
-A threshold tau makes a player buzz at the first clue whose score is above it, strictly; the score is a confidence in [0, 1]
-or the sum of the guess's token log-probabilities, at most 0 (GRACE app. E.3: -0.03 for GPT, -0.05 for Mistral).
+Answers are rows sorted by question and clue; ``question`` is the number of each row's question, non-decreasing.
+At threshold tau a player buzzes at the first clue with a score strictly above tau. The score is a confidence in [0, 1] or the
+sum of the guess's token log-probabilities, at most 0 (thresholds in GRACE app. E.3: -0.03 for GPT, -0.05 for Mistral).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numpy.typing import ArrayLike
 
 from queries.metrics.kernels.arrays import Floats, Ints, distinct, ratio
 
-TIED = 1e-12  # values nearer than this to the greatest one are as great, but for rounding
+TIED = 1e-12  # values within this of the maximum are equal to it up to rounding
 
 
 def chance_unanswered(revealed: ArrayLike) -> Floats:
-    """pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3: the chance that the opponent has not answered by a fraction of the question.
+    """Compute the probability that the opponent has not answered yet: pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3.
 
-    Source: GRACE app. E.3, which leaves out the constant 1 and is negative as printed.
+    Source: GRACE app. E.3, which leaves out the constant 1. As printed, the polynomial is negative.
 
     Args:
-        revealed: the fraction t in [0, 1], any shape.
+        revealed: fraction t of the question revealed, in [0, 1], any shape.
 
     Returns:
-        The same shape; 1 at t = 0, 0.3875 at t = 1.
+        pi(t), the same shape; 1 at t = 0, 0.3875 at t = 1.
 
     >>> chance_unanswered([0.0, 0.5, 1.0])
     array([1.     , 0.79275, 0.3875 ])
@@ -38,14 +38,14 @@ def chance_unanswered(revealed: ArrayLike) -> Floats:
 
 
 class Buzzpoints(NamedTuple):
-    """The rows at which some threshold makes a player buzz: at ``rows[i]`` for low[i] <= tau < high[i], and for no other tau.
+    """Rows at which a player buzzes for some threshold: at ``rows[i]`` if and only if low[i] <= tau < high[i].
 
-    Each of shape (n,); ``low`` is -inf where no score comes before it in its question. Intervals of a question never overlap.
+    ``low`` is -inf where no score precedes the row in its question. The intervals of a question never overlap.
 
     Attributes:
-        rows: ascending.
-        scores: -inf and every score that there is, ascending, shape (m,).
-        below, at: which of these ``low`` and ``high`` are.
+        rows: ascending, shape (n,).
+        scores: -inf and then all distinct scores, ascending, shape (m,).
+        below, at: indices of ``low`` and ``high`` in ``scores``, shape (n,) each.
     """
 
     rows: Ints
@@ -55,46 +55,46 @@ class Buzzpoints(NamedTuple):
 
     @property
     def low(self) -> Floats:
-        """The lowest threshold that leads to each."""
+        """The lowest threshold at which the player buzzes at each row, shape (n,)."""
         return self.scores[self.below]
 
     @property
     def high(self) -> Floats:
-        """Its score: a threshold as high leads to it no more."""
+        """The score of each row, shape (n,): at this threshold and above, the player no longer buzzes there."""
         return self.scores[self.at]
 
 
 def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
-    """Every row at which some threshold makes a player buzz: its score is above all scores before it in its question.
+    """Find every row at which a player buzzes for some threshold: its score is above all earlier scores in its question.
 
     Args:
-        question: number of each row's question, never falling, shape (n,).
-        score: shape (n,); NaN where there is none, which passes no threshold.
+        question: number of each row's question, non-decreasing, shape (n,).
+        score: score of each row, shape (n,); a row with a NaN score passes no threshold.
 
     Returns:
-        The rows with the thresholds that lead to them.
+        The rows and the thresholds that lead to them.
     """
     scored = ~np.isnan(score)
     values, ranks = distinct(score[scored])
-    rank = np.zeros(len(score), np.int64)  # from 1; 0 for none
+    rank = np.zeros(len(score), np.int64)  # from 1; 0 for no score
     rank[scored] = ranks + 1
-    # Stacked above the ranks of the question before, so that one running maximum serves all questions.
+    # Ranks of a question are stacked above those of the question before, so that one running maximum serves all questions.
     base = question * (len(values) + 1)
     before = np.concatenate([[0], np.maximum.accumulate(base + rank)[:-1]]) if len(rank) else rank
-    highest = np.maximum(before - base, 0)  # among the rows before it in its question, 0 for none
+    highest = np.maximum(before - base, 0)  # highest rank before each row in its question, 0 for none
     rows = np.flatnonzero(rank > highest)
     return Buzzpoints(rows, np.concatenate([[-np.inf], values]), highest[rows], rank[rows])
 
 
 def buzzpoints_at(possible: Buzzpoints, threshold: float) -> Ints:
-    """The rows at which a player buzzes at a threshold.
+    """Return the rows at which a player buzzes at a given threshold.
 
     Args:
         possible: from ``possible_buzzpoints``.
-        threshold: the score must be above it, strictly.
+        threshold: the score must be strictly above it.
 
     Returns:
-        Rows, ascending, at most one per question.
+        Row indices, ascending, at most one per question.
 
     >>> possible = possible_buzzpoints(np.array([0, 0, 0]), np.array([0.2, 0.7, 0.9]))
     >>> buzzpoints_at(possible, 0.5)
@@ -106,52 +106,52 @@ def buzzpoints_at(possible: Buzzpoints, threshold: float) -> Ints:
 class StepFunction(NamedTuple):
     """Totals as a function of the threshold: ``totals[i]`` for thresholds[i] <= tau < thresholds[i + 1].
 
-    The last one holds for all above. ``thresholds`` ascends, shape (m,); ``totals`` has shape (m, ...).
+    The last total holds for all thresholds above. ``thresholds`` is ascending, shape (m,); ``totals`` has shape (m, ...).
     """
 
     thresholds: Floats
     totals: Floats
 
     def at(self, threshold: float) -> Floats:
-        """The totals at a threshold that is not below the first one."""
+        """Return the totals at a threshold, which must not be below the first one."""
         totals: Floats = self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
         return totals
 
 
 def totals_by_threshold(possible: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
-    """Total worth of all buzzes as a function of the threshold, from ``floor`` up. It changes at scores only.
+    """Compute the total worth of all buzzes as a function of the threshold, from ``floor`` up.
 
     Args:
         possible: possible buzzpoints, n of them.
-        worth: what each of them is worth, shape (n,) or (n, kinds).
-        floor: the lowest threshold, may be -inf.
+        worth: worth of each buzz, shape (n,) or (n, kinds).
+        floor: the lowest threshold; can be -inf.
 
     Returns:
-        A step function with totals of shape (m,) or (m, kinds).
+        A step function with totals of shape (m,) or (m, kinds). Its steps are at scores.
     """
     count = len(possible.scores)
     kinds = worth.reshape(len(worth), math.prod(worth.shape[1:])).T
     change = [np.bincount(possible.at, kind, count) - np.bincount(possible.below, kind, count) for kind in kinds]
     changes = np.flatnonzero((np.bincount(possible.at, minlength=count) > 0) & (possible.scores > floor))
-    # Added up from the top, where nobody buzzes: that end is exactly 0.
+    # Summed from the highest threshold, where nobody buzzes, so that the total there is exactly 0.
     above = np.cumsum(np.stack(change, axis=-1)[changes[::-1]], axis=0)[::-1]
     totals = np.concatenate([above, np.zeros((1, len(change)))])
     return StepFunction(np.append(floor, possible.scores[changes]), totals.reshape(-1, *worth.shape[1:]))
 
 
 class ThresholdInterval(NamedTuple):
-    """The thresholds low <= tau < high at which a value is greatest; if there are several such intervals, the lowest."""
+    """Thresholds low <= tau < high at which a value is maximal; the lowest interval if there are several."""
 
     low: float
-    high: float  # inf where there is no end
+    high: float  # inf if unbounded
 
 
 def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
-    """The best thresholds of a step function. This is exact, since all steps are known.
+    """Find the best thresholds of a step function. The result is exact because all steps are known.
 
     Args:
-        thresholds: where each step begins, ascending, shape (m,).
-        values: of the steps, shape (m,). Values within 1e-12 of the greatest one are as good.
+        thresholds: start of each step, ascending, shape (m,).
+        values: value of each step, shape (m,). Values within 1e-12 of the maximum count as equal to it.
 
     Returns:
         The lowest interval of best thresholds.
@@ -163,7 +163,7 @@ def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
 
 
 class ConditionalBuzzes(NamedTuple):
-    """Clues seen with a correct and with an incorrect guess, up to the first buzz inclusive, and buzzes on them."""
+    """Numbers of clues with a correct and an incorrect guess, up to and including the first buzz, and of buzzes on them."""
 
     seen_correct: float
     seen_incorrect: float
@@ -182,15 +182,15 @@ class ConditionalBuzzes(NamedTuple):
 
 
 def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> ConditionalBuzzes:
-    """How often a player buzzes when its guess is correct, and when not, clue by clue. GRACE sec. 5.1, fig. 6.
+    """Count how often a player buzzes when its guess is correct and when it is incorrect. GRACE sec. 5.1, fig. 6.
 
-    Guesses after the buzz do not count. All clues of a question without a buzz do. A graded correctness counts with its value, as
-    the chance of being correct.
+    Guesses after the buzz do not count. In a question without a buzz, all clues count. A correctness between 0 and 1 counts as
+    the probability of being correct.
 
     Args:
-        question: number of each row's question, never falling, shape (n,).
+        question: number of each row's question, non-decreasing, shape (n,).
         correct: in [0, 1], shape (n,).
-        buzzes: row of each question's buzz, from ``buzzpoints_at``.
+        buzzes: row of each buzz, from ``buzzpoints_at``.
 
     Returns:
         Totals over all questions.
@@ -203,14 +203,14 @@ def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> Conditi
 
 
 def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
-    """20 - 20 (share of the clues seen) for a correct buzz, -5 for an incorrect one. GRACE app. F.3.
+    """Compute the survey score of buzzes: 20 - 20 (share of the clues seen) if correct, -5 if incorrect. GRACE app. F.3.
 
     Args:
         seen: share of the question's clues seen at the buzz, in (0, 1], any shape.
-        correct: in [0, 1], the chance of being correct, the same shape.
+        correct: probability of being correct, in [0, 1], the same shape.
 
     Returns:
-        In [-5, 20), the same shape.
+        Points in [-5, 20), the same shape.
 
     >>> survey_score([0.25, 0.25], [1.0, 0.0])
     array([15., -5.])
@@ -221,15 +221,15 @@ def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
 
 
 def latest_responses(question: Ints, revealed: Floats, mark: float) -> Ints:
-    """The last row of each question whose clue ends by a fraction of it. GRACE fig. 5, table 2.
+    """Return the last row of each question whose clue ends by a given fraction of the question. GRACE fig. 5, table 2.
 
     Args:
-        question: number of each row's question, never falling, shape (n,).
-        revealed: fraction of the question revealed at the end of each row's clue, shape (n,), rising within a question.
+        question: number of each row's question, non-decreasing, shape (n,).
+        revealed: fraction of the question revealed at the end of each row's clue, shape (n,), increasing within a question.
         mark: the fraction.
 
     Returns:
-        Rows, one per question that has such a clue.
+        Row indices, one per question that has such a clue.
     """
     by_then = np.flatnonzero(revealed <= mark)
     return by_then[np.flatnonzero(np.diff(question[by_then], append=-1))]

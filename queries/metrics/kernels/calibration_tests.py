@@ -1,4 +1,4 @@
-"""Tests of calibration that respect questions: is E[y | c] = c? The items of a question may hang together in any way."""
+"""Tests of calibration, E[y | c] = c, with questions as clusters: the items of a question can be correlated in any way."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_o
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
-DRAWS = 1000  # of the multipliers
-CLOSE = 1e-10  # a step of Newton's method that is as good as none
+DRAWS = 1000  # draws of the multipliers
+CLOSE = 1e-10  # Newton's method stops at a step below this
 
 
 class CalibrationTests(NamedTuple):
-    """p-values in (0, 1]; NaN with fewer than two questions."""
+    """p-values in [0, 1]; NaN with fewer than two questions."""
 
     spiegelhalter: float
     kuiper: float
@@ -24,18 +24,21 @@ class CalibrationTests(NamedTuple):
 
 
 def calibration_tests(confidence: Floats, correct: Floats, question: Ints, questions: int, seed: int) -> CalibrationTests:
-    """Three tests of the residuals r = y - c, which are 0 on average at every confidence if a run is calibrated.
+    """Compute three tests of the residuals r = y - c, which average 0 at every confidence if a run is calibrated.
 
-    Spiegelhalter's z is the sum of r (1 - 2 c), over the root of the sum of its squares by question. Kuiper's statistic is the
-    range, that of Kolmogorov and Smirnov the largest distance from 0, of the cumulated r in order of confidence, ties together.
-    Both are compared with the same under 1,000 draws in which the residuals of each question are multiplied by a standard normal
-    number.
+    Spiegelhalter's z is the sum of r (1 - 2 c) divided by the root of the sum of squares of its totals per question. Kuiper's
+    statistic is the range of the cumulative sum of r in order of confidence, ties together; the Kolmogorov-Smirnov statistic is
+    its largest distance from 0. Both are compared with their values in 1,000 draws in which the residuals of each question are
+    multiplied by a standard normal number.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
-        question: of each item, or its cluster of questions, from 0, shape (n,).
-        questions: how many there are.
-        seed: of the draws.
+        question: index of each item's question, or cluster of questions, from 0, shape (n,).
+        questions: number of questions or clusters.
+        seed: seed of the draws.
+
+    Returns:
+        Two-sided p-value of Spiegelhalter's test, and p-values of the other two, at least 1 / 1,001.
 
     Source:
         Spiegelhalter 1986; Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences); Wu 1986 (multipliers).
@@ -63,7 +66,7 @@ def calibration_tests(confidence: Floats, correct: Floats, question: Ints, quest
 
 
 class CalibrationLine(NamedTuple):
-    """Estimates of a logistic regression with both ends of their 95 % intervals; NaN where there is none."""
+    """Estimates of logistic regressions and both ends of their 95 % intervals; NaN where undefined."""
 
     slope: float
     slope_low: float
@@ -74,19 +77,21 @@ class CalibrationLine(NamedTuple):
 
 
 def calibration_line(confidence: Floats, correct: Floats, question: Ints, questions: int) -> CalibrationLine:
-    """Calibration slope and calibration in the large: logistic regressions of y on the log-odds of c.
+    """Fit calibration slope and calibration in the large: logistic regressions of y on the log-odds of c.
 
-    The slope is that of a regression with an intercept: 1 for a calibrated run, below 1 where confidences are too extreme. The
-    intercept is that of a regression whose slope is held at 1: 0 for a calibrated run, above 0 where confidences are too low on
-    the whole. Intervals are of the sandwich estimator with questions as clusters, and Student's t.
+    The slope comes from a regression with an intercept: 1 for a calibrated run, below 1 if confidences are too extreme. The
+    intercept comes from a regression with the slope fixed at 1: 0 for a calibrated run, above 0 if confidences are too low
+    overall. Intervals use the sandwich estimator with questions as clusters, and Student's t.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
-        question: of each item, or its cluster of questions, from 0, shape (n,).
-        questions: how many there are.
+        question: index of each item's question, or cluster of questions, from 0, shape (n,).
+        questions: number of questions or clusters.
 
     Returns:
-        NaN where the likelihood has no maximum: everything is correct, or nothing is, or confidence separates right from wrong.
+        The estimates and intervals on the scale of the coefficients. NaN where the likelihood has no maximum: everything is
+        correct, or nothing is, or, for the slope, confidence separates right from wrong completely. The ends of the intervals
+        are also NaN with fewer than two questions.
 
     Source:
         Cox 1958; Liang & Zeger 1986 (the sandwich).
@@ -106,14 +111,14 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
 
 
 class _Items(NamedTuple):
-    """Items by confidence: a run states few different ones, and the likelihood needs no more than their totals.
+    """Items grouped by confidence: a run states few distinct confidences, and the likelihood needs only their totals.
 
     Attributes:
-        sizes, right: number of items, and the sum of their correctness, by confidence, shape (k,).
-        number: which of the confidences each item has, shape (n,).
-        correct: of each item, in [0, 1], shape (n,).
-        question: of each item, shape (n,).
-        questions: how many there are.
+        sizes, right: number of items and sum of correctness at each distinct confidence, shape (k,).
+        number: index of each item's confidence, shape (n,).
+        correct: correctness of each item, in [0, 1], shape (n,).
+        question: index of each item's question, shape (n,).
+        questions: number of questions.
     """
 
     sizes: Floats
@@ -125,12 +130,12 @@ class _Items(NamedTuple):
 
 
 def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, float, float]:
-    """The first coefficient of a logistic regression, and both ends of its interval.
+    """Fit a logistic regression; return its first coefficient and both ends of the 95 % interval.
 
     Args:
-        columns: by confidence, shape (coefficients, k).
+        columns: regressors at each distinct confidence, shape (coefficients, k).
         offset: added to the linear predictor, shape (k,).
-        items: whose correctness is explained.
+        items: the items whose correctness is the outcome.
     """
 
     def loss(coefficients: Floats) -> float:
@@ -146,7 +151,7 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
         step = np.linalg.lstsq(curvature(chance), columns @ (items.right - items.sizes * chance), rcond=1e-12)[0]
         before = loss(coefficients)
         while loss(coefficients + step) > before and np.abs(step).max() > CLOSE:
-            step = step / 2  # where the curve is flat, a whole step goes past the top
+            step = step / 2  # where the likelihood is flat, a full step can overshoot the maximum
         coefficients = coefficients + step
         if np.abs(step).max() < CLOSE:
             break
@@ -164,7 +169,7 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
 
 
 def _extremes(residual: Floats, weights: ItemWeights, firsts: Ints) -> tuple[Floats, Floats]:
-    """The highest and the lowest cumulated residual, 0 among them, in each weighting, shape (k,) each."""
+    """Return the highest and lowest cumulative residual in each weighting, starting from 0, shape (k,) each."""
     walked, highest, lowest = np.zeros((3, weights.count))
     for (sums,) in weights.totals_in_parts(firsts, residual):
         walked = cumulate(sums, walked)

@@ -1,4 +1,4 @@
-"""Kernels of decisions: to answer where the confidence is above t, or to abstain. A wrong answer costs t / (1 - t) right ones."""
+"""Kernels of the decision to answer (confidence above t) or to abstain. A wrong answer costs t / (1 - t) right answers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 
 STEPS = 100
-THRESHOLDS: Floats = np.arange(STEPS + 1) / STEPS  # t at which curves are given
-CELLS = STEPS + 1  # of confidence, between the thresholds; the last one holds those above the last threshold but one
+THRESHOLDS: Floats = np.arange(STEPS + 1) / STEPS  # thresholds t of the curves
+CELLS = STEPS + 1  # cells of confidence between the thresholds; the last holds confidences above the second-last threshold
 
 
 def answered(thresholds: Floats, confidence: Floats, correct: Floats) -> tuple[Floats, Floats]:
-    """How much of the items with a confidence above each threshold is right, and how much is wrong.
+    """Sum what is right and what is wrong among the items with a confidence above each threshold.
 
     Args:
         thresholds: in [0, 1], shape (m,).
@@ -27,10 +27,10 @@ def answered(thresholds: Floats, confidence: Floats, correct: Floats) -> tuple[F
 
 
 def murphy_curve(thresholds: Floats, confidence: Floats, correct: Floats) -> Floats:
-    """The mean elementary score at each threshold: 2 (t 1[c > t] (1 - y) + (1 - t) 1[c <= t] y).
+    """Compute the mean elementary score at each threshold: 2 (t 1[c > t] (1 - y) + (1 - t) 1[c <= t] y).
 
-    Its integral over t in [0, 1] is the Brier score. A run whose curve is below another's throughout is better under every proper
-    score.
+    Its integral over t in [0, 1] is the Brier score. A run whose curve is below another's at all thresholds is better under every
+    proper score.
 
     Args:
         thresholds: t, in [0, 1], shape (m,).
@@ -52,16 +52,16 @@ def murphy_curve(thresholds: Floats, confidence: Floats, correct: Floats) -> Flo
 
 
 def cell_totals(values: Floats, confidence: Floats, group: Ints, groups: int) -> Floats:
-    """Sums over the items of each group whose confidence is above each of ``THRESHOLDS``.
+    """Sum values over the items of each group with a confidence above each of ``THRESHOLDS``.
 
     Args:
-        values: of the items, shape (n,).
+        values: value of each item, shape (n,).
         confidence: in [0, 1], shape (n,).
-        group: of each item, shape (n,).
-        groups: how many there are.
+        group: group of each item, from 0, shape (n,).
+        groups: number of groups.
 
     Returns:
-        Shape (groups, CELLS).
+        The sums, shape (groups, CELLS).
     """
     cell = np.searchsorted(THRESHOLDS, confidence, side="left")  # thresholds below c
     totals = np.bincount(group * CELLS + np.minimum(cell, STEPS), values, groups * CELLS).reshape(groups, CELLS)
@@ -71,21 +71,21 @@ def cell_totals(values: Floats, confidence: Floats, group: Ints, groups: int) ->
 
 
 def wrong_answer_costs() -> Floats:
-    """What a wrong answer costs at each threshold below 1, in right answers: t / (1 - t), shape (STEPS,)."""
+    """Return the cost of a wrong answer at each threshold below 1, in right answers: t / (1 - t), shape (STEPS,)."""
     below = THRESHOLDS[:-1]
     return below / (1 - below)
 
 
 def best_thresholds(right: Floats, wrong: Floats) -> tuple[Ints, Floats]:
-    """At each cost of a wrong answer, the threshold above which answering earns most, and what it earns.
+    """Find the best threshold for each of ``wrong_answer_costs``: that above which answering earns most.
 
-    For a calibrated run that is t itself. The lowest of several that are as good.
+    For a calibrated run it is t itself. Of several equally good thresholds, the lowest is returned.
 
     Args:
         right, wrong: sums of y and of 1 - y above each of ``THRESHOLDS``, shape (..., CELLS).
 
     Returns:
-        Index of the threshold, and the sum of rewards there, each of shape (STEPS, ...).
+        Index of the best threshold, and the sum of rewards there, each of shape (STEPS, ...).
     """
     best = np.empty((STEPS, *right.shape[:-1]), np.int64)
     earned = np.empty(best.shape)

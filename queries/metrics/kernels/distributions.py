@@ -1,7 +1,7 @@
-"""Kernels of whole distributions against the votes of people: one item per row, one class per column.
+"""Kernels that compare whole distributions with human votes: one item per row, one class per column.
 
-``shares`` is the model's distribution f, shape (..., classes), at least 0, summing to 1; ``votes`` are counts of the same shape.
-Classes stand in class order, which is the order that breaks ties.
+``shares`` is the model's distribution f, shape (..., classes), non-negative, summing to 1; ``votes`` are counts of the same
+shape. Columns are in class order, which also breaks ties.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from queries.metrics.kernels.arrays import Floats, ratio
 
 Counts = NDArray[np.int64]
-ERROR_BINS = 30  # of a histogram of distances on [0, 1], the last one closed
-REFERENCE_VOTES = 20  # from which the human reference classifier estimates the vote shares
-DIGITS = 12  # after which a distance is rounding: 0.15 must fall into the bin that begins there
+ERROR_BINS = 30  # bins of a histogram of distances on [0, 1], the last one closed
+REFERENCE_VOTES = 20  # votes from which the human reference classifier estimates the vote shares
+DIGITS = 12  # decimals of a distance that count; the rest is rounding error, and 0.1 must fall into the bin that starts there
 
 
 def vote_shares(votes: Counts) -> Floats:
-    """Share pi of each class in the votes.
+    """Compute the share pi of each class in the votes.
 
     Args:
         votes: counts, shape (..., classes).
@@ -33,13 +33,13 @@ def vote_shares(votes: Counts) -> Floats:
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
-    """Total variation distance of two distributions: half the sum over classes of abs(first - second).
+    """Compute the total variation distance of two distributions: half the sum over classes of abs(first - second).
 
-    DistCE of Baan et al. 2022, sec. 4. The importer accepts distributions whose sum is off 1 by rounding, so that the distance
-    is cut to 1.
+    This is the DistCE of an item in Baan et al. 2022, sec. 4. The importer accepts distributions whose sum differs from 1 by
+    rounding, so the distance is clipped to 1.
 
     Args:
-        first, second: shape (..., classes).
+        first, second: shares, shape (..., classes).
 
     Returns:
         In [0, 1], shape (...,).
@@ -52,7 +52,7 @@ def total_variation(first: Floats, second: Floats) -> Floats:
 
 
 def entropy(shares: Floats) -> Floats:
-    """Entropy -sum p ln p in nats, with 0 ln 0 = 0.
+    """Compute the entropy -sum p ln p in nats, with 0 ln 0 = 0.
 
     Args:
         shares: p, shape (..., classes).
@@ -64,38 +64,51 @@ def entropy(shares: Floats) -> Floats:
     0.6931
     """
     positive = shares > 0
-    # abs: a certain distribution has entropy 0, not -0.
+    # abs: a one-class distribution has entropy 0, not -0.
     nats: Floats = np.abs((shares * np.log(np.where(positive, shares, 1.0))).sum(axis=-1))
     return nats
 
 
 def ranking(values: Floats | Counts) -> NDArray[np.int64]:
-    """Classes by ascending value, of equal ones the earlier first: shape (..., classes) in and out.
+    """Sort the classes by ascending value, tied classes in class order.
 
-    So of two classes that tie, the later one ranks higher. This is ``argsort(values)`` of arrays in class order, as Baan et al.
-    compute it; sorting by descending value would break the ties the other way round and give another score.
+    Of two tied classes, the later one therefore ranks higher. This is ``argsort(values)`` of arrays in class order, as Baan et
+    al. compute it. Sorting by descending value would break ties the other way round and give a different score.
+
+    Args:
+        values: shares or counts, shape (..., classes).
+
+    Returns:
+        Class indices, shape (..., classes).
     """
     return np.argsort(values, axis=-1, kind="stable")
 
 
 def same_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
-    """Whether the model ranks all classes as people do, ties broken by class order. RankCS of Baan et al. 2022.
+    """Check whether the model ranks all classes as people do, ties broken by class order. RankCS of Baan et al. 2022.
 
     Args:
         shares, votes: shape (..., classes).
 
     Returns:
-        shape (...,).
+        True or False for each item, shape (...,).
     """
     same: NDArray[np.bool_] = (ranking(shares) == ranking(votes)).all(axis=-1)
     return same
 
 
 def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
-    """Whether one strict order of the classes is consistent with both rankings, ties being free; shape (...,).
+    """Check whether some strict order of the classes is consistent with both rankings, with ties in any order.
 
-    It exists exactly where no two classes are ordered strictly one way by the model and strictly the other way by people: sort
-    by share and, among equal shares, by votes; such a pair exists exactly if the votes then fall somewhere.
+    Such an order exists if and only if no two classes are ordered strictly one way by the model and strictly the other way by
+    people. To check this, the classes are sorted by share and, among equal shares, by votes: a conflicting pair exists if and
+    only if the votes then fall somewhere.
+
+    Args:
+        shares, votes: shape (..., classes).
+
+    Returns:
+        True or False for each item, shape (...,).
     """
     order = np.lexsort((votes, shares), axis=-1)
     falls = np.diff(np.take_along_axis(votes, order, axis=-1), axis=-1) < 0
@@ -104,11 +117,17 @@ def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
 
 
 def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
-    """Pairs of classes that the model ranks the other way round than people, ties broken by class order; shape (...,).
+    """Count the pairs of classes that the model and people rank in opposite order, ties broken by class order.
 
-    Kendall's distance of the two rankings: from 0, where ``same_ranking`` holds, to C (C - 1) / 2.
+    This is Kendall's distance between the two rankings.
+
+    Args:
+        shares, votes: shape (..., classes).
+
+    Returns:
+        From 0, where ``same_ranking`` holds, to C (C - 1) / 2 for C classes; shape (...,).
     """
-    place = np.argsort(ranking(shares), axis=-1)  # of each class among the model's
+    place = np.argsort(ranking(shares), axis=-1)  # place of each class in the model's ranking
     ordered = np.take_along_axis(place, ranking(votes), axis=-1)
     inversions = np.zeros(shares.shape[:-1], dtype=np.int64)
     for k in range(shares.shape[-1] - 1):
@@ -117,7 +136,7 @@ def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
 
 
 def quadratic_score(shares: Floats, gold: Counts) -> Floats:
-    """Sum over classes of (p - gold)^2 / classes for each item; its mean is the normalised Brier score. Sakai eq. 2.
+    """Compute the sum over classes of (p - gold)^2 / classes of each item; its mean is the normalised Brier score. Sakai eq. 2.
 
     Args:
         shares: p, shape (n, classes).
@@ -133,40 +152,43 @@ def quadratic_score(shares: Floats, gold: Counts) -> Floats:
 
 
 def error_bin(distance: Floats) -> Counts:
-    """Bin of each distance among [k/30, (k+1)/30), the last one closed.
+    """Return the bin of each distance among the bins [k/30, (k+1)/30), the last one closed.
 
     Args:
         distance: in [0, 1], shape (...,).
 
     Returns:
-        From 0 to 29, shape (...,).
+        Bin from 0 to 29, shape (...,).
     """
-    # Rounded, so that 0.1, the edge of the fourth bin, lies in it however it was computed.
+    # Rounded so that 0.1, the lower edge of the fourth bin, falls into it however it was computed.
     return np.minimum(np.floor(np.round(distance * ERROR_BINS, DIGITS)).astype(np.int64), ERROR_BINS - 1)
 
 
 def draw_key(dataset: str, question: str) -> int:
-    """What the reference's draw from a question's votes is seeded with: the same wherever and beside whatever it is asked."""
+    """Return the seed of the reference's draw from a question's votes. It depends only on the dataset and the question id."""
     return int.from_bytes(hashlib.blake2b(f"{dataset}\n{question}".encode(), digest_size=8).digest(), "little")
 
 
 def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_VOTES) -> Counts:
-    """Votes drawn without replacement, each of those that are left with the same chance; shape (n, classes) in and out.
+    """Draw votes without replacement, each remaining vote with equal probability.
 
-    The i-th draw, i = 1, 2, ..., takes vote number (i-th output of splitmix64 seeded with the row's key) mod (votes left),
-    votes numbered through the classes in order. A row that has fewer than ``count`` votes gives none.
+    The i-th draw, i = 1, 2, ..., takes vote number (i-th output of splitmix64 seeded with the row's key) mod (remaining votes),
+    with votes numbered through the classes in order.
 
     Args:
         votes: counts, shape (n, classes).
         keys: a seed per row, shape (n,).
         count: votes to draw.
+
+    Returns:
+        Counts of the drawn votes, shape (n, classes); 0 in a row with fewer than ``count`` votes.
     """
     enough = votes.sum(axis=-1) >= count
     left = votes[enough].astype(np.int64)
     state = keys[enough].astype(np.uint64)
     rows = np.arange(len(left))
     for _ in range(count if len(left) else 0):
-        state = state + np.uint64(0x9E3779B97F4A7C15)  # wraps around, as it should
+        state = state + np.uint64(0x9E3779B97F4A7C15)  # wraps around, as intended
         bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         bits ^= bits >> np.uint64(31)
@@ -179,25 +201,32 @@ def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_V
 
 
 def reference_distance(drawn: Counts, votes: Counts) -> Floats:
-    """Total variation between the shares of some drawn votes and of all of them, shape (...,); NaN where none are drawn.
+    """Compute the total variation distance between the shares of the drawn votes and those of all votes.
 
-    From whole numbers, divided once: a distance of exactly 0.15 is the float 0.15.
+    It is computed from whole numbers with a single division, so that a distance of exactly 0.15 is the float 0.15.
+
+    Args:
+        drawn, votes: counts, shape (..., classes).
+
+    Returns:
+        In [0, 1], shape (...,); NaN where no votes were drawn.
     """
     drawn_total, total = drawn.sum(axis=-1), votes.sum(axis=-1)
     return ratio(np.abs(drawn * total[..., None] - votes * drawn_total[..., None]).sum(axis=-1), 2 * drawn_total * total)
 
 
 def kl_divergence(reference: Floats, run: Floats) -> Floats:
-    """Kullback-Leibler divergence sum p ln (p / q) in nats over the bins that both histograms fill.
+    """Compute the Kullback-Leibler divergence sum p ln (p / q) in nats over the bins that are non-empty in both histograms.
 
-    Without the bins that one of them leaves empty, as the code of Baan et al. 2022 has it, it can be a little below 0.
+    Bins that are empty in either histogram are left out, as in the code of Baan et al. 2022, so the value can be slightly
+    below 0.
 
     Args:
-        reference: histogram p, shape (..., bins).
-        run: histogram q, shape (..., bins).
+        reference: counts of the histogram p, shape (..., bins).
+        run: counts of the histogram q, shape (..., bins).
 
     Returns:
-        At least -1/e, shape (...,); NaN where no bin is filled by both.
+        At least -1/e, shape (...,); NaN where no bin is non-empty in both.
 
     Source:
         Baan et al. 2022, table 2.
@@ -212,7 +241,7 @@ def kl_divergence(reference: Floats, run: Floats) -> Floats:
 
 
 def histogram_distance(reference: Floats, run: Floats) -> Floats:
-    """Total variation distance of two histograms.
+    """Compute the total variation distance of two histograms.
 
     Args:
         reference, run: counts, shape (..., bins).
@@ -224,13 +253,13 @@ def histogram_distance(reference: Floats, run: Floats) -> Floats:
 
 
 def classwise_ece(gaps: Floats, items: Floats) -> Floats:
-    """Classwise ECE: the mean over classes of the sum over bins of abs(sum p_k - items of class k) / N.
+    """Compute the classwise ECE: the mean over classes of the sum over bins of abs(sum p_k - items of class k) / N.
 
     Source: Baan et al. 2022; Kull et al. 2019.
 
     Args:
         gaps: sum of p_k - [gold = k] over the items of each bin of p_k, shape (..., classes, bins).
-        items: N, shape (...,).
+        items: number of items N, shape (...,).
 
     Returns:
         In [0, 1], 0 is best; shape (...,), NaN without items.

@@ -1,6 +1,6 @@
-"""Calibration errors as other projects compute them, with their edges of bins and what these leave out.
+"""Calibration errors as other projects compute them, with their bin edges and the items that they leave out.
 
-Each is a ``Binning``: where items sorted by confidence are cut, which bins count, and how gaps are added up. Its error is a
+Each is a ``Binning``: where items sorted by confidence are cut, which bins count, and how gaps are combined. Its error is a
 kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.sorted_items``; its bins can be drawn.
 """
 
@@ -17,13 +17,13 @@ from queries.metrics.kernels.arrays import Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.bins import cut_bins_of_weights
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
-SCRIPT_BIN = 100  # items of a bin of the scripts of HLE and BrowseComp
+SCRIPT_BIN = 100  # items per bin in the scripts of HLE and BrowseComp
 GRID = 128  # points at which smECE is computed
-HALVINGS = 36  # of the interval in which the width of smECE's kernel lies
+HALVINGS = 36  # halvings of the interval that contains the kernel width of smECE
 
 
 class VariantBin(NamedTuple):
-    """A bin: its edges, items, mean confidence and accuracy, and whether it enters the error."""
+    """A bin: its edges, number of items, mean confidence and accuracy, and whether it counts in the error."""
 
     lower: float
     upper: float
@@ -35,14 +35,15 @@ class VariantBin(NamedTuple):
 
 @dataclass(frozen=True)
 class Binning:
-    """How a project puts items into bins and adds them up.
+    """How a project puts items into bins and combines the bins.
 
     Attributes:
-        totals: items, sum of confidence and sum of correctness of each bin in each weighting, shape (3, bins, k), and whether the
-            bin counts, shape (bins, k). Items that are in no bin are left out.
-        edges: of the bins, shape (bins + 1,); None where they depend on the data.
-        squared: whether the root of the mean squared gap is taken, and not the mean gap.
-        fewest: items without which the project's code ends with an error.
+        totals: function from confidence, correctness and weights to two arrays: the number of items, sum of confidence and sum
+            of correctness of each bin in each weighting, shape (3, bins, k); and 1 where the bin counts, else 0, shape
+            (bins, k). Items in no bin are left out.
+        edges: bin edges, shape (bins + 1,); None if they depend on the data.
+        squared: whether the error is the root mean squared gap instead of the mean gap.
+        fewest: minimum number of items; with fewer, the project's code fails with an error.
     """
 
     totals: Callable[[Floats, Floats, ItemWeights], tuple[Floats, Floats]]
@@ -51,7 +52,7 @@ class Binning:
     fewest: int = 1
 
     def error(self, confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-        """The calibration error.
+        """Compute the calibration error.
 
         Args:
             confidence, correct: in [0, 1], shape (n,), sorted by confidence.
@@ -72,14 +73,22 @@ class Binning:
         return np.where(items >= self.fewest, np.minimum(error, 1.0), np.nan)
 
     def bins(self, confidence: Floats, correct: Floats) -> list[VariantBin]:
-        """The bins that hold items, of items sorted by confidence. Edges that depend on the data are those of the bin's items."""
+        """Return the non-empty bins.
+
+        Args:
+            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+        Returns:
+            Bins in ascending order, none with too few items. Edges that depend on the data are the lowest and highest
+            confidence in the bin.
+        """
         if len(confidence) < self.fewest:
             return []
         (count, stated, right), counted = (
             part[..., 0] for part in self.totals(confidence, correct, ItemWeights.equal(len(correct)))
         )
         last = np.cumsum(count).astype(int)
-        skipped = len(confidence) - last[-1]  # items in no bin, which are the least confident ones
+        skipped = len(confidence) - last[-1]  # items in no bin, the least confident ones
         results = []
         for place in np.flatnonzero(count).tolist():
             first, end = skipped + last[place] - int(count[place]), skipped + last[place]
@@ -90,7 +99,7 @@ class Binning:
         return results
 
     def left_out(self, confidence: Floats, correct: Floats) -> int:
-        """How many items do not enter the error, though they are among those that it is divided by."""
+        """Count the items that do not count in the error, although the error is divided by all items."""
         if len(confidence) < self.fewest:
             return 0
         return len(confidence) - sum(part.items for part in self.bins(confidence, correct) if part.counted)
@@ -99,13 +108,14 @@ class Binning:
 def fixed(
     edges: Floats, *, closed: str = "left", own_last: bool = False, lose_first: bool = False, squared: bool = False
 ) -> Binning:
-    """Bins with fixed edges.
+    """Create a binning with fixed edges.
 
     Args:
         edges: ascending, from 0 to 1, shape (bins + 1,).
-        closed: which end of a bin belongs to it, ``left`` or ``right``. The bin at the other end of the range is closed on both.
-        own_last: confidence 1 has a bin of its own.
-        lose_first: confidence 0 is in no bin.
+        closed: which end of a bin belongs to it, ``left`` or ``right``. The bin at the other end of the range is closed on both
+            sides.
+        own_last: whether confidence 1 has a separate bin; only with bins closed on the left.
+        lose_first: whether confidence 0 is in no bin; only with bins closed on the right.
         squared: see ``Binning``.
     """
     bins = len(edges) - 1
@@ -130,7 +140,11 @@ def fixed(
 
 
 def equal_mass(count: int) -> Binning:
-    """Bins of equal mass, whose sizes differ by one at most; ties in the order of the items. Naeini et al. 2015."""
+    """Create a binning of equal-mass bins, whose sizes differ by at most one; ties in the order of the items. Naeini et al. 2015.
+
+    Args:
+        count: number of bins.
+    """
     cut: Floats = np.arange(count + 1.0)[:, None]
 
     def cuts(items: Floats) -> Floats:
@@ -146,12 +160,12 @@ def equal_mass(count: int) -> Binning:
 
 
 def script_bins(*, last: bool) -> Binning:
-    """Bins of 100 items, the last of which holds the rest, as the scripts of HLE and BrowseComp cut them. Root mean square.
+    """Create the binning of the HLE and BrowseComp scripts: bins of 100 items, the last with the remainder; root mean square.
 
-    The script's loop ends before the last bin, so that the most confident items are left out, though the sum is divided by all.
+    The script's loop ends before the last bin, so the most confident items are left out, although the sum is divided by all.
 
     Args:
-        last: whether the last bin counts, as the script's authors say that it should with a multiple of 100 items.
+        last: whether the last bin counts, as the script's authors say it should with a multiple of 100 items.
     """
 
     def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
@@ -171,9 +185,12 @@ def script_bins(*, last: bool) -> Binning:
 
 
 def mass_thresholds(count: int) -> Binning:
-    """Bins of equal mass whose edges are thresholds half way between two items, so that equal confidences share a bin.
+    """Create a binning of equal-mass bins with thresholds halfway between two items, so that equal confidences share a bin.
 
-    As verified_calibration cuts them, which HELM uses: a tie that a cut would divide belongs to the lower bin.
+    This is how verified_calibration, which HELM uses, cuts bins. A tie that a cut would split belongs to the lower bin.
+
+    Args:
+        count: number of bins.
     """
 
     def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
@@ -188,7 +205,7 @@ def mass_thresholds(count: int) -> Binning:
         ends = np.ascontiguousarray(running[0].T)
         level = np.stack([np.searchsorted(*pair) for pair in zip(ends, cuts.T, strict=True)], axis=-1)
         stated = confidence[firsts]
-        # Half way between two neighbouring floats is one of them: then the upper one, too, is not above the threshold.
+        # Halfway between two neighbouring floats is one of the two: if it is the upper one, that one is not above the threshold.
         rounded_up = np.append((stated[:-1] + stated[1:]) / 2 >= stated[1:], False)[level]
         level += rounded_up & (np.take_along_axis(running[0], level, axis=0) == cuts)
         level = np.vstack([level, np.full(weights.count, len(firsts) - 1)])
@@ -200,10 +217,11 @@ def mass_thresholds(count: int) -> Binning:
 
 
 def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """smECE: the residuals y - c smoothed by a reflected Gaussian kernel whose width is what comes out.
+    """Compute smECE: the size of the residuals y - c after smoothing by a reflected Gaussian kernel whose width equals smECE.
 
-    smECE_s is the integral over [0, 1] of abs(mean of (y - c) K_s(t, c)); it falls with s, and smECE is the s at which it is s.
-    Residuals are put onto 128 points, each divided between the two next to it. There the kernel is diagonal in cosines.
+    smECE_s is the integral over t in [0, 1] of abs(mean of (y - c) K_s(t, c)). It decreases with s, and smECE is the s with
+    smECE_s = s. Residuals are placed on a grid of 128 points, each split between its two neighbours. On this grid, the kernel is
+    diagonal in the cosine basis.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
@@ -239,14 +257,14 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
 
 
 def smooth_curve(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """The smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE, of which the width is smECE.
+    """Compute the smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE with width smECE.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
 
     Returns:
-        Confidences, the smoothed accuracy there, and the smoothed share of items per unit of confidence, shape (points,) each:
-        only where there are items enough to tell, at least a hundredth of the highest density.
+        Confidences, the smoothed accuracy there, and the smoothed density of items (share per unit of confidence), shape
+        (points,) each. Points with less than a hundredth of the highest density are left out.
 
     Source:
         Blasiok & Nakkiran 2024.

@@ -1,6 +1,6 @@
-"""Isotonic regression of correctness on confidence: CORP, its curve, and its band if a run were calibrated.
+"""Isotonic regression of correctness on confidence: the CORP decomposition, its curve and its consistency band.
 
-``corp`` is a kernel as those of ``sorted_items``. The curve and the band are of items grouped by their confidence.
+``corp`` is a kernel like those of ``sorted_items``. The curve and the band are computed from items grouped by confidence.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ from scipy.special import ndtr, ndtri
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
-MAX_LEVELS = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
+MAX_LEVELS = 1000  # distinct confidences of a consistency band; if there are more, they are rounded to 1 / FINE
 FINE = 100
-CURVES = 300  # simulated for a consistency band
-LARGE_SAMPLE = 5_000  # beyond so many, right answers are drawn by confidence, not item by item
-NODES = 64  # of Gauss-Hermite quadrature
-TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
+CURVES = 300  # simulated curves of a consistency band
+LARGE_SAMPLE = 5_000  # items; above this, numbers of right items are drawn per confidence, not item by item
+NODES = 64  # nodes of the Gauss-Hermite quadrature
+TOGETHER = 64  # rows fitted in one call: one call is faster, but loses more digits the more rows it has
 
 
 def corp(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
+    """Compute miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
 
-    The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so that
-    brier(mean y) - brier(p) is the mean of (p - mean y)^2. Of the data, brier(c) - brier(p) is written with distances as well,
-    since these do not cancel as the scores do. Of many weightings, it comes from the sums over blocks, to some 1e-15.
+    The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so
+    brier(mean y) - brier(p) is the mean of (p - mean y)^2. For a single weighting, brier(c) - brier(p) is also computed from
+    distances, because they do not cancel as the scores do. For several weightings, it is computed from sums over blocks, which
+    is accurate to about 1e-15.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
         weights: how often each item counts, in k weightings.
 
     Returns:
-        Shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; and discrimination in [0, 1/4], higher is better.
+        Shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; then discrimination in [0, 1/4], higher is better.
 
     Source:
         Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
@@ -57,11 +58,11 @@ def corp(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
 
 def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """``corp`` from the sums over blocks of equal p alone.
+    """Compute ``corp`` from sums over blocks of equal p only.
 
-    The mean of (c - y)^2 - (p - y)^2 over a block is that of c^2 - 2 c y, plus p^2. Items that follow each other
-    without a rise of correctness are always in one block, whatever their weights, so that they are added up first. Of equal
-    confidences, the most correct item comes first.
+    The mean of (c - y)^2 - (p - y)^2 over a block is the mean of c^2 - 2 c y, plus p^2. Consecutive items whose correctness does
+    not rise are always in the same block, whatever their weights, so they are summed first. Among equal confidences, the
+    most correct item comes first.
     """
     order = np.lexsort((-correct, confidence))
     confidence, correct, weights = confidence[order], correct[order], weights.sorted(order)
@@ -81,13 +82,13 @@ def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -
 
 
 def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Every confidence that is stated, with its items.
+    """Group items by stated confidence.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), in any order.
 
     Returns:
-        The different confidences, ascending, the number of items that state each, and their sum of correctness, shape (k,) each.
+        The distinct confidences, ascending, the number of items at each, and their sum of correctness, shape (k,) each.
     """
     stated, number = distinct(confidence)
     items, right = (np.bincount(number, weights, len(stated)).astype(float) for weights in (None, correct))
@@ -95,10 +96,10 @@ def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floa
 
 
 def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
-    """The isotonic recalibration as blocks of confidences that are put to the same accuracy.
+    """Return the isotonic recalibration as blocks of confidences that are mapped to the same accuracy.
 
     Args:
-        stated, items, right: as ``confidence_levels`` returns them, shape (k,) each.
+        stated, items, right: from ``confidence_levels``, shape (k,) each.
 
     Returns:
         For each block, ascending: lowest and highest confidence, accuracy, number of items and mean confidence.
@@ -114,27 +115,29 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
 def consistency_band(
     confidence: Floats, correct: Floats, sizes: Ints, seed: int, simultaneous: bool = False, level: float = 0.9
 ) -> tuple[Floats, Floats, Floats]:
-    """Where the isotonic curve of a calibrated run with the same confidences would be.
+    """Simulate where the isotonic curve would lie if a run with the same confidences were calibrated.
 
-    Correctness is drawn question by question, with the stated confidences as chances, and fitted. The items of a question hang
-    together as those of the run do (``question_correlation``): a normal draw of the question and one of the item are added up,
-    and the item is right where the sum is below the quantile of its confidence. Of more than 5,000 items, the numbers of right
-    ones at each confidence are drawn, from the normal distribution with the same means and covariances. If more than 1,000
-    different confidences are stated, each is rounded to a percent.
+    Correctness is drawn question by question, with the stated confidences as probabilities, and an isotonic curve is fitted to
+    each draw. Items of a question are correlated as in the run (``question_correlation``): a normal draw for the question and
+    one for the item are added, and the item is right where the sum is below the normal quantile of its confidence. With more
+    than 5,000 items, the numbers of right items at each confidence are drawn instead, from the normal distribution with the same
+    means and covariances. If there are more than 1,000 distinct confidences, they are rounded to whole percents.
 
     Args:
         confidence, correct: in [0, 1], question by question, shape (n,).
         sizes: number of items of each question, shape (questions,).
-        seed: of the draws.
-        simultaneous: whether the share ``level`` of the curves is within the band throughout; else at each confidence alone.
-        level: that share.
+        seed: seed of the draws.
+        simultaneous: whether a share ``level`` of the curves lies within the band at all confidences together; if False, at each
+            confidence separately.
+        level: share of the simulated curves, in (0, 1).
 
     Returns:
         At most 201 of the stated confidences, and the lower and upper end of the band there, in [0, 1], shape (k,) each.
 
     Source:
-        Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (draws that hang together). The
-        simultaneous band is the mean of the curves and so many of their standard deviations that the largest is within it.
+        Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (correlated draws). The simultaneous
+        band is the mean of the curves plus and minus a multiple of their pointwise standard deviation. The multiple is the
+        ``level`` quantile, over the curves, of their largest deviation in standard deviations.
     """
     if len(np.unique(confidence)) > MAX_LEVELS:
         confidence = np.rint(confidence * FINE) / FINE
@@ -162,28 +165,32 @@ def consistency_band(
     mean, spread = curves.mean(axis=0), curves.std(axis=0)
     largest = np.where(spread > FLAT, np.abs(curves - mean) / np.where(spread > FLAT, spread, 1.0), 0.0).max(axis=-1)
     reach = np.quantile(largest, level) * spread
-    # No curve falls, so that what it passes at one confidence holds it at the next.
+    # Curves never fall, so a bound at one confidence also holds at the next.
     low, high = np.maximum.accumulate(mean - reach), np.minimum.accumulate((mean + reach)[::-1])[::-1]
     return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: float, random: np.random.Generator) -> Floats:
-    """Numbers of right items at each confidence of calibrated runs whose items hang together, shape (CURVES, k).
+    """Draw the number of right items at each confidence for calibrated runs whose items are correlated within questions.
 
-    They are normal, with the means and covariances of items that are right where the sum of the question's draw and their own
-    is below a quantile. Given the question's draw its items are independent, so that a covariance is one of the chances.
+    The numbers are normal, with the means and covariances of items that are right where the sum of the question's draw and the
+    item's own draw is below a quantile. Given the question's draw, its items are independent, so the covariance of two items is
+    the covariance of their conditional probabilities.
 
     Args:
-        stated: the different confidences, shape (k,).
-        number: which of them each item has, question by question, shape (n,).
+        stated: the distinct confidences, shape (k,).
+        number: index of each item's confidence in ``stated``, question by question, shape (n,).
         sizes: number of items of each question, shape (questions,).
         shared: correlation of the normal draws of two items of a question, in (0, 1).
-        random: where draws come from.
+        random: random number generator.
+
+    Returns:
+        Between 0 and the number of items at the confidence, shape (CURVES, k).
     """
     question = np.repeat(np.arange(len(sizes)), sizes)
     items = csr_array((np.ones(len(number)), (question, number)), shape=(len(sizes), len(stated)))
     count = np.bincount(number, minlength=len(stated)).astype(float)
-    pairs = (items.T @ items).toarray() - np.diag(count)  # ordered ones, of two items of a question
+    pairs = (items.T @ items).toarray() - np.diag(count)  # ordered pairs of two items of a question
     nodes, weights = hermegauss(NODES)
     weights /= weights.sum()
     chance = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
@@ -195,16 +202,16 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
 
 
 def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
-    """How much the items of a question hang together: the correlation of two of their standardised residuals.
+    """Estimate the correlation within questions: that of the standardised residuals of two items of the same question.
 
-    Residuals are less their mean, so that a run that is too confident throughout does not seem to have items that hang together.
+    The mean is subtracted from the residuals, so that uniform overconfidence does not look like correlation.
 
     Args:
         confidence, correct: in [0, 1], question by question, shape (n,).
         sizes: number of items of each question, shape (questions,).
 
     Returns:
-        In [0, 0.95]; 0 where no question has two items whose confidence is neither 0 nor 1.
+        In [0, 0.95]; 0 if no question has two items with a confidence strictly between 0 and 1.
     """
     open_ended = (confidence > 0) & (confidence < 1)
     scale = np.sqrt(np.where(open_ended, confidence * (1 - confidence), 1.0))
@@ -217,13 +224,13 @@ def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> fl
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:
-    """Weighted least-squares fits to totals / weights that never decrease, by pool-adjacent-violators.
+    """Compute non-decreasing weighted least-squares fits to totals / weights by pool-adjacent-violators.
 
     Args:
-        totals, weights: shape (..., n). Places of weight 0 take no part.
+        totals, weights: weighted sums and their weights, shape (..., n). Places with weight 0 are ignored.
 
     Returns:
-        shape (..., n). A place of weight 0 has the value of the place before it, 0 if there is none.
+        The fits, shape (..., n). A place with weight 0 takes the value of the place before it, or 0 if there is none.
 
     >>> isotonic(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 3.0]))
     array([0.5, 0.5, 1. ])
@@ -238,13 +245,13 @@ def isotonic(totals: Floats, weights: Floats) -> Floats:
 
 
 def _fit(totals: Floats, weights: Floats) -> Floats:
-    from scipy.optimize import isotonic_regression  # slow to load: half as long as all of the server
+    from scipy.optimize import isotonic_regression  # slow to load: takes half as long as loading the whole server
 
     return np.asarray(isotonic_regression(totals / weights, weights=weights).x if len(totals) else totals)
 
 
 def _fits(totals: Floats, weights: Floats) -> Floats:
-    """``isotonic`` of several rows, shape (rows, n), as one fit: each row stands above all of the one before it."""
+    """Compute ``isotonic`` of several rows, shape (rows, n), in one fit: each row is shifted above all of the one before."""
     weighted = weights > 0
     if not weighted.any():
         return np.zeros_like(totals)
@@ -252,13 +259,13 @@ def _fits(totals: Floats, weights: Floats) -> Floats:
     blocks = _block_ends(sums, sizes, np.nonzero(weighted)[0])
     firsts = blocks[:-1]
     values = np.repeat(np.add.reduceat(sums, firsts) / np.add.reduceat(sizes, firsts), np.diff(blocks))
-    # The value at each place is that of the last place up to it that takes part, and 0 before the first one of its row.
+    # Each place takes the value of the last place with weight up to it, and 0 before the first one of its row.
     before = np.cumsum(weighted, axis=-1)
     return np.where(before > 0, np.append(0.0, values)[np.cumsum(weighted).reshape(weighted.shape)], 0.0)
 
 
 def _blocks(totals: Floats, weights: Floats) -> tuple[Ints, Floats, Floats]:
-    """The blocks of the isotonic fit of each row: the row, the weight and the total of each block, shape (blocks,) each."""
+    """Return the row, weight and total of each block of the isotonic fits of the rows, shape (blocks,) each."""
     weighted = weights > 0
     sums, sizes, row = totals[weighted], weights[weighted], np.nonzero(weighted)[0]
     if not len(sums):
@@ -268,7 +275,10 @@ def _blocks(totals: Floats, weights: Floats) -> tuple[Ints, Floats, Floats]:
 
 
 def _block_ends(sums: Floats, sizes: Floats, row: Ints) -> Ints:
-    """Where the blocks of the fits begin, and the end of the last one, if each row stands above all of the one before it."""
+    """Return the start of each block of the fits, and the end of the last one, shape (blocks + 1,).
+
+    The rows are fitted in one call: each is shifted above all values of the one before.
+    """
     from scipy.optimize import isotonic_regression
 
     means = sums / sizes

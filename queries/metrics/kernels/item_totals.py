@@ -1,4 +1,4 @@
-"""Kernels of totals over items: arrays of any shape, so that replicates come along at no cost."""
+"""Kernels of totals over items. They take arrays of any shape, so one call also computes all replicates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from queries.metrics.kernels.arrays import Floats, clip, ratio
 
 
 def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats) -> Floats:
-    """Brier score: the mean of (c - y)^2 + y (1 - y) = c^2 - 2 c y + y. Brier 1950; GRACE app. G.
+    """Compute the Brier score: the mean of (c - y)^2 + y (1 - y) = c^2 - 2 c y + y. Brier 1950; GRACE app. G.
 
-    For y in {0, 1} the second term is 0, and this is the usual Brier score. Where y is a probability, it is the expected score.
+    For y in {0, 1} the second term is 0, and this is the usual Brier score. If y is a probability, it is the expected score.
 
     Args:
         items: number of items, shape (...,).
@@ -27,7 +27,7 @@ def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, corr
 
 
 def brier_skill(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats, incorrect: Floats) -> Floats:
-    """Brier skill score: 1 - brier / (brier of always stating the accuracy). Murphy 1973.
+    """Compute the Brier skill score: 1 - brier / (brier of always stating the accuracy). Murphy 1973.
 
     Args:
         items: number of items, shape (...,).
@@ -41,17 +41,17 @@ def brier_skill(items: Floats, confidence_sq: Floats, confidence_correct: Floats
 
 
 def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
-    """What each item earns where wrong answers cost: 1 if right and -t / (1 - t) if wrong where c > t, else 0 for abstaining.
+    """Compute what each item earns if wrong answers are penalised: where c > t, 1 if right and -t / (1 - t) if wrong; else 0.
 
-    A correctness between 0 and 1 earns its share of both. Who knows nothing better than chances earns most by answering exactly
-    where the chance of being right is above t.
+    A correctness between 0 and 1 earns its share of both. A player who knows the probability of being right earns most by
+    answering exactly where it is above t.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
         threshold: t, in [0, 1).
 
     Returns:
-        In [-t / (1 - t), 1], shape (n,).
+        Reward in [-t / (1 - t), 1], shape (n,).
 
     Source:
         Kalai, Nachum, Vempala & Zhang 2025, sec. 4.2.
@@ -63,7 +63,7 @@ def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
 
 
 def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
-    """Reward against overconfidence R_O = 1 - sum (1 - y) c / sum (1 - y). Sakai eq. 6.
+    """Compute the overconfidence reward R_O = 1 - sum (1 - y) c / sum (1 - y). Sakai eq. 6.
 
     Args:
         items: number of items, shape (...,).
@@ -76,7 +76,7 @@ def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) 
 
 
 def reward_under(items: Floats, correct: Floats, confidence_correct: Floats) -> Floats:
-    """Reward against underconfidence R_U = 1 - sum y (1 - c) / sum y. Sakai eq. 7.
+    """Compute the underconfidence reward R_U = 1 - sum y (1 - c) / sum y. Sakai eq. 7.
 
     Args:
         items: number of items, shape (...,).
@@ -89,11 +89,11 @@ def reward_under(items: Floats, correct: Floats, confidence_correct: Floats) -> 
 
 
 def hmr(over: Floats, under: Floats, beta: float = 1.0) -> Floats:
-    """Harmonic mean of rewards (beta^2 + 1) R_O R_U / (beta^2 R_O + R_U). Sakai eq. 8 and its footnote.
+    """Compute the harmonic mean of rewards (beta^2 + 1) R_O R_U / (beta^2 R_O + R_U). Sakai eq. 8 and its footnote.
 
     Args:
         over, under: R_O and R_U in [0, 1], shape (...,).
-        beta: weight of R_U against R_O, above 0.
+        beta: weight of R_U relative to R_O, above 0.
 
     Returns:
         In [0, 1], 1 is best; shape (...,). It is 0 where both rewards are 0, NaN where one is NaN.
@@ -106,9 +106,10 @@ def hmr(over: Floats, under: Floats, beta: float = 1.0) -> Floats:
 
 
 def macro_ce(correct: Floats, confidence_correct: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
-    """Macro-average calibration error: the mean of 1 - c over correct items and of c over incorrect ones, averaged.
+    """Compute the macro-average calibration error: the average of mean 1 - c over correct items and mean c over incorrect items.
 
-    Source: Si et al. 2022, in GRACE app. N. Where y is a probability, an item counts as correct with weight y.
+    If y is a probability, the item counts as correct with weight y and as incorrect with weight 1 - y. Source: Si et al. 2022, in
+    GRACE app. N.
 
     Args:
         correct, confidence_correct: sums of y and c y, shape (...,).

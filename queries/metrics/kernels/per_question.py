@@ -1,4 +1,4 @@
-"""Kernels of one question at a time, from sums over its clues, and of what questions have in common."""
+"""Kernels of question-level metrics, from sums over the clues of each question, and of least-squares slopes over questions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from queries.metrics.kernels.arrays import FLAT, Floats, ratio
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
-    """r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function. GRACE app. J.
+    """Compute r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function. GRACE app. J.
 
-    It maps [-1, 1] onto [0, 1]. Written with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
+    It maps [-1, 1] onto [0, 1]. It is computed with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
 
     Args:
-        x: any shape.
+        x: in [-1, 1], any shape.
 
     Returns:
-        The same shape.
+        r(x) in [0, 1], the same shape.
 
     >>> unit_logistic([-1.0, 0.0, 1.0])
     array([0. , 0.5, 1. ])
@@ -27,10 +27,11 @@ def unit_logistic(x: ArrayLike) -> Floats:
 
 
 def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
-    """CalScore of each question: 1 - r(mean over clues t of (1 - h_t) g_t c_t), g = 2y - 1. GRACE eq. 1.
+    """Compute CalScore of each question: 1 - r(mean over clues t of (1 - h_t) g_t c_t), g = 2y - 1. GRACE eq. 1.
 
     Args:
-        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,); NaN where nobody heard it.
+        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,); NaN where nobody heard the
+            question.
         items: number of items, shape (...,).
 
     Returns:
@@ -43,13 +44,13 @@ def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
 
 
 def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Floats:
-    """CalScore with normalised weights: 1 - r(sum_t (1 - h_t) g_t c_t / sum_t (1 - h_t)). A variant of GRACE eq. 1.
+    """Compute CalScore with normalised weights: 1 - r(sum_t (1 - h_t) g_t c_t / sum_t (1 - h_t)). A variant of GRACE eq. 1.
 
-    The paper's tables fit it better than eq. 1. An h_t that is 1 but for rounding has no weight.
+    The paper's tables fit this variant better than eq. 1. A total weight that is 0 up to rounding counts as 0.
 
     Args:
         weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,).
-        weight: sum of 1 - h, shape (...,).
+        weight: sum of 1 - h over the items of each question, shape (...,).
 
     Returns:
         In [0, 1], 0 is best; shape (...,), NaN where all weights are 0.
@@ -58,9 +59,9 @@ def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Float
 
 
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
-    """GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
+    """Compute GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
 
-    It is not the maximum calibration error, which is also called MCE.
+    This is not the maximum calibration error, which is also called MCE.
 
     Args:
         sign_confidence: sum of g c over the items of each question, shape (...,).
@@ -73,15 +74,15 @@ def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
 
 
 def buzz_mass(confidence: ArrayLike) -> Floats:
-    """Where a player buzzes that buzzes at each clue with its confidence as chance. GRACE app. M.
+    """Compute where a player buzzes who buzzes at each clue with a probability equal to its confidence. GRACE app. M.
 
     b_t = c_t prod_{i<t} (1 - c_i), with the last c set to 1, so that b adds up to 1.
 
     Args:
-        confidence: of the clues of one question in order, shape (T,).
+        confidence: confidence at each clue of one question, in order, in [0, 1], shape (T,).
 
     Returns:
-        b, shape (T,).
+        Probability b_t of buzzing at each clue, shape (T,).
 
     >>> buzz_mass([0.1, 0.7, 0.8, 0.5]).round(3)  # GRACE table 7
     array([0.1  , 0.63 , 0.216, 0.054])
@@ -93,14 +94,14 @@ def buzz_mass(confidence: ArrayLike) -> Floats:
 
 
 def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
-    """Least-squares slope of y on x.
+    """Compute the least-squares slope of y on x.
 
     Args:
         n: number of points, shape (...,).
         x, y, xx, xy: sums of x, y, x^2 and x y, shape (...,).
 
     Returns:
-        shape (...,), NaN where x does not vary.
+        The slope, in units of y per unit of x; shape (...,), NaN where x does not vary.
 
     >>> float(slope(np.array(2.0), np.array(1.0), np.array(3.0), np.array(1.0), np.array(2.0)))  # through (0, 1) and (1, 2)
     1.0
@@ -111,15 +112,16 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
 
 
 def detrended(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Points with x centred and the least-squares line taken off y, so that sums of their products do not cancel.
+    """Centre x and subtract the least-squares line from y, so that sums of their products do not cancel.
 
-    Residuals, and with them ``slope_error``, are the same for any line taken off. A subset of the points keeps that property.
+    Regression residuals, and therefore ``slope_error``, do not depend on which line is subtracted. This also holds for any subset
+    of the points.
 
     Args:
-        x, y: shape (n,), finite.
+        x, y: coordinates of the points, finite, shape (n,).
 
     Returns:
-        x and y, shape (n,) each.
+        The new x and y, shape (n,) each.
     """
     if not len(x):
         return x, y
@@ -130,18 +132,18 @@ def detrended(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def slope_error(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Floats, raw_xx: Floats) -> Floats:
-    """Standard error of the least-squares slope of y on x: sqrt(RSS / (n - 2) / S_xx). At least 0.
+    """Compute the standard error of the least-squares slope of y on x: sqrt(RSS / (n - 2) / S_xx).
 
-    With A = n xx - x^2 and B, C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. Pass sums of ``detrended`` points:
-    those of raw points cancel where the points are close to a line.
+    With A = n xx - x^2, and B and C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. Pass sums of ``detrended`` points:
+    sums of raw points cancel if the points are close to a line.
 
     Args:
-        n: number of points.
-        x, y, xx, xy, yy: sums of x, y, x^2, x y and y^2.
-        raw_xx: sum of x^2 before it was centred. A spread that is rounding beside it counts as none.
+        n: number of points, shape (...,).
+        x, y, xx, xy, yy: sums of x, y, x^2, x y and y^2, shape (...,).
+        raw_xx: sum of x^2 before centring, shape (...,). A spread of x that is rounding error relative to it counts as 0.
 
     Returns:
-        The error, of the arguments' shape; NaN for n < 3 or where x does not vary.
+        The standard error, at least 0, shape (...,); NaN for n < 3 or where x does not vary.
     """
     a, b, c = n * xx - x * x, n * xy - x * y, n * yy - y * y
     unexplained = a * c - b * b

@@ -1,4 +1,4 @@
-"""How far two orders agree."""
+"""Agreement of two rankings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from queries.metrics.kernels.arrays import Floats
 
 
 def tau_b(a: Floats, b: Floats) -> float:
-    """Kendall's tau-b of two lists of numbers: (P - Q) / sqrt((pairs not tied in a) (pairs not tied in b)). Kendall 1945.
+    """Compute Kendall's tau-b: (P - Q) / sqrt((pairs not tied in a) (pairs not tied in b)). Kendall 1945.
 
-    P is the number of pairs in the same order in both lists, Q that of pairs in opposite order. All pairs are compared, which
-    suits the number of runs: ``scipy.stats.kendalltau``, which also tests the coefficient, takes 200 times as long for 12 runs.
+    P is the number of pairs in the same order in both lists, Q the number of pairs in opposite order. All pairs are compared,
+    which is fast enough for a ranking of runs: ``scipy.stats.kendalltau``, which also tests the coefficient, takes 200 times as
+    long for 12 runs.
 
     Args:
         a, b: shape (n,).

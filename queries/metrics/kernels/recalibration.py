@@ -1,8 +1,8 @@
-"""Kernels of recalibration: maps of confidence that are fitted to what was correct.
+"""Kernels of recalibration: maps of confidence that are fitted to correctness.
 
-Each fit takes items grouped by stated confidence: distinct confidences of shape (n,), how many items stated each and how many of
-these were correct (probabilities add up as such), and gives a map of confidences of any shape onto [0, 1] that never decreases
-but for Platt scaling with a negative slope.
+Each fit takes items grouped by stated confidence: the distinct confidences, shape (n,), the number of items at each, and their
+sum of correctness. It returns a map from confidences of any shape to [0, 1]. The map never decreases, except Platt scaling with a
+negative slope.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.isotonic_regression import isotonic
 
 Map = Callable[[Floats], Floats]
-SURE = 1e-6  # confidences are taken as this far from 0 and 1 at least: their log-odds would be infinite
-COLDEST, MAX_TEMPERATURE = 1e-3, 1e3  # temperatures
-STEPS = 100  # of Newton's method, which takes about six
+SURE = 1e-6  # confidences are moved at least this far from 0 and 1, where the log-odds are infinite
+COLDEST, MAX_TEMPERATURE = 1e-3, 1e3  # lowest and highest temperature
+STEPS = 100  # maximum number of steps of Newton's method, which takes about six
 
 
 @dataclass(frozen=True)
 class LogOddsMap:
-    """c -> s(slope * log-odds(c) + intercept). Of temperature scaling, the slope is 1 / T and the intercept 0.
+    """The map c -> s(slope * log-odds(c) + intercept), s the logistic function; temperature scaling has slope 1 / T, intercept 0.
 
     >>> LogOddsMap(0.5, 0.0)(np.array([0.5, 0.9]))
     array([0.5 , 0.75])
@@ -35,27 +35,28 @@ class LogOddsMap:
     intercept: float
 
     def __call__(self, stated: Floats) -> Floats:
-        """The map of confidences of any shape."""
+        """Map confidences in [0, 1] of any shape."""
         return np.asarray(expit(self.slope * log_odds(stated) + self.intercept), float)
 
 
 def log_odds(confidence: Floats) -> Floats:
-    """log(c / (1 - c)), with confidences moved at least ``SURE`` away from 0 and 1. Any shape."""
+    """Compute log(c / (1 - c)) of confidences of any shape, moved at least ``SURE`` away from 0 and 1."""
     return np.asarray(logit(np.clip(confidence, SURE, 1 - SURE)), float)
 
 
 def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
-    """Temperature scaling: c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, for one confidence.
+    """Fit temperature scaling by maximum likelihood: c -> s(log-odds(c) / T). Guo et al. 2017, for a single confidence.
 
-    The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: it has no lower bound where all that is confident is correct,
-    and no upper one where confidence says nothing. Where all confidences are 1/2, every T is as likely, and T is 1.
+    The log-likelihood is concave in 1 / T. T is restricted to [1e-3, 1e3]: it has no lower bound if everything confident is
+    correct, and no upper bound if confidence carries no information. If all confidences are 1/2, every T is equally likely, and
+    T is 1.
 
     Args:
-        confidence: the different stated confidences, shape (n,).
-        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+        confidence: the distinct stated confidences, shape (n,).
+        items, correct: number of items at each, and their sum of correctness, shape (n,).
 
     Returns:
-        A map of confidences of any shape onto [0, 1].
+        A map from confidences of any shape to [0, 1].
     """
     from scipy.optimize import brentq  # slow to load
 
@@ -77,17 +78,17 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMa
 
 
 def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
-    """Platt scaling: c -> s(a log-odds(c) + b), a and b of maximum likelihood against smoothed targets. Platt 1999.
+    """Fit Platt scaling by maximum likelihood: c -> s(a log-odds(c) + b), with smoothed targets. Platt 1999.
 
-    Correct items aim at (n_1 + 1) / (n_1 + 2) and incorrect ones at 1 / (n_0 + 2), so that the fit is finite where confidence
-    separates them perfectly. Where all confidences are the same, one of many equal fits is taken.
+    The target of correct items is (n_1 + 1) / (n_1 + 2) and that of incorrect items 1 / (n_0 + 2), so the fit is finite even if
+    confidence separates them perfectly. If all confidences are equal, one of many equally good fits is returned.
 
     Args:
-        confidence: the different stated confidences, shape (n,).
-        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+        confidence: the distinct stated confidences, shape (n,).
+        items, correct: number of items at each, and their sum of correctness, shape (n,).
 
     Returns:
-        A map of confidences of any shape onto [0, 1].
+        A map from confidences of any shape to [0, 1].
     """
     odds = log_odds(confidence)
     right = float(correct.sum())
@@ -100,7 +101,7 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
         slope = columns @ (aim - items * p)
         curvature = (columns * (items * p * (1 - p))) @ columns.T
         step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
-        # A full step may pass the top where the sigmoid is flat: half it until the likelihood rises.
+        # Where the sigmoid is flat, a full step can overshoot the maximum: halve it until the likelihood rises.
         before = _likelihood(coefficients @ columns, items, aim)
         while _likelihood((coefficients + step) @ columns, items, aim) < before and np.abs(step).max() > SURE:
             step = step / 2
@@ -111,16 +112,16 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
 
 
 def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
-    """Isotonic recalibration: the least-squares map that never decreases. Zadrozny & Elkan 2002.
+    """Fit isotonic recalibration: the non-decreasing least-squares map. Zadrozny & Elkan 2002.
 
-    It is straight between the confidences seen, and flat beyond them.
+    The map is linear between the confidences seen and constant beyond them.
 
     Args:
-        confidence: the different stated confidences, shape (n,).
-        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+        confidence: the distinct stated confidences, shape (n,).
+        items, correct: number of items at each, and their sum of correctness, shape (n,).
 
     Returns:
-        A map of confidences of any shape onto [0, 1].
+        A map from confidences of any shape to [0, 1].
 
     >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9]))
     array([0.5 , 0.75, 1.  ])
@@ -131,7 +132,13 @@ def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
 
 
 def _likelihood(x: Floats, items: Floats, aim: Floats) -> float:
-    """Logarithm of the likelihood of log-odds x."""
+    """Return the log-likelihood of predicted log-odds.
+
+    Args:
+        x: predicted log-odds at each confidence, shape (n,).
+        items: number of items at each, shape (n,).
+        aim: sum of their targets, shape (n,).
+    """
     return math.fsum((aim * x - items * np.logaddexp(0, x)).tolist())
 
 
@@ -143,27 +150,30 @@ METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
 
 
 def fit(method: str, confidence: Floats, correct: Floats) -> Map:
-    """The map that is fitted to all items.
+    """Fit a recalibration map to all items.
 
     Args:
-        method: one of ``METHODS``.
+        method: a key of ``METHODS``.
         confidence, correct: in [0, 1], shape (n,).
+
+    Returns:
+        A map from confidences of any shape to [0, 1].
     """
     stated, place, items = np.unique(confidence, return_inverse=True, return_counts=True)
     return METHODS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
 
 
 def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats, folds: int) -> Floats:
-    """Recalibrated confidences, each by a map that was fitted without the items of its fold.
+    """Recalibrate each confidence with a map that was fitted without the items of its fold.
 
     Args:
-        method: one of ``METHODS``.
+        method: a key of ``METHODS``.
         confidence, correct: in [0, 1], shape (n,).
-        fold: of each item, from 0, shape (n,); all clues of a question share one.
-        folds: number of folds; there must be items outside each that has any.
+        fold: fold of each item, from 0, shape (n,); all clues of a question must share one.
+        folds: number of folds. At least two of them must have items.
 
     Returns:
-        In [0, 1], shape (n,).
+        Recalibrated confidences in [0, 1], shape (n,).
     """
     stated, place = np.unique(confidence, return_inverse=True)
     where = fold.astype(np.int64) * len(stated) + place

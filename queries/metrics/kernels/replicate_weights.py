@@ -1,4 +1,4 @@
-"""Weights of items under many weightings at once, such as the replicates of a bootstrap."""
+"""Weights of items under many weightings at once, such as bootstrap replicates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from queries.metrics.kernels.arrays import Floats, Ints
 
-IN_CACHE = 65_536  # numbers worked on at a time: more leave the cache of a processor, which takes three times as long
-FEW_WEIGHTINGS = 16  # below so many, numpy adds up along an axis faster than row by row
+IN_CACHE = 65_536  # numbers processed at a time: more do not fit in the processor's cache, which takes three times as long
+FEW_WEIGHTINGS = 16  # with fewer weightings, numpy's cumulative sum along an axis is faster than a loop over rows
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class ItemWeights:
     """How often each item counts, in each of k weightings. The items of a group share their weights.
 
     Attributes:
-        group: of each item, shape (n,).
-        by_group: weight of each group, shape (groups, k).
+        group: group of each item, from 0, shape (n,).
+        by_group: weight of each group in each weighting, shape (groups, k).
     """
 
     group: Ints
@@ -28,7 +28,11 @@ class ItemWeights:
 
     @classmethod
     def equal(cls, items: int) -> ItemWeights:
-        """The data themselves: one weighting, in which each of so many items counts once."""
+        """Return the weights of the data themselves: one weighting, in which each item counts once.
+
+        Args:
+            items: number of items.
+        """
         return cls(np.zeros(items, np.int64), np.ones((1, 1)))
 
     @property
@@ -37,26 +41,33 @@ class ItemWeights:
         return int(self.by_group.shape[1])
 
     def sorted(self, order: Ints) -> ItemWeights:
-        """The weights of the items in another order, shape (n,)."""
+        """Return the weights of reordered items.
+
+        Args:
+            order: indices of the items in the new order, shape (n,).
+        """
         return ItemWeights(self.group[order], self.by_group)
 
     def batches(self, size: int) -> Iterator[ItemWeights]:
-        """So many weightings at a time."""
+        """Yield the weights in batches of at most ``size`` weightings."""
         for first in range(0, self.count, size):
             yield ItemWeights(self.group, np.ascontiguousarray(self.by_group[:, first : first + size]))
 
     def sums(self, *columns: Floats) -> Floats:
-        """Weighted sum over all items of each column of shape (n,): shape (columns, k)."""
+        """Return the weighted sum over all items of each column of shape (n,), shape (columns, k)."""
         totals = np.stack([np.bincount(self.group, column, len(self.by_group)) for column in columns])
         weighted: Floats = totals @ self.by_group
         return weighted
 
     def totals(self, values: Floats, firsts: Ints) -> Floats:
-        """Weighted sums over the items from each of ``firsts`` to the next, shape (len(firsts), k).
+        """Return the weighted sums over consecutive groups of items.
 
         Args:
-            values: of the items, shape (n,).
-            firsts: indices of items, ascending from 0.
+            values: value of each item, shape (n,).
+            firsts: index of the first item of each group, ascending from 0.
+
+        Returns:
+            Shape (len(firsts), k).
         """
         if self.count == 1 and len(firsts):
             return np.add.reduceat(values * self.by_group[self.group, 0], firsts)[:, None]
@@ -64,7 +75,15 @@ class ItemWeights:
         return result
 
     def totals_in_parts(self, firsts: Ints, *columns: Floats) -> Iterator[tuple[Floats, ...]]:
-        """The totals of each column, for some of ``firsts`` at a time: arrays of shape (some, k), which the caller may change."""
+        """Yield the totals of each column for some groups at a time, so that the arrays fit in the processor's cache.
+
+        Args:
+            firsts: index of the first item of each group, ascending from 0.
+            columns: values of the items, each of shape (n,).
+
+        Yields:
+            An array of shape (some groups, k) per column, which the caller can change.
+        """
         if self.count == 1:
             if len(firsts):
                 yield tuple(self.totals(column, firsts) for column in columns)
@@ -75,7 +94,7 @@ class ItemWeights:
             yield tuple(matrix[first : first + rows] @ self.by_group for matrix in matrices)
 
     def _matrix(self, values: Floats, firsts: Ints) -> csr_array:
-        """What each group adds to each total for a weight of 1, shape (len(firsts), groups)."""
+        """Return what each weight group contributes to each total per unit of weight, shape (len(firsts), groups)."""
         used = np.flatnonzero(values)
         ends = np.searchsorted(used, np.append(firsts, len(values)))
         return csr_array((values[used], self.group[used], ends), shape=(len(firsts), len(self.by_group)))
@@ -85,8 +104,8 @@ def cumulate(totals: Floats, before: Floats) -> Floats:
     """Turn totals into running totals, in place.
 
     Args:
-        totals: shape (rows, k), at least one row.
-        before: sum of what came before the first row, shape (k,).
+        totals: shape (rows, k), at least one row; changed in place.
+        before: running total before the first row, shape (k,).
 
     Returns:
         The last row, a copy of shape (k,).

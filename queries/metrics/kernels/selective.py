@@ -1,8 +1,7 @@
-"""Kernels of selective prediction: what the answers are worth if only the most confident ones are given.
+"""Kernels of selective prediction: how good the answers are if only the most confident ones are given.
 
-Items are sorted by confidence, ascending, with ``ItemWeights`` as in ``sorted_items``; weights are whole numbers. Items of equal
-confidence come in no order: an error among them counts as if it were spread evenly over the tie, which is the mean over all
-orders.
+Items are sorted by ascending confidence, with ``ItemWeights`` as in ``sorted_items``; weights are whole numbers. Tied items have
+no order: an error among them counts as if it were spread evenly over the tie, which gives the mean over all orders.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ import numpy as np
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
-COVERAGES = (0.5, 0.8, 0.9)  # shares of the items whose accuracy has a metric of its own
+COVERAGES = (0.5, 0.8, 0.9)  # shares of the items for which the accuracy is a separate metric
 PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))
-MIN_PROBABILITY = 1e-6  # confidences are clipped to [MIN_PROBABILITY, 1 - MIN_PROBABILITY] before their logarithm is taken
+MIN_PROBABILITY = 1e-6  # confidences are clipped to [MIN_PROBABILITY, 1 - MIN_PROBABILITY] before taking logarithms
 
 
 def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """The metrics ``PARTS`` of selective prediction, from one walk from the most confident item to the least confident one.
+    """Compute the metrics ``PARTS`` of selective prediction, in one pass from the most to the least confident item.
 
-    With the items in descending confidence, risk(k) is the mean of 1 - y over the first k of N.
+    With the items in descending order of confidence, risk(j) is the mean of 1 - y over the first j of N items.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
         weights: how often each item counts, in k weightings; whole numbers.
 
     Returns:
-        Shape (7, k), NaN without items: the mean of risk(k) over k (AURC, Geifman & El-Yaniv 2017); its excess over the order of
-        an oracle (E-AURC, Geifman et al. 2019); the mean over k of the errors among the first k, over N (AUGRC, Traub et al.
-        2024); the share of the possible gain in AURC over a random order (PRR, Malinin & Gales 2021), NaN where all items are
-        equally correct; and the accuracy of the most confident 50, 80 and 90 % of the items.
+        Shape (7, k), NaN without items: the mean of risk(j) over j (AURC, Geifman & El-Yaniv 2017); its excess over the AURC of
+        an oracle order (E-AURC, Geifman et al. 2019); the mean over j of the number of errors among the first j, divided by N
+        (AUGRC, Traub et al. 2024); the share of the possible gain in AURC over a random order (PRR, Malinin & Gales 2021), NaN
+        where all items are equally correct; and the accuracy of the most confident 50, 80 and 90 % of the items.
 
     >>> selective(np.array([0.2, 0.6, 0.9]), np.array([0.0, 1.0, 1.0]), ItemWeights.equal(3)).round(4)[:4, 0].tolist()
     [0.1111, 0.0, 0.1111, 1.0]
@@ -47,7 +46,16 @@ def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floa
 
 
 def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """AURC, AUGRC and the accuracies at ``COVERAGES`` of items in an order, ties of the ascending key together, shape (5, k)."""
+    """Compute AURC, AUGRC and the accuracies at ``COVERAGES`` of items in a given order.
+
+    Args:
+        key: sort key of each item, ascending, shape (n,). Items with equal keys are tied.
+        correct: correctness of each item, in [0, 1], shape (n,).
+        weights: how often each item counts, in k weightings; whole numbers.
+
+    Returns:
+        In [0, 1], shape (5, k), NaN without items.
+    """
     items = weights.sums(np.ones_like(correct))[0]
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1.0, items.max(initial=0.0) + 1)))
     before, wrong_before, risk, generalized = np.zeros((4, weights.count))
@@ -69,7 +77,7 @@ def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
 
 def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """The logarithmic score, and the share of items whose score would be infinite without clipping. Good 1952.
+    """Compute the logarithmic score, and the share of items with a score that would be infinite without clipping. Good 1952.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
@@ -90,14 +98,14 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
 
 
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:
-    """The risk of the most confident share of the items, ties entering in part.
+    """Compute the risk of the most confident share of the items. A tie at the cut-off counts in part.
 
     Args:
-        coverage: shares, in (0, 1], shape (m,).
+        coverage: shares of the items, in (0, 1], shape (m,).
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
 
     Returns:
-        The mean of 1 - y over that share, in [0, 1], shape (m,); NaN without items.
+        The mean of 1 - y over each share, in [0, 1], shape (m,); NaN without items.
 
     >>> risk_at(np.array([0.5, 1.0]), np.array([0.2, 0.9]), np.array([0.0, 1.0]))
     array([0. , 0.5])

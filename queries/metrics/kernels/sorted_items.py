@@ -1,8 +1,8 @@
-"""Kernels of confidence and correctness item by item, for metrics that are no function of sums.
+"""Kernels that need the confidence and correctness of each item, for metrics that are not functions of sums.
 
-Each takes items sorted by confidence, ascending: ``confidence`` and ``correct`` of shape (n,), and ``ItemWeights``, which say how
-often each item counts in each of k weightings, such as the replicates of a bootstrap. They give shape (k,), NaN where a metric is
-undefined.
+Each takes items sorted by ascending confidence: ``confidence`` and ``correct``, shape (n,), and ``ItemWeights``, which say how
+often each item counts in each of k weightings, such as bootstrap replicates. It returns an array of shape (k,), NaN where the
+metric is undefined.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 
 def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N. Gupta et al. 2021; Sakai eq. 4.
+    """Compute the Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N.
+
+    Source: Gupta et al. 2021; Sakai eq. 4.
 
     Items of equal confidence are taken together, so that their order does not matter.
 
@@ -32,7 +34,7 @@ def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
 
 def ks_sequential(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """``ks`` item by item, those of equal confidence in the order given, as the paper's example does. Sakai eq. 4.
+    """Compute ``ks`` item by item, with tied items in the order given, as in the paper's example. Sakai eq. 4.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
@@ -45,9 +47,10 @@ def ks_sequential(confidence: Floats, correct: Floats, weights: ItemWeights) -> 
 
 
 def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Area under the ROC curve: the chance that a correct item has a higher confidence than an incorrect one, ties 1/2.
+    """Compute the area under the ROC curve.
 
-    Where y is a probability, an item counts as correct with weight y and as incorrect with 1 - y.
+    This is the probability that a correct item has a higher confidence than an incorrect one; ties count 1/2. If y is a
+    probability, the item counts as correct with weight y and as incorrect with weight 1 - y.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
@@ -69,17 +72,17 @@ def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
 
 def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Pearson's correlation of confidence and correctness. LifeEval table 2.
+    """Compute the Pearson correlation of confidence and correctness. LifeEval table 2.
 
-    It is computed from the items, since sums of squares cancel where the confidences of a model are close together. Centring on
-    all items first leaves little to cancel in a replicate.
+    It is computed from the items because sums of squares cancel if a model's confidences are close together. Both are first
+    centred on all items, which leaves little to cancel in a replicate.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
         weights: how often each item counts, in k weightings.
 
     Returns:
-        In [-1, 1], shape (k,), NaN where either does not vary.
+        In [-1, 1], higher is better; shape (k,), NaN where either does not vary.
     """
     x, y = _centred(confidence), _centred(correct)
     items, of_x, of_y, of_xx, of_yy, of_xy = weights.sums(np.ones_like(x), x, y, x * x, y * y, x * y)
@@ -90,7 +93,16 @@ def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Fl
 
 
 def _largest_sum(confidence: Floats, correct: Floats, weights: ItemWeights, firsts: Ints) -> Floats:
-    """The largest abs of the cumulated c - y before the end of any group of items, over the number of items, shape (k,)."""
+    """Return the largest absolute cumulative sum of c - y at the end of a group of items, divided by the number of items.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings.
+        firsts: index of the first item of each group, ascending from 0.
+
+    Returns:
+        Shape (k,), NaN without items.
+    """
     walked, largest = np.zeros((2, weights.count))
     for (sums,) in weights.totals_in_parts(firsts, confidence - correct):
         walked = cumulate(sums, walked)
@@ -99,7 +111,7 @@ def _largest_sum(confidence: Floats, correct: Floats, weights: ItemWeights, firs
 
 
 def _centred(values: Floats) -> Floats:
-    """Values less their mean, in units of their range: exactly 0 where all are the same."""
+    """Subtract the mean and divide by the range; exactly 0 if all values are equal."""
     above = values - values.min(initial=1.0)
     widest = above.max(initial=0.0)
     above = above / widest if widest > 0 else np.zeros_like(above)
@@ -108,6 +120,6 @@ def _centred(values: Floats) -> Floats:
 
 
 def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:
-    """Sum of squared distances from the mean, exactly 0 where it is rounding: a replicate may hold one value only."""
+    """Return the sum of squared deviations from the mean; exactly 0 if it is rounding error, as for a single distinct value."""
     spread = squares - items * mean * mean
     return np.where(spread > FLAT * squares, spread, 0.0)

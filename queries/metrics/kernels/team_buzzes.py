@@ -1,4 +1,4 @@
-"""Kernels of people beside a player: who comes first in a room, how buzzes add up along a question, and groups of teams."""
+"""Kernels that compare a player with human teams: who buzzes first, cumulative buzzes along a question, and groups of teams."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TOSSUP, NEG = 10.0, -5.0  # points of a correct buzz, and of an incorrect one be
 
 
 class Opponents(NamedTuple):
-    """What a buzz at the end of each clue meets, against a team drawn evenly from those that heard the question.
+    """Outcome probabilities of a buzz at the end of each clue, against a random team that heard the question.
 
-    Each of shape (clues,), in [0, 1], NaN where no team heard the question.
+    Each array has shape (clues,) and values in [0, 1], NaN where no team heard the question.
 
     Attributes:
-        first: chance that a correct buzz wins the question.
-        unpenalised: chance that an incorrect buzz there costs nothing.
-        unsure: chance that the team's record breaks off before, so that nobody knows what it would have done. It is part of
-            ``first``, as a team that had not answered; ``first - unsure`` is the pessimist's.
-        people: chance that the team answers correctly at all.
+        first: probability that a correct buzz wins the question.
+        unpenalised: probability that an incorrect buzz costs nothing.
+        unsure: probability that the team's record ends before the buzz, so that it is unknown what the team would have done.
+            ``first`` includes it, as if the team had not answered; ``first - unsure`` is the pessimistic version.
+        people: probability that the team answers correctly at any time.
     """
 
     first: Floats
@@ -35,22 +35,26 @@ class Opponents(NamedTuple):
 
 
 def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats) -> Opponents:
-    """Meet every team of a question at every one of its clues, by exact enumeration.
+    """Compute the outcome of a buzz at each clue against every team that heard the question, by exact enumeration.
 
-    The game is one tossup between the player and one team, which does what it did in its own match. The first correct
-    answer wins 10 points and ends it; an incorrect one puts its giver out, and costs 5 points if it comes before the end
-    and nobody has answered incorrectly before (one penalty per tossup, as quizbowl has it).
+    The game is one tossup between the player and one team, which does what it did in its own match. The first correct answer
+    wins 10 points and ends the tossup. An incorrect answer locks its giver out, and costs 5 points if it comes before the end and
+    nobody has answered incorrectly before (one penalty per tossup, as in quizbowl).
 
-    A player buzzes when the words of its clue have been read: a team's buzz inside the clue comes before it, one at a later
-    word after it. The end is the end of the last clue: there an incorrect answer costs nothing, and a team's buzz after the
-    end comes at the same moment as the player's, so that either is first with chance 1/2.
+    A player buzzes once the words of its clue have been read: a team's buzz inside the clue comes before the player's, a buzz at
+    a later word after it. The question ends with its last clue. There an incorrect answer costs nothing, and a team's buzz after
+    the end coincides with the player's, so that either is first with probability 1/2.
 
     Args:
-        question: number of each clue's question, never falling; clues of a question in order.
-        teams: teams that heard the question.
-        correct, incorrect: buzzes of its teams inside the clue, those after the end in the last one.
-        late: of the correct ones, those after the end.
-        left: teams without a buzz whose question was ended before the end of this clue, but not of the one before.
+        question: number of each clue's question, non-decreasing, shape (clues,); clues of a question in order.
+        teams: number of teams that heard the question of each clue, shape (clues,).
+        correct, incorrect: number of buzzes of these teams inside each clue, shape (clues,). Buzzes after the end count in the
+            last clue.
+        late: number of the correct buzzes that came after the end, shape (clues,).
+        left: number of teams without a buzz whose question was ended during each clue, shape (clues,).
+
+    Returns:
+        The probabilities at each clue.
     """
     ends = np.flatnonzero(np.diff(question, append=-1))
     last = np.zeros(len(question), bool)
@@ -65,12 +69,14 @@ def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Fl
 
 
 def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
-    """System score of buzzes: 10 for a correct buzz that comes first, -5 for an incorrect one before the end. GRACE sec. 4.
+    """Compute the system score of buzzes: 10 for a correct buzz that comes first, -5 for an incorrect one before the end.
+
+    Source: GRACE sec. 4.
 
     Args:
-        opponents: the teams, at every clue.
-        correct: chance that each buzz is correct, in [0, 1], shape (n,).
-        at: clue of each buzz, shape (n,).
+        opponents: from ``meet_opponents``.
+        correct: probability that each buzz is correct, in [0, 1], shape (n,).
+        at: index of the clue of each buzz, shape (n,).
 
     Returns:
         Expected points over the teams, in [-5, 10], shape (n,); NaN where no team heard the question.
@@ -79,15 +85,15 @@ def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
 
 
 def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
-    """Total weight of the buzzes by each fraction of the question. GRACE fig. 4.
+    """Compute the total weight of the buzzes up to each fraction of the question. GRACE fig. 4.
 
     Args:
         revealed: fraction of the question revealed at each buzz, in (0, 1], shape (n,).
-        weight: of each buzz, shape (n,).
-        grid: fractions, ascending, the last one at least every ``revealed``.
+        weight: weight of each buzz, shape (n,).
+        grid: fractions, ascending, shape (m,). The last one must not be below any ``revealed``.
 
     Returns:
-        shape of ``grid``.
+        Total weight at each fraction, shape (m,).
 
     >>> cumulative_weight(np.array([0.2, 0.9]), np.array([1.0, 1.0]), np.array([0.0, 0.5, 1.0]))
     array([0., 1., 2.])
@@ -96,16 +102,16 @@ def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
 
 
 def quartiles(total: ArrayLike) -> Ints:
-    """Quartile of each team by its total of correct buzzes: 1 (fewest) to 4. As in the released analysis of GRACE.
+    """Assign each team to a quartile by its total of correct buzzes, as in the released analysis of GRACE.
 
-    Cut at the percentiles 25, 50 and 75 (linear interpolation). A team on a cut belongs below it, so that equal totals are never
-    separated. With few teams or many ties some quartile may be empty.
+    The cuts are the 25th, 50th and 75th percentiles (linear interpolation). A team on a cut belongs below it, so equal totals are
+    never separated. With few teams or many ties, a quartile can be empty.
 
     Args:
-        total: shape (teams,).
+        total: number of correct buzzes of each team, shape (teams,).
 
     Returns:
-        shape (teams,).
+        Quartile from 1 (fewest) to 4, shape (teams,).
 
     >>> quartiles([1, 2, 3, 4])
     array([1, 2, 3, 4])
@@ -116,22 +122,22 @@ def quartiles(total: ArrayLike) -> Ints:
 
 
 def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
-    """Whether teams differ in how often they are right: p-value of the generalised Cochran-Mantel-Haenszel test.
+    """Test whether teams differ in how often they are right, by the generalised Cochran-Mantel-Haenszel test.
 
-    Under its hypothesis, those that are right on a question are drawn by lot from the teams that heard it. The teams' totals
-    then have known means and covariances, and their distance from the means is a chi-squared.
+    Under the null hypothesis, the teams that are right on a question are a random sample of the teams that heard it. The teams'
+    totals then have known means and covariances, and their squared distance from the means is approximately chi-squared.
 
     Args:
-        question, team: of each team and question heard, numbered from 0, shape (n,).
+        question, team: question and team of each pair of a team and a question it heard, numbered from 0, shape (n,).
         right: whether the team was right, shape (n,).
 
     Returns:
-        In [0, 1]; NaN where no question tells teams apart, such as with a single team.
+        p-value in [0, 1]; NaN if no question distinguishes teams, for example with a single team.
 
     Source:
         Landis, Heyman & Koch 1978; Agresti, Categorical Data Analysis, sec. 8.4.
 
-    Two teams, of which the first alone is right on each of ten questions:
+    Two teams, where only the first is right on each of ten questions:
 
     >>> teams, questions = np.tile([0, 1], 10), np.repeat(np.arange(10), 2)
     >>> round(equal_teams_test(questions, teams, teams == 0), 4)
@@ -143,7 +149,7 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
     heard, total = np.bincount(question).astype(float), np.bincount(question, right)
     share = np.divide(total, heard, out=np.zeros_like(total), where=heard > 0)
     spread = np.divide(share * (1 - share) * heard, heard - 1, out=np.zeros_like(total), where=heard > 1)
-    telling = spread[question] > 0  # on other questions all teams were right, or none
+    telling = spread[question] > 0  # on the other questions, all teams were right or none was
     if not telling.any():
         return float("nan")
     question, row = np.unique(question[telling], return_inverse=True)
@@ -157,7 +163,7 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
         values: Floats = own * x - seats.T @ (spread / heard * (seats @ x))
         return values
 
-    # The covariance has one direction without spread for each group of teams that no question joins to another.
+    # The covariance is singular in one direction for each group of teams that no question connects to another group.
     size = len(question) + len(teams)
     edges = sparse.coo_array((np.ones(len(row)), (row, column + len(question))), shape=(size, size))
     groups = sparse.csgraph.connected_components(edges, directed=False, return_labels=False)
@@ -167,20 +173,20 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
 
 
 def upper_half(score: ArrayLike) -> NDArray[np.bool_]:
-    """Whether each player is above the median score. Those at the median are in the lower half.
+    """Check whether each player's score is above the median. Players at the median belong to the lower half.
 
     Args:
         score: shape (players,).
 
     Returns:
-        shape (players,).
+        True or False, shape (players,).
     """
     scores = np.asarray(score, float)
     return scores > np.median(scores) if len(scores) else np.zeros(0, bool)
 
 
 def _running(values: Floats, question: Ints) -> Floats:
-    """Cumulative sum within each question, of whole numbers."""
+    """Return the cumulative sum of whole numbers within each question, shape (n,)."""
     total = np.cumsum(values)
     starts = np.searchsorted(question, question)
     return total - (total - values)[starts]

@@ -1,1 +1,1 @@
-"""What all views share: columns of runs, evidence, bootstrap, ranks."""
+"""What all views share: columns of runs, evidence, bootstrap and ranks."""

@@ -1,7 +1,7 @@
-"""The bootstrap: one shared matrix of weights, so that all runs and metrics see the same replicates.
+"""The bootstrap: one shared matrix of weights, so that all runs and metrics use the same replicates.
 
 Questions are drawn with replacement (a cluster bootstrap: the clues of a question stay together). A replicate is a row of
-weights, how often each question was drawn; a metric of sums is the same function of the weighted sums.
+weights: how often each question was drawn. A metric of sums is computed by the same function from the weighted sums.
 """
 
 from __future__ import annotations
@@ -22,25 +22,28 @@ from queries.query_time_limit import check_time_limit
 
 REPLICATES = 1000
 LEVEL = 0.95
-SIGNIFICANCE = 0.05  # p-values below it say that two runs, or a run and a part of it, differ
+SIGNIFICANCE = 0.05  # level below which a p-value shows that two runs, or a run and a part of it, differ
 SEED = 2605
-# Beyond so many questions, each is put into one of so many groups by lot, and groups are drawn: the spread of a mean over
-# groups of exchangeable questions is that over the questions, and the interval then costs the same whatever the selection.
+# With more questions than this, each is assigned at random to one of this many groups, and groups are drawn. The variance of a
+# mean over groups of exchangeable questions is that over the questions, and the interval costs the same for any selection.
 MAX_CLUSTERS = 1_000
-TIED = 1e-12  # values this near are the same: numbers added up in another order differ in the last digit
-DIGITS = 12  # kept of an interval's ends: below that, the order of a sum shows, which differs from machine to machine
+TIED = 1e-12  # values this close are equal: sums in a different order differ in the last digit
+DIGITS = 12  # decimals of an interval's ends; further ones depend on the order of summation, which differs between machines
 
 
 @lru_cache(maxsize=16)
 def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
-    """How often each cluster is drawn in each replicate, shape (REPLICATES, clusters); each row sums to ``clusters``.
+    """Draw how often each cluster occurs in each replicate.
 
     Args:
-        clusters: how many there are.
-        stream: draws under different numbers are independent.
+        clusters: number of clusters.
+        stream: number of the random stream; draws of different streams are independent.
+
+    Returns:
+        Counts, shape (REPLICATES, clusters); each row sums to ``clusters``.
     """
     random = np.random.default_rng((SEED, clusters, stream) if stream else (SEED, clusters))
-    drawn = np.empty((REPLICATES, clusters), dtype=np.uint8)  # a count above 255 has no chance where it would be possible
+    drawn = np.empty((REPLICATES, clusters), dtype=np.uint8)  # where a count above 255 is possible, its probability is negligible
     for row in drawn:
         row[:] = np.bincount(random.integers(0, clusters, clusters), minlength=clusters)
     return drawn
@@ -48,44 +51,48 @@ def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=4)
 def _cluster_weights(clusters: int, step: float = 1.0) -> Floats:
-    """The same as floats, by cluster, shape (clusters, REPLICATES): 8 MB at most.
+    """Return the transposed ``resampling_weights`` as floats, shape (clusters, REPLICATES), at most 8 MB.
 
     Args:
-        clusters: how many there are.
-        step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
+        clusters: number of clusters.
+        step: see ``_stepped``.
     """
     return _stepped(np.ascontiguousarray(resampling_weights(clusters).T), step)
 
 
 def _stepped(drawn: NDArray[Any], step: float) -> Floats:
-    """Weights so many times as far from 1, the weight of the data, as those drawn."""
+    """Multiply the distance of drawn weights from 1, the weight of the data, by ``step`` (numerical derivative bootstrap)."""
     weights: Floats = drawn.astype(float)
     return weights if step == 1 else 1 + step * (weights - 1)
 
 
 @lru_cache(maxsize=16)
 def question_clusters(questions: int) -> NDArray[np.int64]:
-    """Cluster of each question of a selection in its order, shape (questions,): its own while they are few."""
+    """Return the cluster of each question of a selection, shape (questions,): one per question up to ``MAX_CLUSTERS``.
+
+    Args:
+        questions: number of questions of the selection.
+    """
     if questions <= MAX_CLUSTERS:
         return np.arange(questions)
     return np.random.default_rng((SEED, questions)).permutation(questions) % MAX_CLUSTERS
 
 
 def cluster_count(questions: int) -> int:
-    """Number of clusters that the replicates of a selection of so many questions draw from."""
+    """Return the number of clusters from which the replicates of a selection with ``questions`` questions are drawn."""
     return min(questions, MAX_CLUSTERS)
 
 
 def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Percentile interval of each column, and the replicates it comes from: those in which the value is defined.
+    """Compute the 95 % percentile interval of each column over the replicates in which it is defined.
 
-    Percentiles are interpolated linearly; an end is NaN where no replicate is defined.
+    Percentiles are interpolated linearly.
 
     Args:
         replicates: shape (REPLICATES, k), NaN where undefined.
 
     Returns:
-        low, high and count, each of shape (k,).
+        Lower end, upper end and number of defined replicates, each of shape (k,). The ends are NaN if no replicate is defined.
     """
     defined = np.isfinite(replicates)
     counts = defined.sum(axis=0)
@@ -102,29 +109,29 @@ def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.
 def resample(
     cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | SparseColumn
 ) -> Floats:
-    """Totals of a column per replicate and run: one product of the weights with the column laid out by cluster and run.
+    """Compute totals of a column per replicate and run, as a product of the weights with the sums by cluster and run.
 
     Args:
-        cluster, run: of each row, shape (rows,); instead of runs, any other groups of rows.
-        runs: how many there are.
+        cluster, run: cluster and run of each row, shape (rows,). Any other groups of rows can replace runs.
+        runs: number of runs.
         drawn_from: number of clusters.
-        values: what is added up, shape (rows, ...).
+        values: the column, shape (rows, ...).
 
     Returns:
-        shape (REPLICATES, runs, ...).
+        Totals, shape (REPLICATES, runs, ...).
     """
     return resample_clusters(sum_by_place(values, cluster * runs + run, drawn_from * runs), drawn_from)
 
 
 def resample_clusters(by_cluster: Floats, clusters: int) -> Floats:
-    """Totals per replicate and run, from those of each cluster and run.
+    """Compute totals per replicate and run from totals per cluster and run.
 
     Args:
-        by_cluster: shape (clusters * runs, ...), the runs of a cluster one after the other.
-        clusters: how many there are.
+        by_cluster: totals, shape (clusters * runs, ...), the runs of a cluster one after another.
+        clusters: number of clusters.
 
     Returns:
-        shape (REPLICATES, runs, ...).
+        Totals, shape (REPLICATES, runs, ...).
     """
     product: Floats = _cluster_weights(clusters).T @ by_cluster.reshape(clusters, by_cluster.size // clusters)
     return product.reshape(REPLICATES, len(by_cluster) // clusters, *by_cluster.shape[1:])
@@ -137,14 +144,14 @@ DrawnKind = Literal["questions", "people", "both", "answers"]
 class Draws:
     """Draws of questions, of respondents, of both or of single rows, some replicates at a time.
 
-    It yields two arrays of shape (some replicates, rows): how often the question of each row is drawn, and how often the row is
-    drawn within its question. The weight of a row is the product.
+    Iteration yields pairs of arrays of shape (some replicates, rows): how often the question of each row is drawn, and how often
+    the row is drawn within its question. The weight of a row is their product.
 
     Attributes:
         kind: what is drawn: ``questions``, ``people``, ``both`` (independently) or ``answers``, which are the rows.
-        cluster: of each row's question, shape (rows,).
+        cluster: cluster of each row's question, shape (rows,).
         drawn_from: number of clusters of questions.
-        respondent: of each row, from 0, shape (rows,); not used where questions are drawn.
+        respondent: respondent of each row, from 0, shape (rows,); only used for ``people`` and ``both``.
     """
 
     kind: DrawnKind
@@ -168,11 +175,11 @@ class Draws:
             yield drawn, ones if self.kind == "questions" else within[part][:, index].astype(float)
 
     def item_weights(self, row: NDArray[np.int64], step: float = 1.0) -> Iterator[ItemWeights]:
-        """How often items are drawn, some replicates at a time.
+        """Yield how often items are drawn, some replicates at a time.
 
         Args:
-            row: of each item, shape (items,).
-            step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
+            row: row of each item, shape (items,).
+            step: factor by which the weights' distance from 1 is multiplied, for the numerical derivative bootstrap.
         """
         check_time_limit()
         if self.kind == "questions":
@@ -184,20 +191,23 @@ class Draws:
 
 # -- items of one run --------------------------------------------------------------------------------------------------
 
-AT_ONCE = 4_000_000  # weights of rows, or of items, held in memory at a time
+AT_ONCE = 4_000_000  # weights of rows or items in memory at a time
 
 
 def item_replicates(
     metric: Metric, confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, step: float = 1.0
 ) -> Floats:
-    """What the kernel of a metric of pairs gives in each replicate, shape (REPLICATES,) or (metrics, REPLICATES).
+    """Compute the kernel of a metric of pairs in each replicate.
 
     Args:
-        metric: of pairs.
-        confidence, correct: of each item in the order of questions and clues, shape (items,).
-        row: of each item among those that are drawn, shape (items,).
-        draws: of the rows.
-        step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
+        metric: a metric of pairs.
+        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
+        row: row of each item, shape (items,).
+        draws: draws of the rows.
+        step: factor by which the weights' distance from 1 is multiplied, for the numerical derivative bootstrap.
+
+    Returns:
+        Shape (REPLICATES,) or, if the kernel computes several metrics, (metrics, REPLICATES).
     """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable")
@@ -206,13 +216,16 @@ def item_replicates(
 
 
 def items_without_each(metric: Metric, confidence: Floats, correct: Floats, group: NDArray[np.int64], groups: int) -> Floats:
-    """A metric of pairs without each group of items, shape (groups,).
+    """Compute a metric of pairs with each group of items left out in turn.
 
     Args:
-        metric: of pairs.
-        confidence, correct: of each item in the order of questions and clues, shape (items,).
-        group: of each item, such as its question, from 0, shape (items,).
-        groups: how many there are.
+        metric: a metric of pairs.
+        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
+        group: group of each item, such as its question, from 0, shape (items,).
+        groups: number of groups.
+
+    Returns:
+        Shape (groups,), NaN where undefined.
     """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable")
@@ -228,19 +241,19 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, count: int) -> Floats:
-    """Totals per equal-mass bin of one run in each replicate.
+    """Compute totals per equal-mass bin of one run in each replicate.
 
-    The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if an item were there as often as it was drawn:
-    copies of one item may fall into two bins.
+    The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if each item were repeated as often as it was
+    drawn: copies of one item can fall into two bins.
 
     Args:
-        confidence, correct: of each item in the order of questions and clues, shape (items,).
-        row: of each item among those that are drawn, shape (items,).
-        draws: of the rows.
+        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
+        row: row of each item, shape (items,).
+        draws: draws of the rows.
         count: number of bins.
 
     Returns:
-        Items, sum of confidence and sum of correctness, shape (3, count, REPLICATES).
+        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, REPLICATES).
     """
     order = np.argsort(confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]

@@ -1,4 +1,4 @@
-"""Totals of runs by cluster of questions: all that metrics of sums, their replicates and their jackknife need."""
+"""Totals of runs by cluster of questions, which suffice for metrics of sums, their replicates and their jackknife."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from queries.metrics.kernels.bins import fold_bins
 from queries.metrics.metric import unchanged_sums
 from queries.query_time_limit import check_time_limit
 
-NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
-IN_CACHE = 1_000_000  # about what the cache of a processor holds: replicates of some runs at a time
+NUMBERS_AT_ONCE = 20_000_000  # numbers in memory at a time, for totals without each question
+IN_CACHE = 1_000_000  # numbers that approximately fit in the processor's cache, for replicates of some runs at a time
 
 Columns = Mapping[str, Floats]
 
@@ -28,11 +28,12 @@ class ClusterTotals:
     """Totals of the contributions of metrics, by cluster and run.
 
     Attributes:
-        runs: how many there are.
-        clusters: how many, of questions.
-        conventions: of the metrics.
-        columns: the totals that a metric is computed from, of some of the runs, each of shape (clusters, some, ...).
-        usable: number of questions that a metric could use, shape (clusters, runs).
+        runs: number of runs.
+        clusters: number of clusters of questions.
+        conventions: conventions of the metrics.
+        columns: function from a metric and a slice of runs to the totals that the metric is computed from, each of shape
+            (clusters, some runs, ...).
+        usable: function from a metric to the number of questions that it can use, shape (clusters, runs).
     """
 
     runs: int
@@ -44,7 +45,7 @@ class ClusterTotals:
     _drawn: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     def totals(self, metric: Metric, runs: slice = slice(None)) -> dict[str, Floats]:
-        """Totals over all clusters, each of shape (some, ...), of some of the runs."""
+        """Return the totals over all clusters of some of the runs, each of shape (some runs, ...)."""
         if not shares_sums(metric):
             return {name: _added_up(column) for name, column in self.columns(metric, runs).items()}
         columns = self.columns(metric, slice(None))
@@ -53,30 +54,37 @@ class ClusterTotals:
         return {name: self._whole[name][runs] for name in columns}
 
     def values(self, metric: Metric) -> Floats:
-        """The metric of each run, shape (runs,) or, where it is several numbers, (runs, ...); NaN where undefined."""
+        """Compute the metric of each run, shape (runs,), or (runs, ...) if it has several values; NaN where undefined."""
         return np.concatenate([metric.value(self.totals(metric, runs), self.conventions) for runs in self._batches(metric)])
 
     def questions_with(self, metric: Metric) -> Ints:
-        """Questions of each run that the metric could use, shape (runs,)."""
+        """Count the questions of each run that the metric can use, shape (runs,)."""
         return _added_up(self.usable(metric)).astype(int)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """The metric in each replicate, shape (REPLICATES, runs) or (REPLICATES, runs, ...); see ``Evidence.replicates``."""
+        """Compute the metric in each replicate; see ``Evidence.replicates``.
+
+        Returns:
+            Shape (REPLICATES, runs), or (REPLICATES, runs, ...) if the metric has several values.
+        """
         batches = [metric.value(self._stepped(metric, runs, step), self.conventions) for runs in self._batches(metric)]
         return np.concatenate(batches, axis=1)
 
     def _stepped(self, metric: Metric, runs: slice, step: float) -> dict[str, Floats]:
-        """Totals in each replicate, so many times as far from the data as drawn."""
+        """Compute the totals in each replicate, with the distance from the data multiplied by ``step``."""
         drawn = self.drawn(metric, runs)
         return drawn if step == 1 else stepped_totals(drawn, self.totals(metric, runs), step)
 
     def drawn(self, metric: Metric, runs: slice = slice(None), without: Collection[str] = ()) -> dict[str, Floats]:
-        """Totals in each replicate, each of shape (REPLICATES, some, ...), of some of the runs.
+        """Compute the totals of some of the runs in each replicate.
 
         Args:
-            metric: whose columns are drawn.
-            runs: which ones.
-            without: names of columns that are left out.
+            metric: the metric whose columns are drawn.
+            runs: which runs.
+            without: names of columns to leave out.
+
+        Returns:
+            Totals by name, each of shape (REPLICATES, some runs, ...).
         """
         shared = shares_sums(metric)
         drawn = {}
@@ -92,9 +100,10 @@ class ClusterTotals:
         return drawn
 
     def pseudo_values(self, metric: Metric) -> Floats:
-        """Jackknife pseudo-values of the clusters of questions, shape (clusters, runs).
+        """Compute jackknife pseudo-values of the clusters of questions. The cost does not depend on the number of questions.
 
-        They cost the same whatever the number of questions. NaN for a cluster in which a run has nothing for the metric.
+        Returns:
+            Shape (clusters, runs); NaN for a cluster in which a run has no question that the metric can use.
 
         Source:
             Kott 2001 (the delete-a-group jackknife).
@@ -110,13 +119,14 @@ class ClusterTotals:
         return np.where(known, groups * self.values(metric) - (groups - 1) * without, np.nan)
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """Sums of c - y by cluster, run and bin, and the items of each run in each bin.
+        """Sum the residuals c - y by cluster, run and bin.
 
         Args:
-            metric: a distance from calibration that is made of bins.
+            metric: a distance from calibration that is computed from bins.
 
         Returns:
-            Shape (clusters, runs, bins) and (runs, bins).
+            The sums, shape (clusters, runs, bins), and the number of items of each run in each bin, shape (runs, bins); the
+            latter is 1 everywhere if the metric does not read it.
         """
         assert metric.gaps is not None
         columns = self.columns(metric, slice(None))
@@ -131,7 +141,7 @@ class ClusterTotals:
         return resample_clusters(column.reshape(math.prod(column.shape[:2]), *column.shape[2:]), self.clusters)
 
     def _batches(self, metric: Metric) -> Iterator[slice]:
-        """Runs whose totals are held in memory at a time; all of them where these are shared with other metrics."""
+        """Yield the runs whose totals are in memory at a time: all of them if the totals are shared with other metrics."""
         if shares_sums(metric) or not self.runs:
             yield slice(0, self.runs)
             return
@@ -142,33 +152,38 @@ class ClusterTotals:
 
 
 def shares_sums(metric: Metric) -> bool:
-    """Whether the contributions of a metric are the statistics themselves, which other metrics use, too."""
+    """Check whether the contributions of a metric are the statistics themselves, which other metrics also use."""
     return metric.contributions is unchanged_sums and not metric.cross_fitted
 
 
 def stepped_totals(drawn: Columns, whole: Columns, step: float) -> dict[str, Floats]:
-    """Totals so many times as far from the data as drawn.
+    """Multiply the distance of drawn totals from those of the data by ``step``, for the numerical derivative bootstrap.
+
+    Numbers of items per bin stay those of the data.
 
     Args:
-        drawn: in each replicate, each of shape (REPLICATES, ...).
-        whole: of the data, each of shape (...,).
-        step: how many times as far.
+        drawn: totals in each replicate, each of shape (REPLICATES, ...).
+        whole: totals of the data, each of shape (...,).
+        step: the factor.
     """
     totals = {name: whole[name] + step * (column - whole[name]) for name, column in drawn.items()}
-    return totals | {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # no bin has less than no item
+    return totals | {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # a number of items cannot be negative
 
 
 def values_without(
     metric: Metric, conventions: Conventions, totals: Columns, columns: Mapping[str, Floats | SparseColumn], run: Ints
 ) -> Floats:
-    """A metric of each row's run without what the row adds to the totals, shape (rows,).
+    """Compute a metric of each row's run with the row left out.
 
     Args:
-        metric: a function of totals.
-        conventions: of the metric.
-        totals: of each run, each of shape (runs, ...).
-        columns: what each row adds, each of shape (rows, ...).
-        run: of each row, shape (rows,).
+        metric: a metric that is a function of totals.
+        conventions: conventions of the metric.
+        totals: totals of each run, each of shape (runs, ...).
+        columns: contribution of each row to the totals, each of shape (rows, ...).
+        run: run of each row, shape (rows,).
+
+    Returns:
+        Shape (rows,), NaN where undefined.
     """
     without = np.empty(len(run))
     width = sum(math.prod(total.shape[1:]) for total in totals.values())
@@ -181,7 +196,7 @@ def values_without(
 
 
 def _added_up(column: Floats) -> Floats:
-    """Sums of a column of shape (clusters, runs, ...) over the clusters, run by run: digits do not depend on the other runs."""
+    """Sum a column of shape (clusters, runs, ...) over the clusters, run by run, so that digits do not depend on other runs."""
     sums = np.empty(column.shape[1:])
     for run in range(len(sums)):
         sums[run] = np.ascontiguousarray(column[:, run]).sum(axis=0)

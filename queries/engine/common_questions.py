@@ -1,7 +1,7 @@
-"""What the runs of a selection answered, and the selection of what all of them did.
+"""Which questions and clues the runs of a selection answered, and the selection of those that all of them answered.
 
-A run must not win by skipping: where runs are ranked, they are measured on the questions that every one of them answered, and
-on the clues of these that every one of them answered.
+A run must not win by skipping. Where runs are ranked, they are measured only on the questions, and the clues of these questions,
+that every one of them answered.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
 
 Bools = NDArray[np.bool_]
-ROWS_AT_ONCE = 1_000_000  # of statistics, read together
-BYTES_OF_ROW = 12  # of the columns that are read
-MIN_SHARE = 0.5  # of the clues that any run answered, for a run to take part
+ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together
+BYTES_OF_ROW = 12  # bytes per row of the columns that are read
+MIN_SHARE = 0.5  # share of the clues answered by any run that a run must have answered to take part
 
 
 class Coverage(msgspec.Struct):
@@ -30,12 +30,12 @@ class Coverage(msgspec.Struct):
 
     Attributes:
         questions: number of questions of the selection.
-        clues: number of their clues that the selection keeps; a single-shot question has one.
-        answered: by run, in order of import, how many of the questions it answered. Runs that answered none are among them.
-        answered_clues: by run, how many of the clues.
-        common: number of questions of which every run taking part answered the same clue.
-        common_clues: number of clues that every run taking part answered.
-        apart: runs that take no part, for they answered less than half of the clues that any run answered.
+        clues: number of clues of these questions that the selection keeps; a single-shot question has one.
+        answered: number of questions that each run answered, by run in order of import, including runs that answered none.
+        answered_clues: number of clues that each run answered.
+        common: number of questions with at least one clue that every participating run answered.
+        common_clues: number of clues that every participating run answered.
+        apart: runs that do not take part, because they answered less than half of the clues that any run answered.
     """
 
     questions: int
@@ -48,31 +48,31 @@ class Coverage(msgspec.Struct):
 
     @property
     def taking_part(self) -> list[str]:
-        """Runs that take part, in order of import."""
+        """The runs that take part, in order of import."""
         return [run for run in self.answered if run not in self.apart]
 
     @property
     def differs(self) -> bool:
-        """Whether runs answered different clues, so that it matters which ones count."""
+        """Whether runs answered different clues, so that it matters which clues count."""
         return any(count != self.common_clues for count in self.answered_clues.values())
 
 
 def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
-    """How much of a selection its runs answered. A question with any response to a selected clue is answered."""
+    """Compute how much of a selection its runs answered. A question counts as answered with a response to any selected clue."""
     return _coverage(*_answers(snapshot, selection))[0]
 
 
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
-    """The selection that a view measures: that of the common questions and clues where ``common`` asks for it.
+    """Return the selection that a view measures, restricted to common questions and clues if ``common`` asks for it.
 
     Args:
-        snapshot: of the store.
-        selection: of an address.
-        by_default: whether a selection that says nothing of ``common`` is restricted.
+        snapshot: the store.
+        selection: selection of an address.
+        by_default: whether to restrict a selection that does not specify ``common``.
 
     Returns:
-        The selection of the runs that take part and what all of them answered; the same selection where all answered the same.
-        And the coverage of the given selection; None where it is not restricted.
+        The selection of the participating runs and of what all of them answered, or the given selection if all runs answered the
+        same; and the coverage of the given selection, None if ``common`` does not apply.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
@@ -89,14 +89,14 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
 def shared_selections(
     snapshot: Snapshot, selection: Selection, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Selection]:
-    """The selection of the clues that two runs answered, for those pairs that answered different clues of a question.
+    """Return, for each pair of runs that answered different clues of a question, the selection of the clues both answered.
 
-    Others need none, for runs are paired question by question.
+    Other pairs need no such selection, because runs are paired question by question.
 
     Args:
-        snapshot: of the store.
-        selection: whose filters on questions and clues count; those on runs do not.
-        pairs: ids of the runs.
+        snapshot: the store.
+        selection: its filters apply, except those on runs.
+        pairs: pairs of run ids.
     """
     names = list(dict.fromkeys(run for pair in pairs for run in pair))
     runs, answers = _answers(snapshot, selection.on_runs(names))
@@ -115,14 +115,14 @@ def shared_selections(
 
 
 class _Answers(NamedTuple):
-    """Which clues of a selection were answered by each run.
+    """Which clues of a selection each run answered.
 
     Attributes:
-        questions: number of questions of the selection, those of which it keeps no clue among them.
-        selected: which clues of the dataset are those of the selection, shape (clues,).
-        answered: shape (runs, clues); none outside the selection.
+        questions: number of questions of the selection, including those without a selected clue.
+        selected: whether each clue of the dataset is in the selection, shape (clues,).
+        answered: whether each run answered each clue, shape (runs, clues); False outside the selection.
         question: position in the dataset of each clue's question, shape (clues,).
-        number: of each clue within its question, from 0, shape (clues,).
+        number: number of each clue within its question, from 0, shape (clues,).
     """
 
     questions: int
@@ -132,18 +132,25 @@ class _Answers(NamedTuple):
     number: Ints
 
     def questions_with(self, clues: Bools) -> Bools:
-        """Which questions have one of some clues, shape (positions,)."""
+        """Return which questions have at least one of some clues.
+
+        Args:
+            clues: whether each clue counts, shape (clues,).
+
+        Returns:
+            True or False by position in the dataset, shape (positions,).
+        """
         questions = np.zeros(int(self.question.max(initial=-1)) + 1, dtype=bool)
         questions[self.question[clues]] = True
         return questions
 
     def complete(self) -> bool:
-        """Whether every run answered all selected clues of each question that it answered."""
+        """Check whether every run answered all selected clues of each question that it answered."""
         return all(not (self.questions_with(row)[self.question] & self.selected & ~row).any() for row in self.answered)
 
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
-    """The runs of a selection, in order of import, and what they answered."""
+    """Return the runs of a selection, in order of import, and what they answered."""
     runs, positions = selected_statistics.chosen(snapshot, selection)
     question, number = run_columns.clues(snapshot, selection.dataset).numbered()
     chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
@@ -164,7 +171,7 @@ def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answ
 
 
 def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Sequence[str]) -> Iterator[Bools]:
-    """Which clues of a dataset each run answered by responses that the selection keeps, shape (clues,) each."""
+    """Yield which clues of a dataset each run answered with responses that the selection keeps, shape (clues,) each."""
     item_filter = ItemFilter.read(snapshot, selection)
     first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
     for indices in selected_statistics.batches_of_runs(snapshot, selection.dataset, runs):
@@ -179,15 +186,18 @@ def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Seque
 
 
 def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], failed: bool) -> list[Bools]:
-    """Which clues of a dataset each run answered, shape (clues,) each.
+    """Return which clues of a dataset each run answered.
 
-    Most runs answered every clue of a question or none. So items are read only where the stored statistics say otherwise.
+    Most runs answered every clue of a question or none. Items are therefore read only if the stored statistics say otherwise.
 
     Args:
-        snapshot: of the store.
-        dataset: id.
-        runs: ids.
-        failed: whether failed calls are answers.
+        snapshot: the store.
+        dataset: id of the dataset.
+        runs: ids of the runs.
+        failed: whether failed calls count as answers.
+
+    Returns:
+        For each run, True or False by clue, shape (clues,).
     """
 
     def read(missing: list[str]) -> dict[str, Bools]:
@@ -206,7 +216,7 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
                 answered[places] = True
                 mask = answered[question]
                 masks[run] = every_clue if mask.all() else mask
-                # The items of a question with several samples may be more than its clues, and still lack one of these.
+                # A question with several samples can have more items than clues and still lack one of the clues.
                 if (count != sizes[places]).any() or (failed and not mask.all()):
                     partial.append(run)
         for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, failed=failed), strict=True):
@@ -218,10 +228,10 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
 
 
 def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
-    """The coverage, and which clues of the dataset are common."""
+    """Compute the coverage, and which clues of the dataset are common, shape (clues,)."""
     counts = np.array([np.count_nonzero(row) for row in answers.answered], dtype=np.int64)
     any_run, common = np.zeros_like(answers.selected), answers.selected.copy()
-    for row in answers.answered:  # one after the other, which needs no copy
+    for row in answers.answered:  # row by row, which needs no copy
         any_run |= row
     taking_part = counts >= MIN_SHARE * np.count_nonzero(any_run)
     for index in np.flatnonzero(taking_part):
@@ -248,14 +258,14 @@ def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
 
 
 def _masked(selection: Selection, answers: _Answers, common: Bools, runs: Sequence[int]) -> Selection:
-    """The selection of the questions that have common clues and, of these, the common clues.
+    """Restrict a selection to its common clues and the questions that have any.
 
     Args:
-        selection: the given one.
-        answers: of its runs.
-        common: which clues are common, shape (clues,).
-        runs: indices of those that are measured. Where none of them answered more of the questions, clues need no mask: the
-            stored statistics of whole questions will do.
+        selection: the selection.
+        answers: what its runs answered.
+        common: whether each clue is common, shape (clues,).
+        runs: indices of the measured runs. If none of them answered further clues of these questions, no clue mask is needed and
+            the stored statistics of whole questions can be used.
     """
     questions = answers.questions_with(common)
     restricted = selection.replace(question_mask=_bits(questions))

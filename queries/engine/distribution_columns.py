@@ -1,4 +1,4 @@
-"""Whole distributions of runs beside the votes of people, as arrays in memory: read and compared once for each run."""
+"""Whole distributions of runs with the human votes on the same questions, as in-memory arrays, read and compared once per run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from data.sufficient_statistics import bin_of
 from queries.engine.run_columns import responses_in_order
 from queries.metrics.kernels import distributions as kernels
 
-READ_AT_ONCE = 500_000  # items, about
-SEPARATOR = "\x1f"  # between the names of classes, which no name holds
-MAX_RANKED = 12  # classes up to which the pairs of them that are ranked otherwise are counted
+READ_AT_ONCE = 500_000  # items, approximately
+SEPARATOR = "\x1f"  # separates class names; no name contains it
+MAX_RANKED = 12  # classes; with more, pairs in a different order are not counted
 POLLED = "select distinct class from votes where dataset = $d order by class"
 QUESTIONS = """select position, question_id, any_value(answer) as answer,
         list(class order by class) filter (class is not null) as classes,
@@ -32,8 +32,8 @@ class Classes(NamedTuple):
     """The classes of a dataset.
 
     Attributes:
-        names: those that the dataset names, in its order; else all that people could vote for in it, by name.
-        named: whether the dataset names them.
+        names: the classes that the dataset names, in its order; otherwise all classes in its votes, sorted by name.
+        named: whether the dataset names its classes.
     """
 
     names: tuple[str, ...]
@@ -42,26 +42,28 @@ class Classes(NamedTuple):
 
 @dataclass(frozen=True)
 class RunDistributions:
-    """The items of a run that give a whole distribution f, by question and clue, beside the vote shares pi of people.
+    """The items of a run that give a whole distribution f, by question and clue, compared with the human vote shares pi.
 
     Attributes:
         positions: position in the dataset of each item's question, ascending, shape (items,).
         clues: clue of each item, shape (items,).
-        items: index of each one among all items of the run, in the order of ``run_items``, shape (items,).
+        items: index of each item among all items of the run, in the order of ``run_items``, shape (items,).
         quadratic: sum over classes of (p - gold)^2 / classes; NaN where the right class is unknown; shape (items,).
         distance: TVD(f, pi), NaN where nobody voted, shape (items,).
         entropy_gap: H(f) - H(pi) in nats, NaN where nobody voted, shape (items,).
-        same_ranking, compatible_ranking: whether f ranks the classes as pi does, ties broken or free; shape (items,).
-        pairs_turned: pairs of classes in another order than people's, of at most ``MAX_RANKED`` classes, else 0; shape (items,).
+        same_ranking, compatible_ranking: whether f ranks the classes as pi does, with ties broken by class order or in any
+            order; shape (items,).
+        pairs_turned: number of pairs of classes in the opposite order to people's; 0 if there are more than ``MAX_RANKED``
+            classes; shape (items,).
         distance_bin: bin of the distance, -1 where nobody voted, shape (items,).
-        reference_bin: bin of the human reference's distance, -1 where there are too few votes for it, shape (items,).
+        reference_bin: bin of the human reference's distance, -1 where there are too few votes for a reference, shape (items,).
         reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference, shape (items,).
-        reference_pairs_turned: as ``pairs_turned``, of the reference; shape (items,).
+        reference_pairs_turned: ``pairs_turned`` of the reference, shape (items,).
         majority: the class with most votes, an index into ``Classes.names``; -1 where nobody voted; shape (items,).
         first: index of each item's first entry and, last, the number of entries, shape (items + 1,).
-        classes: of each entry, an index into ``Classes.names``, -1 for none of them; shape (entries,).
+        classes: class of each entry, an index into ``Classes.names``; -1 if it is not one of them; shape (entries,).
         shares: f of each entry, shape (entries,).
-        share_bin: its bin of width 0.1, closed on the left, shape (entries,).
+        share_bin: bin of each share, of width 0.1, closed on the left, shape (entries,).
     """
 
     positions: NDArray[np.int32]
@@ -97,7 +99,7 @@ class RunDistributions:
         return np.diff(self.first)
 
     def take(self, items: Ints) -> RunDistributions:
-        """Some of the items, by ascending indices."""
+        """Select some of the items, by ascending indices."""
         if len(items) == len(self):
             return self
         first, entries = entries_of(self.first, items)
@@ -105,18 +107,25 @@ class RunDistributions:
         return RunDistributions(first=first, **parts, **{name: getattr(self, name)[entries] for name in PER_ENTRY})
 
     def voted(self) -> RunDistributions:
-        """The items that people voted on."""
+        """Select the items that people voted on."""
         return self.take(np.flatnonzero(self.majority >= 0))
 
     def class_shares(self, classes: int) -> Floats:
-        """Share of each class of the dataset, 0 of a class that an item does not have; shape (items, classes)."""
-        shares = np.zeros((len(self), classes + 1))  # the last column takes what is no class
+        """Return the share of each class of the dataset.
+
+        Args:
+            classes: number of classes of the dataset.
+
+        Returns:
+            Shape (items, classes), 0 for a class that an item does not have.
+        """
+        shares = np.zeros((len(self), classes + 1))  # the last column takes entries that are not a class of the dataset
         shares[np.repeat(np.arange(len(self)), self.class_counts), self.classes] = self.shares
         return shares[:, :-1]
 
 
 PER_ENTRY = ("classes", "shares", "share_bin")
-# Of what is compared with votes: type, and value of an item that nobody voted on.
+# Columns of the comparison with votes: type, and default value, for example where nobody voted.
 COMPARED: dict[str, tuple[DTypeLike, float]] = {
     "quadratic": (float, np.nan), "distance": (float, np.nan), "entropy_gap": (float, np.nan), "same_ranking": (bool, False),
     "compatible_ranking": (bool, False), "pairs_turned": (np.int16, 0), "distance_bin": (np.int8, -1),
@@ -137,18 +146,21 @@ PER_ITEM = tuple(field.name for field in fields(RunDistributions) if field.name 
 
 
 def dataset_classes(snapshot: Snapshot, dataset: str) -> Classes:
-    """The classes of a dataset."""
+    """Return the classes of a dataset."""
     stated = _stated_classes(snapshot, dataset)
     return Classes(tuple(stated or (row[0] for row in snapshot.rows(POLLED, {"d": dataset}))), bool(stated))
 
 
 def run_distributions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunDistributions]:
-    """The whole distributions of each run. A failed call has none.
+    """Return the whole distributions of each run. Failed calls have none.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+
+    Returns:
+        One entry per run, in the order of ``runs``.
     """
 
     def read(missing: list[str]) -> dict[str, RunDistributions]:
@@ -166,15 +178,15 @@ def run_distributions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> 
 
 
 class _Ballot(NamedTuple):
-    """What a question and a list of options have in common for all items.
+    """What all items with the same question and the same list of options share.
 
     Attributes:
-        options: how many options a response states.
-        option: of each class, its index among the options; -1 for none.
-        classes: of each class, its index among those of the dataset; -1 for none.
-        votes: of each class.
-        majority: index of the class with most votes; -1 where nobody voted.
-        gold: index of the right class; -1 where it is unknown.
+        options: number of options that a response states.
+        option: index of each class among the options; -1 for none.
+        classes: index of each class among those of the dataset; -1 for none.
+        votes: number of votes for each class.
+        majority: index of the class with most votes; -1 if nobody voted.
+        gold: index of the right class; -1 if it is unknown.
         key: seed of the human reference.
     """
 
@@ -188,7 +200,7 @@ class _Ballot(NamedTuple):
 
 
 class _Reader:
-    """Reads distributions of the runs of one dataset."""
+    """Reads the distributions of runs of one dataset."""
 
     def __init__(self, snapshot: Snapshot, dataset: str) -> None:
         self.snapshot, self.dataset = snapshot, dataset
@@ -201,7 +213,7 @@ class _Reader:
         self.ballots: dict[tuple[int, str | None], _Ballot] = {}
 
     def read(self, runs: Sequence[str]) -> dict[str, RunDistributions]:
-        """The distributions of some runs."""
+        """Read the distributions of some runs, by run id."""
         parts = []
         columns = ("clue", "options", "option_names")
         for _, order, table in responses_in_order(self.snapshot, self.dataset, runs, columns, failed=False):
@@ -219,7 +231,7 @@ class _Reader:
         return {run: together.take(np.arange(end - len(part), end)) for run, part, end in zip(runs, parts, ends, strict=True)}
 
     def _compared(self, items: pl.DataFrame) -> RunDistributions:
-        """Items of any runs, compared with the votes on their questions."""
+        """Compare items, of any runs, with the votes on their questions."""
         kinds = items.select("position", "names").unique(maintain_order=True).with_row_index("ballot")
         joined = items.join(kinds, on=["position", "names"], how="left", maintain_order="left", nulls_equal=True)
         ballots = [self._ballot(*kind) for kind in kinds.select("position", "names").iter_rows()]
@@ -251,7 +263,7 @@ class _Reader:
         )
 
     def _ballot(self, position: int, joined_names: str | None) -> _Ballot:
-        """The right class is the one that the answer names or, where it names none, the one with most votes."""
+        """Return the ballot of a question and its options. The right class is the one the answer names, else the majority."""
         key = (position, joined_names)
         if key not in self.ballots:
             question, answer, votes = self.questions[position]
@@ -260,7 +272,7 @@ class _Reader:
             option = {name: index for index, name in enumerate(options)}
             counts = [votes.get(name, 0) for name in names]
             answer_class, most, majority = class_named(answer, names), max(counts, default=0), -1
-            if most:  # of classes that tie, the one that the answer names, else the first
+            if most:  # among tied classes, the one that the answer names, else the first
                 majority = answer_class if answer_class >= 0 and counts[answer_class] == most else counts.index(most)
             self.ballots[key] = _Ballot(
                 options=len(options),
@@ -275,12 +287,12 @@ class _Reader:
 
 
 def _compare(ballots: Sequence[_Ballot], ballot: Ints, options: Floats) -> tuple[Ints, Floats, dict[str, NDArray[Any]]]:
-    """Items of ballots of one shape.
+    """Compare items with ballots that have the same numbers of classes and options.
 
     Args:
-        ballots: with M classes each.
-        ballot: index of each item's, shape (items,).
-        options: the shares as the responses state them, shape (items, options).
+        ballots: ballots with M classes each.
+        ballot: index of each item's ballot, shape (items,).
+        options: shares as stated in the responses, shape (items, options).
 
     Returns:
         Classes and shares of each item, shape (items, M), and the columns ``COMPARED``, shape (items,).
@@ -318,9 +330,9 @@ def _compare(ballots: Sequence[_Ballot], ballot: Ints, options: Floats) -> tuple
     }
     for name, values in compared.items():
         columns[name][voted] = values
-    beside = np.flatnonzero(has_reference[ballot])
+    with_reference = np.flatnonzero(has_reference[ballot])
     for name, values in reference.items():
-        columns[name][beside] = values[ballot[beside]]
+        columns[name][with_reference] = values[ballot[with_reference]]
     return classes[ballot], shares, columns
 
 
@@ -330,7 +342,7 @@ def _stated_classes(snapshot: Snapshot, dataset: str) -> list[str] | None:
 
 
 def class_named(answer: str | None, names: Sequence[str]) -> int:
-    """Index of the class that an answer line names: to the letter, else the only one that it accepts; -1 for none."""
+    """Return the index of the class that an answer line names: an exact match, else the only class it accepts; -1 for none."""
     if answer is None:
         return -1
     if answer in names:

@@ -1,4 +1,4 @@
-"""Statistics of whole distributions and human votes, per run and question: what the metrics of disagreement are computed from."""
+"""Statistics of whole distributions and human votes, per run and question, for the metrics of human disagreement."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
 from queries.selection import Selection
 
-MAX_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
+# Maximum number of classes of a dataset that names none. With more, the options of each question are not treated as classes.
+MAX_CLASSES = 100
 
-# Sums over the items of a question, of a column of items. Items without a whole distribution are in none, and add 0.
+# For each statistic, the column of items that is summed over the items of a question. Items without a whole distribution add 0.
 SUMS: dict[str, Callable[[Callable[[str], NDArray[Any]]], NDArray[Any]]] = {
-    "gold_items": lambda items: np.isfinite(items("quadratic")),  # whose right class is known
+    "gold_items": lambda items: np.isfinite(items("quadratic")),  # items with a known right class
     "quadratic": lambda items: items("quadratic"),  # sum over classes of (p - gold)^2 / classes
-    "voted_items": lambda items: items("majority") >= 0,  # to whose question people gave votes
+    "voted_items": lambda items: items("majority") >= 0,  # items on whose question people voted
     "distance": lambda items: items("distance"),  # TVD(f, pi)
     "entropy_gap": lambda items: items("entropy_gap"),  # H(f) - H(pi)
     "entropy_gap_abs": lambda items: np.abs(items("entropy_gap")),
     "ranked_same": lambda items: items("same_ranking"),
     "ranked_compatibly": lambda items: items("compatible_ranking"),
-    "reference_items": lambda items: items("reference_bin") >= 0,  # that the human reference could be drawn for
+    "reference_items": lambda items: items("reference_bin") >= 0,  # items with a human reference
 }
 COLUMNS = (
     *SUMS,
     "distance_bins",  # (30) items with a reference, by TVD(f, pi)
-    "reference_bins",  # (30) the same items, by the reference's TVD
-    "class_items",  # that are in class_gaps
+    "reference_bins",  # (30) the same items, by the TVD of the reference
+    "class_items",  # items that count in class_gaps
     "class_gaps",  # (classes x bins) sum of p_k - [gold = k] per bin of p_k
 )
 
@@ -45,13 +46,16 @@ COLUMNS = (
 def selected_distributions(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints
 ) -> list[RunDistributions]:
-    """The whole distributions of each run that a selection keeps.
+    """Return the whole distributions of each run for the items that a selection keeps.
 
     Args:
         snapshot: the store.
-        selection: its filters on clues and responses count.
-        runs: ids of the chosen runs, in the order of the result.
+        selection: its filters on clues and responses are applied.
+        runs: ids of the chosen runs.
         questions: positions of the chosen questions, shape (questions,).
+
+    Returns:
+        One entry per run, in the order of ``runs``.
     """
     item_filter = ItemFilter.read(snapshot, selection)
     masks = attribute_masks(snapshot, selection, runs, failed=False)
@@ -70,18 +74,18 @@ def selected_distributions(
 def distribution_sums(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints, rows: tuple[Ints, Ints], wanted: Set[str]
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
-    """Some of ``COLUMNS``, of each row.
+    """Compute some of ``COLUMNS`` for rows, which are pairs of a run and a question.
 
     Args:
         snapshot: the store.
-        selection: its filter on clues and its conventions count.
+        selection: its filters on clues and responses and its conventions are applied.
         runs: ids of the chosen runs.
         questions: positions of the chosen questions, ascending, shape (questions,).
-        rows: index of the run and of the question of each row, ascending, each of shape (rows,).
-        wanted: names of statistics.
+        rows: index of the run and index of the question of each row, ascending, each of shape (rows,).
+        wanted: names of the statistics; names that are not in ``COLUMNS`` are ignored.
 
     Returns:
-        Columns of shape (rows,), and those of shape (rows, width).
+        By name, the columns of shape (rows,), and those of shape (rows, width).
     """
     parts, rows_of_parts = [], []
     for index, part in enumerate(selected_distributions(snapshot, selection, runs, questions)):
@@ -108,7 +112,7 @@ def distribution_sums(
 
 
 def _rows_of_items(part: RunDistributions, run: int, questions: Ints, run_of_rows: Ints, question_of_rows: Ints) -> Ints:
-    """The row of each item of one run, -1 for none, shape (items,)."""
+    """Return the row of each item of one run, -1 for an item without a row, shape (items,)."""
     first, end = np.searchsorted(run_of_rows, [run, run + 1])
     positions = questions[question_of_rows[first:end]]
     row_of_position = np.full(max(positions.max(initial=-1), part.positions.max(initial=-1)) + 1, -1)
@@ -117,14 +121,14 @@ def _rows_of_items(part: RunDistributions, run: int, questions: Ints, run_of_row
 
 
 def _sparse(row: Ints, place: NDArray[np.integer[Any]], values: Floats, rows: int, width: int) -> SparseColumn:
-    """A column from entries by ascending row."""
+    """Build a column from entries that are sorted by row."""
     return SparseColumn(np.append(0, np.cumsum(np.bincount(row, minlength=rows))), place, values, width)
 
 
 def _class_gaps(
     parts: Sequence[RunDistributions], rows_of_parts: Sequence[Ints], rows: int, classes: Classes, conventions: Conventions
 ) -> tuple[Floats, SparseColumn]:
-    """Items per row, and the sum of p_k - [gold = k] per row, class and bin of p_k."""
+    """Return the number of items per row, and the sum of p_k - [gold = k] per row, class and bin of p_k."""
     count = conventions.mass_bins or BINS
     entries = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))]
     items = np.zeros(rows)
@@ -153,14 +157,21 @@ def _class_gaps(
 
 
 def comparable(classes: Classes) -> bool:
-    """Whether the classes are those of many questions: not if a dataset names none and each question has options of its own."""
+    """Check whether questions share the classes: not if a dataset names no classes and each question has its own options."""
     return classes.named or len(classes.names) <= MAX_CLASSES
 
 
 def class_bin(shares: Floats, conventions: Conventions) -> tuple[Ints, int]:
-    """Bin of the share of one class that a run gives to each of its items, shape (items,), and how many bins there are.
+    """Bin the shares that a run gives to one class.
 
-    Bins of equal mass are cut over these items. Those of equal width are eleven, as in the store.
+    Equal-mass bins are cut over these items. There are eleven equal-width bins, as in the store.
+
+    Args:
+        shares: share of the class in each item, in [0, 1], shape (items,).
+        conventions: the binning.
+
+    Returns:
+        Bin of each item, from 0, shape (items,), and the number of bins.
     """
     if conventions.mass_bins is None:
         return bin_of(shares, closed=conventions.closed), BINS

@@ -1,4 +1,4 @@
-"""The statistics behind a selection, as arrays: what every metric is computed from."""
+"""Evidence: the statistics of a selection as arrays, from which every metric is computed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mas
 from queries.metrics.metric import ItemKernel, unchanged_sums
 from queries.query_time_limit import check_time_limit
 
-PERCENTS = 101  # cells of confidence of a metric that has no bins
-WIDTHS = 10  # the same for sums of absolute values
+PERCENTS = 101  # cells of confidence for a metric without bins
+WIDTHS = 10  # cells of confidence for a metric without bins whose distance is a sum of absolute values
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run as results name it."""
+    """A run as it is named in results."""
 
     run: str
     model: str
@@ -44,34 +44,34 @@ class Run:
 
 
 class Respondents(Protocol):
-    """The answers of a run that holds those of many people, see ``queries.engine.variance_over_people``."""
+    """The answers of a run that contains the answers of many people, see ``queries.engine.variance_over_people``."""
 
     def can_draw(self, metric: Metric) -> bool:
-        """Whether it has the statistics of a metric."""
+        """Check whether it has the statistics that a metric needs."""
 
     def replicates(self, metric: Metric, step: float) -> Floats:
-        """The metric in each replicate, shape (REPLICATES,)."""
+        """Compute the metric in each replicate, shape (REPLICATES,); see ``Evidence.replicates``."""
 
     def of_questions(self, places: Ints) -> Respondents:
-        """Only the answers to some questions, by their places in the selection."""
+        """Select the answers to some questions, by their places in the selection."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Per (run, question) statistics of a selection, sorted by run and, within one, by the dataset's order of questions.
+    """Statistics of a selection per run and question. Rows are sorted by run and then by the dataset's order of questions.
 
     Attributes:
         runs: the runs of the selection that answered any of its questions, in order of import.
         starts: index of each run's first row, shape (runs,).
         selected_questions: ids of the questions of the selection, answered or not, in the dataset's order.
-        places: place of each row's question among those, from 0, shape (rows,).
-        sums: the statistics, each of shape (rows,) or (rows, ...).
-        binned: those of bins, of which most are 0, each of shape (rows, width).
-        item_arrays: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
-            the rows and of their clues, each of shape (items,): what is no sum is computed from them.
-        conventions: under which it was gathered.
-        samples: of the questions that have several; None where no run has.
-        respondents: by run id, the answers of runs that hold those of many people.
+        places: index of each row's question in ``selected_questions``, shape (rows,).
+        sums: plain statistics by name, each of shape (rows,) or (rows, ...).
+        binned: statistics of bins by name, mostly 0, each of shape (rows, width).
+        item_arrays: confidence and correctness of each item, in the order of the rows and of their clues, each of shape
+            (items,). Metrics that are not functions of sums are computed from them. None if no metric or binning needs them.
+        conventions: the conventions under which the evidence was gathered.
+        samples: the samples of questions that have several; None if no run has any.
+        respondents: by run id, the answers of runs that contain the answers of many people.
     """
 
     runs: tuple[Run, ...]
@@ -97,13 +97,17 @@ class Evidence:
         return np.append(self.starts, len(self.places))[1:]
 
     def run_facts(self, run: int) -> dict[str, Any]:
-        """Name of a run by its index, and how many questions and items it has here, as results state them."""
+        """Return the fields that results state about a run: its names and its numbers of questions and items here.
+
+        Args:
+            run: index of the run.
+        """
         rows = slice(self.starts[run], self.ends[run])
         questions, items = rows.stop - rows.start, int(self.sums["items"][rows].sum())
         return asdict(self.runs[run]) | {"questions": int(questions), "items": items}
 
     def places_of_runs(self) -> list[NDArray[np.int64]]:
-        """Places of the questions that each run answered, ascending."""
+        """Return the places of the questions that each run answered, ascending."""
         return np.split(self.places, self.starts[1:])
 
     @property
@@ -119,11 +123,11 @@ class Evidence:
 
     @cached_property
     def questions(self) -> NDArray[Any]:
-        """Question id of each row."""
+        """Question id of each row, shape (rows,)."""
         return self.selected_questions[self.places]
 
     def totals(self, contributions: Mapping[str, Floats | SparseColumn]) -> dict[str, Floats]:
-        """Sums over each run's questions, shape (runs,) or (runs, ...)."""
+        """Sum columns over each run's questions, shape (runs,) or (runs, ...) each."""
         return {name: self._total(values) for name, values in contributions.items()}
 
     def _total(self, values: Floats | SparseColumn) -> Floats:
@@ -142,7 +146,7 @@ class Evidence:
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
 
     def _metric_totals(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> dict[str, Floats]:
-        """Totals of the contributions of a metric; metrics of the same sums share them."""
+        """Return the totals of a metric's contributions, cached if other metrics use the same sums."""
         if not shares_sums(metric):
             return self.totals(contributions)
         for name in contributions.keys() - self._totals.keys():
@@ -151,11 +155,11 @@ class Evidence:
 
     @cached_property
     def cluster_totals(self) -> ClusterTotals:
-        """Totals by cluster of questions, of metrics that add up."""
+        """Totals by cluster of questions, for metrics that are functions of totals."""
         return ClusterTotals(len(self.runs), self.drawn_from, self.conventions, self._columns_by_cluster, self.usable_by_cluster)
 
     def _columns_by_cluster(self, metric: Metric, runs: slice) -> dict[str, Floats]:
-        """The contributions of a metric, added up by cluster and run."""
+        """Sum the contributions of a metric by cluster and run, each of shape (clusters, runs, ...)."""
         shared = shares_sums(metric)
         columns = {}
         for name, column in self.contributions(metric).items():
@@ -165,17 +169,17 @@ class Evidence:
         return columns
 
     def usable_by_cluster(self, metric: Metric) -> Floats:
-        """How many questions of each cluster and run have what a metric needs, shape (clusters, runs)."""
+        """Count the questions of each cluster and run that have what a metric needs, shape (clusters, runs)."""
         return self.sum_by_cluster(self._usable(metric, self.contributions(metric)))
 
     def sum_by_cluster(self, column: Floats | SparseColumn) -> Floats:
-        """A column of shape (rows, ...) added up by cluster of questions and run, shape (clusters, runs, ...)."""
+        """Sum a column of shape (rows, ...) by cluster of questions and run, shape (clusters, runs, ...)."""
         clusters, runs = self.drawn_from, len(self.runs)
         totals = sum_by_place(column, self._cluster_and_run, clusters * runs)
         return totals.reshape(clusters, runs, *totals.shape[1:])
 
     def per_question(self, metric: Metric) -> Floats:
-        """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
+        """Compute the metric of each (run, question) separately, shape (rows,), NaN where undefined."""
         check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, np.arange(len(self.places)))
@@ -185,15 +189,18 @@ class Evidence:
         return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
+        """Compute the metric of each run in each bootstrap replicate.
 
-        Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
-        In a run of respondents, these are drawn, too.
+        Questions are drawn from the whole selection, so all runs, and the same selection of other runs, share replicates. In a
+        run with respondents, the respondents are drawn as well.
 
         Args:
-            metric: any that it was gathered for.
-            step: how many times as far from the data as the replicate, for the numerical derivative bootstrap. Bins of equal
-                mass are cut anew in each replicate, and take no other step than 1.
+            metric: a metric that the evidence was gathered for.
+            step: factor by which the weights' distance from the data is multiplied, for the numerical derivative bootstrap; 1 is
+                the ordinary bootstrap. Equal-mass bins are cut again in each replicate and only support 1.
+
+        Returns:
+            Shape (REPLICATES, runs), NaN where undefined.
         """
         if (metric, step) not in self._replicates:
             check_time_limit()
@@ -216,10 +223,14 @@ class Evidence:
         return metric.value(self.cluster_totals.drawn(metric, without=BIN_COLUMNS) | mass, self.conventions)
 
     def pseudo_values(self, metric: Metric) -> Floats:
-        """Jackknife pseudo-values of each run, shape (selected, runs); NaN for a question that a run did not answer.
+        """Compute the jackknife pseudo-values of each run.
 
-        Q theta - (Q - 1) theta without question q, over the Q questions that the run answered. A metric of pairs is computed
-        without groups of questions where there are very many; then the questions of a group share its value.
+        These are Q theta - (Q - 1) theta without question q, over the run's Q usable questions. For metrics that are not
+        functions of totals and runs with more than ``MAX_CLUSTERS`` questions, groups of questions are left out instead; the
+        questions of a group then share its value.
+
+        Returns:
+            Shape (selected, runs); NaN for a question that a run did not answer or that lacks what the metric needs.
         """
         result = np.full((self.selected, len(self.runs)), np.nan)
         values, counts = self.values(metric), (self.ends - self.starts).astype(float)
@@ -231,7 +242,7 @@ class Evidence:
             totals = self._metric_totals(metric, contributions)
             without = values_without(metric, self.conventions, totals, contributions, row_run)
             pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
-            pseudo_values[usable == 0] = np.nan  # a question that lacks what the metric needs says nothing
+            pseudo_values[usable == 0] = np.nan  # a question that lacks what the metric needs carries no information
             result[self.places, row_run] = pseudo_values
             return result
         for run in range(len(self.runs)):
@@ -245,7 +256,17 @@ class Evidence:
         return result
 
     def _without_groups(self, metric: Metric, run: int, group: NDArray[np.int64], groups: int) -> Floats:
-        """What is no sum, of one run, without each group of its questions, shape (groups,)."""
+        """Compute a metric that is not a function of totals for one run, leaving out each group of its questions in turn.
+
+        Args:
+            metric: the metric.
+            run: index of the run.
+            group: group of each of the run's rows, from 0.
+            groups: number of groups.
+
+        Returns:
+            Shape (groups,), NaN where undefined.
+        """
         items = np.repeat(group, self.sums["items"][self.starts[run] : self.ends[run]].astype(np.int64))
         confidence, correct = self.items_of(run)
         if metric.pairs is not None:
@@ -261,12 +282,13 @@ class Evidence:
         return metric.value(totals, self.conventions)
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """Sums of c - y by cluster of questions, run and cell of confidence, and the items of each run in each cell.
+        """Sum the residuals c - y by cluster of questions, run and cell of confidence.
 
-        Cells are the bins of the metric; for a metric of pairs ten equal widths where its distance is a sum, else whole percents.
+        Cells are the bins of the metric. For a metric of pairs they are ten equal widths if its distance is a sum, otherwise
+        whole percents.
 
         Returns:
-            Shape (clusters, runs, cells) and (runs, cells).
+            The sums, shape (clusters, runs, cells), and the number of items of each run in each cell, shape (runs, cells).
         """
         if metric.gaps is not None and self.adds_up(metric):
             return self.cluster_totals.residuals(metric)
@@ -279,7 +301,7 @@ class Evidence:
         return residual, np.bincount(at, minlength=many * cells).reshape(shape).sum(axis=0).astype(float)
 
     def bins_of_questions(self, metric: Metric) -> tuple[Ints, Ints, Floats, Floats]:
-        """The bins of a metric of bins that hold items of a question.
+        """Return the non-empty bins of each row, for a metric of bins.
 
         Returns:
             Index of the row, bin, number of items and sum of correctness, each of shape (entries,).
@@ -295,7 +317,7 @@ class Evidence:
         return row, place, in_bins[row, place], right[row, place]
 
     def _mass_columns(self) -> dict[str, SparseColumn]:
-        """``BIN_COLUMNS`` of each row in the bins of equal mass of its run."""
+        """Compute ``BIN_COLUMNS`` of each row in the equal-mass bins of its run."""
         confidence, correct = self._pairs()
         count, bins = self._mass_bins_of_items()
         rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
@@ -309,17 +331,17 @@ class Evidence:
         }
 
     def _cells_of_items(self, metric: Metric) -> tuple[int, NDArray[np.int64]]:
-        """How many cells of confidence there are for ``residuals``, and the cell of each item, shape (items,)."""
+        """Return the number of cells of confidence for ``residuals``, and the cell of each item, shape (items,)."""
         if metric.pairs is None and self.conventions.mass_bins is not None:
             return self._mass_bins_of_items()
         confidence, _ = self._pairs()
         if metric.distance == "sum":
-            # With few items to a cell, flipped signs fall short of what chance does to sums of absolute values.
+            # With few items per cell, sign flips understate how much chance adds to sums of absolute values.
             return WIDTHS, np.minimum((confidence * WIDTHS).astype(np.int64), WIDTHS - 1)
         return PERCENTS, np.rint(confidence * (PERCENTS - 1)).astype(np.int64)
 
     def _mass_bins_of_items(self) -> tuple[int, NDArray[np.int64]]:
-        """How many bins of equal mass there are, and the bin of each item within its run, shape (items,)."""
+        """Return the number of equal-mass bins, and the bin of each item within its run, shape (items,)."""
         confidence, _ = self._pairs()
         count = self.conventions.mass_bins
         assert count is not None
@@ -329,27 +351,35 @@ class Evidence:
         return count, cell
 
     def items_of(self, run: int) -> tuple[Floats, Floats]:
-        """Confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
+        """Return confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
         confidence, correct = self._pairs()
         start, end = self._cuts(self.starts)[run : run + 2]
         return confidence[start:end], correct[start:end]
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
-        """Questions of each run that the metric could use, shape (runs,)."""
+        """Count the questions of each run that the metric can use, shape (runs,)."""
         return self._total(self._usable(metric, self.contributions(metric))).astype(int)
 
     def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
-        """1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
+        """Return 1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
         if "questions" in contributions:
             return dense(contributions["questions"])
         return (self.sums[metric.counts] > 0).astype(float)
 
     def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
-        """Only some runs, shape (runs,)."""
+        """Select some runs.
+
+        Args:
+            chosen: whether each run is kept, shape (runs,).
+        """
         return self if chosen.all() else self.select_rows(chosen[self.run_of_rows])
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
-        """Only some rows, from the same selection; runs that have none of them are left out."""
+        """Select some rows of the same selection. Runs without any of them are left out.
+
+        Args:
+            rows: whether each row is kept, shape (rows,).
+        """
         left, starts = np.unique(self.run_of_rows[rows], return_index=True)
         pairs = self.item_arrays
         if pairs is not None:
@@ -374,15 +404,15 @@ class Evidence:
 
     @property
     def statistics(self) -> dict[str, Floats | SparseColumn]:
-        """The statistics of each row, those of bins among them."""
+        """The statistics of each row, including those of bins."""
         return {**self.sums, **self.binned}
 
     def adds_up(self, metric: Metric) -> bool:
-        """Whether a metric is a function of totals over questions: one of pairs is not, nor are bins cut for what is selected."""
+        """Check whether a metric is a function of totals over questions: not one of pairs or of bins cut for the selection."""
         return metric.pairs is None and (metric.cross_fitted or not (metric.binned and self.conventions.mass_bins is not None))
 
     def contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
-        """The columns of a metric, whose totals over questions are its arguments, each of shape (rows,) or (rows, ...)."""
+        """Return the columns whose totals over questions a metric is computed from, each of shape (rows,) or (rows, ...)."""
         if metric.cross_fitted:
             return {**self._by_fold}
         read = {name: self.statistics[name] for name in metric.reads(self.conventions)}
@@ -396,7 +426,7 @@ class Evidence:
 
     @cached_property
     def _by_fold(self) -> dict[str, Floats | SparseColumn]:
-        """Each row's sums in the place of its question's fold, as ``kernels.bins.fold_totals`` adds them up."""
+        """Each row's sums, placed at the fold of its question: the columns that ``kernels.bins.fold_totals`` sums."""
         by_mass = self.conventions.mass_bins is not None
         columns = self._mass_columns() if by_mass else {name: self.statistics[name] for name in BIN_COLUMNS}
         items, confidence, correct = (sparse(columns[name]) for name in BIN_COLUMNS)
@@ -416,15 +446,22 @@ class Evidence:
         return question_folds(self.selected_questions)
 
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
-        """Totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
+        """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
         if not self._mass_bins:
             bins = self._by_run(partial(mass_bins_replicates, count=count))  # (3, bins, REPLICATES, runs)
             self._mass_bins.update(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
         return self._mass_bins
 
     def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
-        """Replicates of what needs the items of one run after the other, shape (..., REPLICATES, runs)."""
-        if not self.runs:  # no item is drawn, which says of what shape the replicates would be
+        """Compute replicates from the items of one run after another.
+
+        Args:
+            replicates: function from confidence, correctness, row of each item and draws to replicates, shape (..., REPLICATES).
+
+        Returns:
+            Shape (..., REPLICATES, runs).
+        """
+        if not self.runs:  # a call without items gives the shape of the replicates
             nothing = np.zeros(0, np.int64)
             empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws("questions", nothing, self.drawn_from))
             return np.zeros((*empty.shape, 0))
@@ -443,12 +480,12 @@ class Evidence:
 
     @cached_property
     def _cluster_and_run(self) -> NDArray[np.int64]:
-        """Place of each row among all pairs of a cluster and a run, shape (rows,)."""
+        """Index of each row's pair of cluster and run, shape (rows,)."""
         return self.clusters * len(self.runs) + self.run_of_rows
 
     @property
     def drawn_from(self) -> int:
-        """Number of clusters that replicates draw from."""
+        """Number of clusters from which replicates are drawn."""
         return cluster_count(self.selected)
 
     @cached_property
@@ -457,7 +494,7 @@ class Evidence:
         return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
 
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
-        """Totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
+        """Compute totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
         count = self.conventions.mass_bins
         if self.adds_up(metric) or count is None:
             return {}
@@ -465,11 +502,11 @@ class Evidence:
         return dict(zip(BIN_COLUMNS, bins, strict=True))
 
     def _from_pairs(self, metric: Metric, firsts: NDArray[np.int64]) -> Floats:
-        """A metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
+        """Compute a metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
         if not len(firsts):
             return np.zeros(0)
         assert metric.pairs is not None
-        key = metric.pairs, firsts.tobytes()  # several metrics have one kernel
+        key = metric.pairs, firsts.tobytes()  # several metrics can share a kernel
         if key not in self._of_pairs:
             self._of_pairs[key] = kernel_by_group(metric, *self._pairs(), self._cuts(firsts).tolist())
         return metric.own_part(self._of_pairs[key]).copy()
@@ -479,10 +516,10 @@ class Evidence:
         return self.item_arrays
 
     def _cuts(self, firsts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Index of the first item of each of the rows ``firsts``, and the number of items, shape (firsts + 1,)."""
+        """Return the index of the first item of each of the rows ``firsts``, then the number of items, shape (firsts + 1,)."""
         return self._items_before[np.append(firsts, len(self.places)).astype(np.int64)]
 
     @cached_property
     def _items_before(self) -> NDArray[np.int64]:
-        """Number of items before each row and, last, of all, shape (rows + 1,)."""
+        """Number of items before each row and, last, of all items, shape (rows + 1,)."""
         return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Reads the statistics that metrics need for a selection."""
+"""Reads the statistics that metrics need for a selection, as evidence."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def gather(
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
-    The statistics of whole questions are stored. They are computed from items where clues or responses are filtered, or failed
-    calls count. An equal-mass binning, and bins that are closed on the right, need the items themselves.
+    The statistics of whole questions are stored. Statistics are computed from items instead if clues or responses are filtered or
+    failed calls count. Equal-mass bins and bins closed on the right need the items themselves.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        metrics: what will be asked of the evidence.
-        responses: by run, what to use in place of the stored responses; a run that is not there has none.
+        metrics: metrics that will be computed from the evidence.
+        responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
     """
     snapshot = snapshot.with_grading(selection.grading)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
@@ -69,7 +69,7 @@ def gather(
     question_ids = selected_questions["question_id"].to_numpy()
 
     def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> selected_statistics.StatisticRows:
-        """A row for each sample of a question, of the runs chosen among ``runs``."""
+        """Compute a row for each sample of a question, for the chosen ``runs``."""
         of_samples = selected_statistics.computed_rows(
             snapshot, selection, runs.filter(chosen), selected_questions, reads, pairs, responses, by_sample=True
         )
@@ -120,7 +120,18 @@ def columns_of_rows(
     selected_questions: pl.DataFrame,
     rebinned: bool,
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
-    """The statistics of rows but for those of whole distributions: plain ones, and those of bins."""
+    """Return the statistics of rows, except those of whole distributions.
+
+    Args:
+        rows: the rows; ``sums`` is extended in place.
+        conventions: conventions of the metrics.
+        reads: names of the statistics.
+        selected_questions: questions of the selection, with their ``difficulty``.
+        rebinned: whether the bins must be computed from the items.
+
+    Returns:
+        By name, plain statistics, each of shape (rows,), and statistics of bins, each of shape (rows, width).
+    """
     sums = rows.sums
     if NET_REWARD in reads:
         sums[NET_REWARD] = _net_rewards(rows, conventions.t)
@@ -131,12 +142,12 @@ def columns_of_rows(
 
 
 def _right_closed(rows: selected_statistics.StatisticRows) -> Bins:
-    """Bins that are closed on the right, from the items: the store has those that are closed on the left."""
+    """Compute bins that are closed on the right from the items; the stored bins are closed on the left."""
     return bin_sums(_items(rows), "right")
 
 
 def _net_rewards(rows: selected_statistics.StatisticRows, threshold: float) -> Floats:
-    """Sum of the net rewards of the items of each row, shape (rows,)."""
+    """Sum the net rewards of the items of each row, shape (rows,)."""
     items = _items(rows)
     return items.total(net_reward(items.confidence, items.correct, threshold))
 

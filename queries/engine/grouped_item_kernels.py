@@ -1,4 +1,4 @@
-"""Kernels of items, for which sums do not suffice, over many short groups of items."""
+"""Item-level kernels, which cannot be computed from sums, over many short groups of items."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from queries.query_time_limit import check_time_limit
 
 
 def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: Sequence[int]) -> Floats:
-    """What the kernel of a metric gives for each of several groups of items. Groups that are alike are computed once.
+    """Compute the kernel of a metric for each of several groups of items. Identical groups are computed once.
 
     Args:
-        metric: of pairs.
+        metric: a metric of pairs.
         confidence, correct: in [0, 1], shape (n,), in the order of questions and clues.
         cuts: index of the first item of each group, and n.
 
     Returns:
-        Shape (groups,), or (parts, groups) if the kernel has several metrics, of which ``Metric.own_part`` takes one.
+        Shape (groups,), or (metrics, groups) if the kernel computes several metrics, from which ``Metric.own_part`` picks one.
     """
     known: dict[tuple[bytes, bytes], Floats] = {}
     values = []

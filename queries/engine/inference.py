@@ -1,7 +1,7 @@
 """Inference over questions: intervals and tests of one number, of the difference of two, and of distances from calibration.
 
-The unit is the question: the clues of a question are not independent. Everything here is a function of arrays; that it holds
-what it promises is simulated in ``tests/statistics``, and ``benchmarks/inference.md`` has the measured levels.
+The unit is the question, because the clues of a question are not independent. All functions take arrays. ``tests/statistics``
+checks coverage and levels by simulation, and ``benchmarks/inference.md`` lists the measured values.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
 SMALL_SAMPLE = (
-    60  # questions: with fewer, intervals come from the jackknife, which covers better there than bootstrap percentiles
+    60  # questions: with fewer, intervals come from the jackknife, which has better coverage there than bootstrap percentiles
 )
-MIN_RELATIVE_ERROR = 0.5  # of the largest standard error of a curve, which each of its errors counts as at least
+MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
 
 
@@ -27,14 +27,14 @@ FLIPS = 2000  # sign flips or permutations of a test
 
 
 def standard_error(pseudo_values: Floats) -> Floats:
-    """Standard error of an estimate, from its jackknife pseudo-values.
+    """Compute the standard error of an estimate from its jackknife pseudo-values.
 
     Args:
-        pseudo_values: Q theta - (Q - 1) theta without question q, of each question, shape (questions, ...); NaN where a run did
-            not answer the question, or where the metric is undefined without it.
+        pseudo_values: Q theta - (Q - 1) theta without question q, for each question q, shape (questions, ...); NaN where a run
+            did not answer the question, or where the metric is undefined without it.
 
     Returns:
-        Shape (...,). NaN where fewer than two are defined.
+        The standard error, at least 0, shape (...,); NaN where fewer than two pseudo-values are defined.
 
     Source:
         Tukey 1958; Efron & Tibshirani 1993, eq. 11.15.
@@ -46,11 +46,13 @@ def standard_error(pseudo_values: Floats) -> Floats:
 
 
 def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Interval of an estimate: its jackknife standard error times Student's t, with one degree of freedom less than questions.
+    """Compute the jackknife-t interval: estimate -/+ jackknife standard error times Student's t with Q - 1 degrees of freedom.
+
+    Q is the number of questions with a pseudo-value.
 
     Args:
-        estimate: over all questions, shape (...,).
-        pseudo_values: as of ``standard_error``, shape (questions, ...).
+        estimate: estimate over all questions, shape (...,).
+        pseudo_values: as in ``standard_error``, shape (questions, ...).
         level: nominal coverage, in (0, 1).
 
     Returns:
@@ -59,20 +61,20 @@ def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float =
     Source:
         Tukey 1958; Efron & Tibshirani 1993, ch. 11.
     """
-    reach = stdtrit(np.maximum(_count(pseudo_values) - 1, 1), (1 + level) / 2) * standard_error(pseudo_values)
-    return estimate - reach, estimate + reach
+    margin = stdtrit(np.maximum(_count(pseudo_values) - 1, 1), (1 + level) / 2) * standard_error(pseudo_values)
+    return estimate - margin, estimate + margin
 
 
 def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
-    """Two-sided p-value of an estimate against 0, never smaller than sign flips of the questions allow.
+    """Compute the two-sided p-value of an estimate against 0, not smaller than sign flips of the questions allow.
 
-    With Q questions there are 2^Q ways to flip their signs, so that no test that only supposes symmetry can have a p-value
-    below 2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
+    With Q questions there are 2^Q ways to flip their signs, so no test that only assumes symmetry can have a p-value below
+    2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
 
     Args:
-        estimate: such as the difference of two runs, shape (...,).
-        error: its standard error.
-        questions: from how many questions it comes.
+        estimate: for example the difference of two runs, shape (...,).
+        error: its standard error, shape (...,).
+        questions: number of questions behind it, shape (...,).
 
     Returns:
         p-values in (0, 1], shape (...,); NaN where the estimate is undefined or there are fewer than two questions.
@@ -89,14 +91,14 @@ def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
 
 
 def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
-    """How far each question moves an estimate: the error of the estimate is about the sum over the questions.
+    """Compute the influence of each question on an estimate. The estimate's error is approximately the sum over questions.
 
     Args:
-        estimate: over all questions, shape (runs,).
-        pseudo_values: as of ``standard_error``, shape (questions, runs).
+        estimate: estimate over all questions, shape (runs,).
+        pseudo_values: as in ``standard_error``, shape (questions, runs).
 
     Returns:
-        Shape (questions, runs), 0 where there is no pseudo-value.
+        In the units of the estimate, shape (questions, runs); 0 where there is no pseudo-value.
     """
     return np.nan_to_num(pseudo_values - estimate) / np.maximum(_count(pseudo_values), 1)
 
@@ -104,19 +106,19 @@ def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
 def influence_interval(
     estimate: Floats, influence: Floats, groups: Sequence[Bools], level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Interval of what several groups of questions make together, such as the difference of a part and the whole.
+    """Compute the interval of an estimate that depends on several groups of questions, such as a part minus the whole.
 
-    The variance is the sum over the groups of that within each, and Student's t has Welch's degrees of freedom. So a part of few
-    questions within a large whole has the width that its few questions call for.
+    The variance is the sum of the variances within the groups, and Student's t has Welch's degrees of freedom. A part with few
+    questions in a large whole therefore gets an interval as wide as its few questions require.
 
     Args:
-        estimate: shape (runs,).
-        influence: of each question on the estimate, shape (questions, runs); see ``influences``.
+        estimate: the estimate, shape (runs,).
+        influence: influence of each question on the estimate, shape (questions, runs); see ``influences``.
         groups: which questions of each run are in each group, shape (questions, runs) each.
         level: nominal coverage, in (0, 1).
 
     Returns:
-        Both ends, each of shape (runs,); NaN where a run has no group of two questions.
+        Both ends, each of shape (runs,); NaN where no group has two questions of the run.
 
     Source:
         Welch 1947; Efron & Tibshirani 1993, ch. 11.
@@ -129,9 +131,9 @@ def influence_interval(
         part = np.where(count > 1, squares * count / np.maximum(count - 1, 1), 0.0)
         variance, weight = variance + part, weight + part**2 / np.maximum(count - 1, 1)
     freedom = np.where(weight > 0, variance**2 / np.where(weight > 0, weight, 1.0), 1.0)
-    reach = stdtrit(np.maximum(freedom, 1.0), (1 + level) / 2) * np.sqrt(variance)
-    reach = np.where(np.max([group.sum(axis=0) for group in groups], axis=0) > 1, reach, np.nan)
-    return estimate - reach, estimate + reach
+    margin = stdtrit(np.maximum(freedom, 1.0), (1 + level) / 2) * np.sqrt(variance)
+    margin = np.where(np.max([group.sum(axis=0) for group in groups], axis=0) > 1, margin, np.nan)
+    return estimate - margin, estimate + margin
 
 
 def _count(pseudo_values: Floats) -> Floats:
@@ -140,13 +142,13 @@ def _count(pseudo_values: Floats) -> Floats:
 
 
 def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
-    """Standard errors of the differences between each two runs on the same questions.
+    """Compute the standard errors of the differences between all pairs of runs on the same questions.
 
     Args:
-        pseudo_values: as of ``standard_error``, shape (questions, runs).
+        pseudo_values: as in ``standard_error``, shape (questions, runs).
 
     Returns:
-        The errors and the number of questions that both runs of a pair have, each of shape (runs, runs).
+        The errors and the number of questions for which both runs have a pseudo-value, each of shape (runs, runs).
     """
     covariance, count = _covariances(pseudo_values)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -154,24 +156,33 @@ def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
 
 
 def replicated_errors(replicates: Floats) -> Floats:
-    """The errors from bootstrap replicates, for metrics whose pseudo-values are dear, over many questions, where both agree.
+    """Compute the standard errors of differences from bootstrap replicates.
+
+    This is for metrics with expensive pseudo-values, over many questions, where both methods agree.
 
     Args:
-        replicates: shape (replicates, runs). Of a pair, those are left out in which one is undefined.
+        replicates: metric in each replicate, shape (replicates, runs). For each pair, replicates in which either run is
+            undefined are left out.
+
+    Returns:
+        The errors, shape (runs, runs).
     """
     covariance, _ = _covariances(replicates)
     return np.sqrt(_variances_of_differences(covariance))
 
 
 def _covariances(columns: Floats) -> tuple[Floats, Floats]:
-    """Variances and covariance of each two columns, over the rows in which both are defined, and how many these are.
+    """Compute variances and covariance of each pair of columns over the rows in which both are defined.
+
+    Args:
+        columns: shape (rows, k), NaN where undefined.
 
     Returns:
-        Shape (3, k, k): variance of the first, variance of the second, covariance; and shape (k, k).
+        Variance of the first, variance of the second and covariance, shape (3, k, k); and the number of rows, shape (k, k).
     """
     known = np.isfinite(columns)
     values, weights = np.where(known, columns, 0.0), known.astype(float)
-    # Centred first, so that little is left to cancel.
+    # Centred first, so that little cancels.
     values -= np.where(known, values.sum(axis=0) / np.maximum(weights.sum(axis=0), 1), 0.0)
     count = weights.T @ weights
     first, squares, products = values.T @ weights, (values**2).T @ weights, values.T @ values
@@ -190,20 +201,20 @@ def _variances_of_differences(covariances: Floats) -> Floats:
 
 
 def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """A band that holds a whole curve of means over items with the given probability, by the studentised bootstrap.
+    """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
 
-    At each point its width is the same multiple of the standard error there: so large that the largest deviation of a replicate,
-    in standard errors of that replicate, is within it. Where few questions tell anything their error is hardly known; it counts
-    as at least ``MIN_RELATIVE_ERROR`` of the largest one of the curve.
+    The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
+    the replicates, of the largest deviation in standard errors of the replicate. Where few questions carry information, the
+    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve.
 
     Args:
-        sums: over the items of each question or cluster of questions, shape (clusters, points).
+        sums: sums over the items of each question or cluster of questions, shape (clusters, points).
         items: number of items of each, shape (clusters,).
         draws: how often each is drawn in each replicate, shape (replicates, clusters).
         level: nominal coverage of the whole curve, in (0, 1).
 
     Returns:
-        Lower and upper end, each of shape (points,); NaN where fewer than two clusters have items.
+        Lower and upper end, each of shape (points,); NaN if fewer than two clusters have items.
 
     Source:
         Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t). ``tests/statistics``
@@ -229,27 +240,27 @@ def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float =
     replicated = errors(draws @ influence**2, draws @ influence, drawn)
     deviations = np.abs(draws @ sums / drawn - estimate)
     steps = np.divide(deviations, replicated, out=np.zeros_like(deviations), where=replicated > TIED)
-    reach = np.quantile(steps.max(axis=1), level) * error
-    return estimate - reach, estimate + reach
+    margin = np.quantile(steps.max(axis=1), level) * error
+    return estimate - margin, estimate + margin
 
 
 # -- distances from calibration ----------------------------------------------------------------------------------------
 
 
 def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips: int = FLIPS, seed: int = SEED) -> Floats:
-    """Whether a distance from calibration is larger than chance makes it: signs of the questions' residuals are flipped.
+    """Test whether a distance from calibration is larger than chance makes it, by flipping the signs of questions' residuals.
 
-    A calibrated run's residuals c - y have mean 0, whatever was stated, so that a question's residuals are as likely as their
-    opposites, in large samples.
+    The residuals c - y of a calibrated run have mean 0 at every confidence. In large samples, a question's residuals are
+    therefore as likely as their negatives.
 
     Args:
-        residuals: sum of c - y of each question, run and cell of confidence, ascending, shape (questions, runs, cells).
-        items: how many items each run has in each cell, shape (runs, cells).
-        distance: how the cells' totals R become one number: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in
-            max CE, sum of R "square" / items as in reliability, or the largest abs of the cumulated R as in KS ("walk", and
-            "curve" for what is made of squares).
-        flips: how many.
-        seed: of the flips.
+        residuals: sum of c - y of each question, run and cell of confidence, cells ascending, shape (questions, runs, cells).
+        items: number of items of each run in each cell, shape (runs, cells).
+        distance: how the totals R of the cells are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in
+            max CE, "square" for the sum of R^2 / items as in reliability, or the largest absolute cumulative sum of R as in KS
+            ("walk", and "curve" for distances made of squares).
+        flips: number of sign flips.
+        seed: seed of the flips.
 
     Returns:
         One-sided p-value of each run, in (0, 1], shape (runs,).
@@ -271,10 +282,14 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
 
 
 def step_length(questions: int, distance: Distance) -> float:
-    """How many times as long as a bootstrap step the step of the numerical derivative is.
+    """Return the step of the numerical derivative, as a multiple of a bootstrap step.
 
-    sqrt(log Q) where the distance is made of absolute values, which have a kink at 0 (Hong & Li 2018). 1 where it is made of
-    squares: these are smooth, and what is left is the reflected ("basic") bootstrap interval.
+    It is sqrt(log Q) if the distance is made of absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if the distance
+    is made of squares: these are smooth, and the result is the reflected ("basic") bootstrap interval.
+
+    Args:
+        questions: number of questions Q.
+        distance: kind of the distance, see ``calibration_test``.
     """
     return 1.0 if distance in ("square", "curve") else float(np.sqrt(np.log(max(questions, 3))))
 
@@ -282,18 +297,18 @@ def step_length(questions: int, distance: Distance) -> float:
 def distance_interval(
     estimate: Floats, replicates: Floats, stepped: Floats, step: float, p_calibrated: Floats, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Interval of a distance from calibration, which is 0 for a calibrated run.
+    """Compute the interval of a distance from calibration, which is 0 for a calibrated run.
 
-    Noise only ever adds to such a distance, so that its percentile interval never contains 0. The upper end is the percentile.
-    The lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
+    Noise always increases such a distance, so its percentile interval never contains 0. The upper end is the percentile. The
+    lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
 
     Args:
         estimate: the distance, at least 0, shape (runs,).
-        replicates: of the bootstrap, shape (replicates, runs).
+        replicates: the distance in each bootstrap replicate, shape (replicates, runs).
         stepped: the distance at ``data + step (replicate - data)``, shape (replicates, runs).
-        step: as ``step_length`` gives it.
-        p_calibrated: of ``calibration_test``, shape (runs,).
-        level: nominal coverage.
+        step: the step, from ``step_length``.
+        p_calibrated: p-values from ``calibration_test``, shape (runs,).
+        level: nominal coverage, in (0, 1).
 
     Returns:
         Both ends, each of shape (runs,), the lower one at least 0.
@@ -307,7 +322,7 @@ def distance_interval(
 
 
 def _upper_percentile(columns: Floats, level: float) -> Floats:
-    """The upper end of a percentile interval of each column, NaN where nothing is defined."""
+    """Return the upper end of the percentile interval of each column, NaN where nothing is defined."""
     ends = np.full(columns.shape[1], np.nan)
     defined = np.isfinite(columns).any(axis=0)
     ends[defined] = np.nanquantile(columns[:, defined], (1 + level) / 2, axis=0)
@@ -315,16 +330,16 @@ def _upper_percentile(columns: Floats, level: float) -> Floats:
 
 
 def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:
-    """How many independent items the items of a bin are worth: those that would give the same variance of its accuracy.
+    """Compute the effective number of items in a bin: that of independent items with the same variance of the accuracy.
 
     Args:
-        items: in the bin, shape (...,).
-        correct: sum of their correctness.
-        clustered_variance: of the accuracy, with questions as clusters.
-        questions: that have an item in the bin.
+        items: number of items in the bin, shape (...,).
+        correct: sum of their correctness, shape (...,).
+        clustered_variance: variance of the accuracy with questions as clusters, shape (...,).
+        questions: number of questions with an item in the bin, shape (...,).
 
     Returns:
-        Shape (...,), from 1 to ``items``. Where all items are alike, and no variance tells, the number of questions.
+        From 1 to ``items``, shape (...,). If the variance is 0 because all items are equal, the number of questions.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         accuracy = correct / items
@@ -334,15 +349,15 @@ def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, 
 
 
 def wilson_interval(accuracy: Floats, items: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Wilson's score interval of a share; it has a width at 0 and at 1, too.
+    """Compute Wilson's score interval of a share. Its width is not 0 even at a share of 0 or 1.
 
     Args:
         accuracy: the share, in [0, 1], shape (...,).
-        items: that it comes from; need not be whole.
-        level: nominal coverage.
+        items: number of items behind it, need not be whole, shape (...,).
+        level: nominal coverage, in (0, 1).
 
     Returns:
-        Both ends, in [0, 1]; NaN where there are no items.
+        Both ends, in [0, 1], each of shape (...,); NaN where there are no items.
 
     Source:
         Wilson 1927.
@@ -350,6 +365,6 @@ def wilson_interval(accuracy: Floats, items: Floats, level: float = LEVEL) -> tu
     z = ndtri((1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (accuracy + z**2 / (2 * items)) / (1 + z**2 / items)
-        reach = z / (1 + z**2 / items) * np.sqrt(accuracy * (1 - accuracy) / items + z**2 / (4 * items**2))
+        margin = z / (1 + z**2 / items) * np.sqrt(accuracy * (1 - accuracy) / items + z**2 / (4 * items**2))
     known = items > 0
-    return np.where(known, np.maximum(centre - reach, 0.0), np.nan), np.where(known, np.minimum(centre + reach, 1.0), np.nan)
+    return np.where(known, np.maximum(centre - margin, 0.0), np.nan), np.where(known, np.minimum(centre + margin, 1.0), np.nan)

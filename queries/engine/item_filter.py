@@ -1,4 +1,4 @@
-"""Which items of runs a selection keeps: those at its clues, with its attributes."""
+"""The items of runs that a selection keeps: those at its clues and with its attributes."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ Bools = NDArray[np.bool_]
 
 
 class ItemFilter(NamedTuple):
-    """The filter of a selection on clues, and how it goes together with that on responses.
+    """A selection's filter on clues, and how to combine it with its filter on responses.
 
     Attributes:
-        clues: whether each clue of the dataset is kept, shape (clues,); None where all are.
+        clues: whether each clue of the dataset is kept, shape (clues,); None if all are.
     """
 
     clues: Bools | None
 
     @classmethod
     def read(cls, snapshot: Snapshot, selection: Selection) -> ItemFilter:
-        """The filter of a selection."""
+        """Read the filter of a selection."""
         return cls(clue_mask(snapshot, selection))
 
     def kept(self, mask: Bools | None, items: Ints, clues: Ints) -> Bools:
-        """Which of some items of a run are kept, shape (items,).
+        """Return which of some items of a run are kept, shape (items,).
 
         Args:
-            mask: of the run, from ``attribute_masks``.
-            items: their indices, shape (items,).
+            mask: mask of the run from ``attribute_masks``.
+            items: indices of the items among all items of the run, shape (items,).
             clues: index of each item's clue in the dataset, shape (items,).
         """
         kept = np.ones(len(items), dtype=bool) if mask is None else mask[items]
@@ -46,10 +46,10 @@ class ItemFilter(NamedTuple):
 
 
 def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
-    """Which clues of the dataset a selection keeps, whatever their question, shape (clues,); None where it keeps all."""
+    """Return which clues of the dataset a selection keeps, whatever their question, shape (clues,); None if it keeps all."""
     if not selection.filters_clues:
         return None
-    # The mask of a selection is read here: as an SQL condition it is a join, which need not keep the order of the table.
+    # The selection's clue mask is applied here: as an SQL condition it would be a join, which need not keep the table's order.
     condition = selection.replace(clue_mask=None).clue_filter()
     kept = run_columns.clue_mask(snapshot, selection.dataset, *condition)
     if selection.clue_mask is not None:
@@ -61,16 +61,16 @@ def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
 
 
 def attribute_masks(snapshot: Snapshot, selection: Selection, runs: Sequence[str], *, failed: bool) -> list[Bools | None]:
-    """Whether each item of each run has the attributes of a selection; None where it asks for none.
+    """Check whether each item of each run has the attributes that a selection asks for.
 
     Args:
         snapshot: the store.
-        selection: its filter on responses counts.
-        runs: ids, in the order of the result.
+        selection: its filter on responses is applied.
+        runs: ids of the runs.
         failed: whether failed calls are among the items.
 
     Returns:
-        An array of shape (items,) per run, in the order of ``run_items``.
+        For each run, an array of shape (items,) in the order of ``run_items``; None if the selection asks for no attributes.
     """
     masks: list[Bools | None] = [None] * len(runs)
     for name, values in selection.attr:
@@ -86,7 +86,7 @@ class AttributeColumn:
     """One attribute of the items of a run, in the order of ``RunItems``.
 
     Attributes:
-        values: that it has, blank for items without it.
+        values: its distinct values; "" stands for items without the attribute.
         codes: index of each item's value, shape (items,).
     """
 
@@ -95,24 +95,27 @@ class AttributeColumn:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes, about."""
+        """Approximate size in bytes."""
         return self.codes.nbytes + sum(map(len, self.values))
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
-        """Whether the value of each item is one of some, shape (items,)."""
+        """Return whether the value of each item is among ``values``, shape (items,)."""
         chosen: NDArray[np.bool_] = np.array([value in values for value in self.values], dtype=bool)
         return chosen[self.codes] if len(self.codes) else np.zeros(0, dtype=bool)
 
 
 def attribute_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, *, failed: bool) -> list[AttributeColumn]:
-    """An attribute of the items of each run.
+    """Read an attribute of the items of each run.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
-        name: of the attribute, of which no run has many values.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+        name: name of the attribute. It should have few distinct values per run.
         failed: as in ``run_items``.
+
+    Returns:
+        One column per run, in the order of ``runs``.
     """
 
     def read(missing: list[str]) -> dict[str, AttributeColumn]:

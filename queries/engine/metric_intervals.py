@@ -1,4 +1,4 @@
-"""Intervals of the metrics of some evidence, and tests of the differences between its runs."""
+"""Intervals of metrics, and tests of the differences between runs, from evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Intervals(NamedTuple):
 
     Attributes:
         low, high: both ends, shape (runs,), NaN for a run with fewer than two questions.
-        replicates: bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used.
+        replicates: number of bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used
+            and for a run with fewer than two questions.
     """
 
     low: Floats
@@ -29,11 +30,15 @@ class Intervals(NamedTuple):
 
 
 def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
-    """95 % interval of a metric of each run, by the method that covers best for its kind and the number of questions.
+    """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample size.
 
-    Distances from calibration have an interval that contains 0 unless a test shows otherwise. All others have the bootstrap's
-    percentiles or, for runs that answered fewer than 60 questions, the jackknife-t interval within the metric's range. Runs of
-    respondents have percentiles of the bootstrap of questions and respondents.
+    The interval of a distance from calibration contains 0 unless a test shows otherwise. All other metrics use bootstrap
+    percentiles or, for runs with fewer than 60 questions, the jackknife-t interval clipped to the metric's range. Runs with
+    respondents use percentiles of the bootstrap of questions and respondents.
+
+    Args:
+        evidence: evidence gathered for the metric and the metric of ``Metric.interval_of``.
+        metric: the metric.
     """
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.questions_with(source)
@@ -52,7 +57,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
 
 
 def _jackknife_ends(evidence: RunEvidence, metric: Metric, few: NDArray[np.bool_]) -> Floats:
-    """Jackknife-t intervals of the runs with few questions, shape (2, runs); NaN for the others."""
+    """Compute jackknife-t intervals of the runs with few questions, shape (2, runs); NaN for the others."""
     ends = np.full((2, len(few)), np.nan)
     if few.any():
         part = evidence.of_runs(few)
@@ -75,10 +80,14 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats) -> t
 
 
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
-    """Two-sided p-values of the differences between each two runs, not adjusted, shape (runs, runs).
+    """Compute two-sided, unadjusted p-values of the differences between all pairs of runs.
 
-    The runs have answered the same questions; ``Evidence.select_rows`` sees to that. NaN where a pair has fewer than two
-    questions with the metric, and on the diagonal.
+    Args:
+        evidence: evidence of runs that answered the same questions, for example after ``Evidence.select_rows``.
+        metric: the metric to compare.
+
+    Returns:
+        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two questions with the metric, and on the diagonal.
     """
     values = evidence.values(metric)
     errors, counts = difference_errors(evidence, metric)
@@ -88,10 +97,17 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs).
+    """Compute standard errors of the differences between all pairs of runs.
 
-    Beyond ``MAX_CLUSTERS`` questions, the jackknife leaves out clusters of questions, and not one question after the other:
-    the errors are the same but for a few percent, which is their own noise, and cost the same whatever the selection.
+    With more than ``MAX_CLUSTERS`` questions, the jackknife leaves out clusters of questions instead of single questions. The
+    errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
+
+    Args:
+        evidence: evidence of runs that answered the same questions.
+        metric: the metric to compare.
+
+    Returns:
+        The errors and the number of questions of each pair, each of shape (runs, runs).
     """
     counts = evidence.questions_with(metric).astype(float)
     if isinstance(evidence, SummedRuns) or (evidence.adds_up(metric) and evidence.selected > MAX_CLUSTERS):
@@ -103,12 +119,15 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
 
 
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
-    """95 % interval of the difference of two runs on the same questions, and the replicates behind it, 0 for the jackknife.
+    """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
 
     Args:
-        evidence: of runs that answered the same questions.
-        metric: of which to take the difference, the first run's value less the second's.
+        evidence: evidence of runs that answered the same questions.
+        metric: the metric to compare.
         a, b: indices of the runs.
+
+    Returns:
+        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife.
     """
     if evidence.questions_with(metric)[[a, b]].min() < inference.SMALL_SAMPLE:
         pseudo_values = evidence.pseudo_values(metric)[:, [a, b]]

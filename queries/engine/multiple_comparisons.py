@@ -1,4 +1,4 @@
-"""Many comparisons at once: letters of runs that are not shown to differ, and tests that hold their level over all of them.
+"""Multiple comparisons: letters for runs that are not shown to differ, and tests that control the family-wise error rate.
 
 The unit is the question, as in ``inference``.
 """
@@ -18,14 +18,14 @@ from queries.metrics.metric import Floats
 
 
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
-    """Letters such that two runs share one exactly if they are not shown to differ (insert and absorb, Piepho 2004).
+    """Assign letters such that two runs share one if and only if they are not shown to differ (insert-absorb, Piepho 2004).
 
     Args:
-        different: whether each two runs are shown to differ, symmetric, shape (runs, runs).
-        order: indices of the runs that take part, best first; letters are numbered in this order.
+        different: whether each pair of runs is shown to differ, symmetric, shape (runs, runs).
+        order: indices of the participating runs, best first; letters are numbered in this order.
 
     Returns:
-        For each run its letters, 1 for "a"; none for a run that does not take part.
+        The letters of each run, 1 for "a"; an empty list for a run that does not participate.
 
     Example:
         >>> different = np.array([[False, False, True], [False, False, False], [True, False, False]])
@@ -53,14 +53,14 @@ def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
 
 
 def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
-    """p-values of many tests, each by itself and adjusted for all of them by the distribution of their maximum.
+    """Compute p-values of many tests, raw and adjusted for all of them by the distribution of their maximum.
 
     Args:
-        observed: test statistics, larger for more evidence, shape (tests,); NaN for a test that cannot be made.
-        null: the same under each flip or permutation, shape (flips, tests).
+        observed: test statistics, larger for more evidence, shape (tests,); NaN for a test that cannot be performed.
+        null: the statistics under each flip or permutation, shape (flips, tests).
 
     Returns:
-        Raw and adjusted p-values, each of shape (tests,), in (0, 1]; NaN where ``observed`` is.
+        Raw and adjusted p-values, each of shape (tests,), in (0, 1]; NaN where ``observed`` is NaN.
 
     Source:
         Westfall & Young 1993, algorithm 2.8 (single step); one is added to both counts (Phipson & Smyth 2010).
@@ -79,17 +79,18 @@ def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
 def permuted_labels_test(
     scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS
 ) -> tuple[Floats, Floats]:
-    """Whether scores inside a part of the questions differ from those over all of them, for many parts and runs at once.
+    """Test whether scores in a part of the questions differ from those over all questions, for many parts and runs at once.
 
-    The labels of the parts are permuted over the questions, for all parts and runs jointly, so that the p-values hold
-    whatever the parts overlap and however alike the runs are.
+    The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
+    overlap of the parts and any similarity of the runs.
 
     Args:
-        scores: of each question and run, such as jackknife pseudo-values of a loss, shape (questions, runs); NaN for none.
+        scores: score of each question and run, for example jackknife pseudo-values of a loss, shape (questions, runs); NaN if
+            missing.
         parts: which questions are in each part, shape (parts, questions).
         testable: which runs are tested in which part, shape (parts, runs).
-        seed: of the permutations.
-        flips: how many permutations.
+        seed: seed of the permutations.
+        flips: number of permutations.
 
     Returns:
         Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
@@ -101,7 +102,7 @@ def permuted_labels_test(
         centred = np.nan_to_num(scores - mean)
         spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
         unit = np.where(spread > TIED, centred / spread, 0.0)
-        # Of the sum over a part under permutation: sampling without replacement.
+        # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
         deviation = np.sqrt(inside * (questions - inside) / questions)
         weights = np.where(deviation > 0, 1 / deviation, 0.0)[:, None]
     random = np.random.default_rng((seed, questions))
@@ -115,14 +116,14 @@ def permuted_labels_test(
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
-    """Whether paired differences inside a part of the questions are 0 on average, for many parts and runs at once.
+    """Test whether paired differences in a part of the questions are 0 on average, for many parts and runs at once.
 
     Args:
-        scores: paired difference of each question and run, shape (questions, runs); NaN for none.
+        scores: paired difference of each question and run, shape (questions, runs); NaN if missing.
         parts: which questions are in each part, shape (parts, questions).
         testable: which runs are tested in which part, shape (parts, runs).
-        seed: of the flips.
-        flips: how many.
+        seed: seed of the sign flips.
+        flips: number of sign flips.
 
     Returns:
         Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
@@ -142,8 +143,9 @@ def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = S
 
 
 class _Cells(NamedTuple):
-    """Parts of the questions, divided into cells: questions that are in the same parts. Few cells make many overlapping parts,
-    so a sum over every part reads each question once.
+    """Parts of the questions, divided into cells of questions that are in the same parts.
+
+    Many overlapping parts consist of few cells, so the sums over all parts read each question once.
 
     Attributes:
         members: which cells are in each part, 1 or 0, shape (parts, cells).
@@ -157,21 +159,25 @@ class _Cells(NamedTuple):
 
     @classmethod
     def divided(cls, parts: Bools) -> _Cells:
-        """The cells of parts, shape (parts, questions)."""
+        """Divide parts into cells.
+
+        Args:
+            parts: which questions are in each part, shape (parts, questions).
+        """
         _, first, cell = np.unique(np.packbits(parts, axis=0), axis=1, return_index=True, return_inverse=True)
         ends = np.concatenate([[0], np.cumsum(np.bincount(cell.ravel()))])
         return cls(parts[:, first].astype(float), np.argsort(cell.ravel(), kind="stable"), ends)
 
     def sums(self, scores: Floats, order: NDArray[np.int64], factors: Floats | None = None) -> Floats:
-        """Sums of scores over each part, as if question k stood in the place of ``order[k]``.
+        """Sum scores over each part, with question ``order[k]`` in the place of question k.
 
         Args:
-            scores: shape (questions, runs).
-            order: of the questions, shape (questions,).
-            factors: by which the scores of each question are multiplied, shape (questions,); 1 by default.
+            scores: score of each question and run, shape (questions, runs).
+            order: permutation of the questions, shape (questions,).
+            factors: factor for the scores of each question, shape (questions,); None for 1.
 
         Returns:
-            Shape (parts, runs).
+            The sums, shape (parts, runs).
         """
         taken = order[self.places]
         values = np.ones(len(taken)) if factors is None else factors[taken]
@@ -180,24 +186,27 @@ class _Cells(NamedTuple):
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Raw and adjusted p-values in the place of their tests, NaN elsewhere."""
+    """Put raw and adjusted p-values in the places of their tests, NaN elsewhere; shape (parts, runs) each."""
     raw, adjusted = np.full(testable.shape, np.nan), np.full(testable.shape, np.nan)
     raw[testable], adjusted[testable] = p_values
     return raw, adjusted
 
 
 def flips_within(additions: int, most: int = FLIPS) -> int:
-    """How many flips or permutations a test may take, so that its time stays within a second or two.
+    """Return how many flips or permutations a test can use and still finish within a second or two.
 
     Args:
-        additions: of one of them: questions times runs.
-        most: the number where time does not matter.
+        additions: number of additions per flip: questions times runs.
+        most: one more than the largest possible result.
+
+    Returns:
+        Between 199 and ``most`` - 1.
     """
     return int(np.clip(1_000_000_000 // max(additions, 1), 199, most - 1))
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's step-down adjustment of the p-values of one family, shape (k,) in and out; NaN stays and counts for nothing.
+    """Adjust the p-values of one family by Holm's step-down method, shape (k,) in and out; NaN stays NaN and does not count.
 
     Source: Holm 1979.
     """

@@ -1,4 +1,4 @@
-"""Metrics of the runs of a selection with their ranks, intervals and letters."""
+"""Metrics of a selection's runs with their ranks, intervals and letters."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from queries.selection import number
 
 
 class MetricCell(msgspec.Struct):
-    """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank.
+    """One metric of one run. ``value`` is None if and only if ``missing`` gives a reason. Ties share their mean rank.
 
-    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``metric_intervals``), from so many bootstrap
-    ``replicates``, 0 for the jackknife. ``rank_low`` and ``rank_high`` are that of its rank, of this run by itself. ``letters``
-    are 1 for a, 2 for b: two runs share one exactly if they are not shown to differ (p >= 0.05, adjusted by Holm's method for
-    all pairs). They are None without intervals and for a value from a single question; letters also where the runs answered
-    different questions or clues.
+    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``metric_intervals``) and ``replicates`` is the
+    number of bootstrap replicates behind it, 0 for the jackknife. ``rank_low`` and ``rank_high`` are the 95 % interval of the
+    rank, for this run separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to
+    differ (p >= 0.05, adjusted for all pairs by Holm's method). All of these are None without intervals and for a value from a
+    single question; ``letters`` is also None if the runs answered different questions or clues.
     """
 
     value: float | None
     missing: str | None
-    questions: int  # that the value is computed from
+    questions: int  # questions from which the value is computed
     rank: float | None = None
     low: float | None = None
     high: float | None = None
@@ -41,7 +41,7 @@ class MetricCell(msgspec.Struct):
 
 
 class RunRow(msgspec.Struct):
-    """One run. ``failed`` calls are among its items only where the selection counts them."""
+    """One run. Its ``items`` include ``failed`` calls only if the selection counts them."""
 
     run: str
     model: str
@@ -59,14 +59,17 @@ def run_rows(
     intervals: bool = False,
     letters: bool = True,
 ) -> list[RunRow]:
-    """One row per run.
+    """Compute a row for each run.
 
     Args:
-        evidence: gathered for the metrics.
-        metrics: in the order of the row.
-        failed: failed calls by ``run``; see ``engine.select.failed_calls``.
-        intervals: whether to compute them.
-        letters: whether to give them with the intervals: only of runs that answered the same clues.
+        evidence: evidence gathered for the metrics.
+        metrics: the metrics, in the order of the row.
+        failed: failed calls by ``run``; see ``selected_statistics.failed_calls``.
+        intervals: whether to compute intervals.
+        letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
+
+    Returns:
+        One row per run, in the order of ``evidence.runs``.
     """
     failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     cells = {metric.key: metric_cells(metric, evidence, intervals, letters) for metric in metrics}
@@ -81,13 +84,13 @@ def run_rows(
 
 
 def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:
-    """A metric of each run, with its rank among them.
+    """Compute a metric of each run, with its rank among the runs.
 
     Args:
-        metric: any that the evidence was gathered for.
-        evidence: of the runs.
+        metric: a metric that the evidence was gathered for.
+        evidence: evidence of the runs.
         intervals: whether to compute intervals of value and rank.
-        letters: whether to give them with the intervals: only of runs that answered the same clues.
+        letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
 
     Returns:
         A cell per run, in the order of ``evidence.runs``.
@@ -109,14 +112,14 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1:
             cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])
-            if cell.low is not None:  # the metric may be undefined without one of the questions
+            if cell.low is not None:  # it is None if the metric is undefined without one of the questions
                 cell.replicates = int(intervals.replicates[index])
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
             cell.letters = letters[index] if letters else None
 
 
 def _letters(cells: list[MetricCell], metric: Metric, evidence: RunEvidence) -> list[list[int]] | None:
-    """The letters of each run; None where they answered different questions, or where the metric does not rank."""
+    """Compute the letters of each run; None if the runs answered different questions or the metric is not ranked."""
     if metric.direction == "none" or not evidence.same_questions:
         return None
     p_values = difference_tests(evidence, metric)
@@ -128,13 +131,13 @@ def _letters(cells: list[MetricCell], metric: Metric, evidence: RunEvidence) -> 
 
 
 def ranks(loss: Floats) -> Floats:
-    """Ranks from 1 by ascending loss. Ties, to within 1e-12, share their mean rank.
+    """Rank runs by ascending loss, from 1. Ties, to within 1e-12, share their mean rank.
 
     Args:
-        loss: shape (..., runs); NaN for a run without a value.
+        loss: loss of each run, shape (..., runs); NaN or infinite for a run without a value.
 
     Returns:
-        shape (..., runs), NaN where the loss is.
+        Ranks, shape (..., runs); NaN for a run without a value.
 
     >>> ranks(np.array([0.3, 0.1, np.nan, 0.3]))
     array([2.5, 1. , nan, 2.5])
@@ -142,9 +145,9 @@ def ranks(loss: Floats) -> Floats:
     loss = np.where(np.isfinite(loss), loss, np.nan)
     order = np.argsort(loss, axis=-1)  # NaN last
     ascending = np.take_along_axis(loss, order, axis=-1)
-    # Not scipy's rankdata: to load scipy.stats takes a third of a second in every process that ranks.
+    # Not scipy's rankdata: loading scipy.stats takes a third of a second in every process that ranks.
     places = np.arange(1, loss.shape[-1] + 1)
-    is_first = ~(np.diff(ascending, axis=-1, prepend=np.nan) <= TIED)  # of a tie, which may be of one run
+    is_first = ~(np.diff(ascending, axis=-1, prepend=np.nan) <= TIED)  # first of a tie, which can be a single run
     is_last = np.roll(is_first, -1, axis=-1)
     first = np.maximum.accumulate(np.where(is_first, places, 0), axis=-1)
     last = np.minimum.accumulate(np.where(is_last, places, len(places))[..., ::-1], axis=-1)[..., ::-1]

@@ -1,4 +1,4 @@
-"""Reliability diagrams of runs: accuracy against confidence, bin by bin, and the isotonic (CORP) curve that needs no bins."""
+"""Reliability diagrams of runs: accuracy against confidence by bin, and the isotonic (CORP) curve, which needs no bins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queries.metrics.kernels.isotonic_regression import confidence_levels, consi
 from queries.query_time_limit import check_time_limit
 from queries.selection import number
 
-# What bins hold, as metrics of sums, so that they are added up and resampled as any other.
+# The contents of bins, expressed as a metric of sums so that they are summed and resampled like any other metric.
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
 
 
@@ -29,10 +29,11 @@ BANDS: tuple[BandKind, ...] = get_args(BandKind)
 
 
 class ReliabilityBin(msgspec.Struct):
-    """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None where it is empty.
+    """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None if it is empty.
 
-    ``low`` and ``high``: 95 % interval of the accuracy, Wilson's for the number of independent items that the bin is worth. None
-    where it is empty, or over a single question. Bins of equal mass have the lowest and highest confidence in them as ends.
+    ``low`` and ``high`` are the 95 % Wilson interval of the accuracy for the effective number of items in the bin. They are None
+    if the bin is empty or only one question is selected. The edges of an equal-mass bin are the lowest and highest confidence in
+    it.
     """
 
     lower: float | None
@@ -45,7 +46,7 @@ class ReliabilityBin(msgspec.Struct):
 
 
 class IsotonicBlock(msgspec.Struct):
-    """Stated confidences from ``lower`` to ``upper`` in whose place isotonic regression puts one accuracy, ``calibrated``."""
+    """Stated confidences from ``lower`` to ``upper`` that isotonic regression maps to one accuracy, ``calibrated``."""
 
     lower: float
     upper: float
@@ -55,10 +56,10 @@ class IsotonicBlock(msgspec.Struct):
 
 
 class ConsistencyBand(msgspec.Struct):
-    """Where the isotonic curve of a calibrated run with the same confidences would lie: 90 % of the simulated ones.
+    """Where the isotonic curve of a calibrated run with the same confidences would lie: 90 % of the simulated curves.
 
-    ``kind`` is pointwise, where these are within the band at each confidence by itself, or simultaneous, where they are within it
-    throughout.
+    ``kind`` is pointwise if 90 % of the curves are within the band at each confidence separately, or simultaneous if they are
+    within it at all confidences together.
     """
 
     kind: BandKind
@@ -70,8 +71,8 @@ class ConsistencyBand(msgspec.Struct):
 class ReliabilityDiagram(msgspec.Struct):
     """The reliability diagram of one run.
 
-    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` those of them that are a multiple of
-    5 %. ``band`` is None where correctness is a probability, to which no binomial noise belongs.
+    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
+    5 %. ``band`` is None if correctness is a probability, because there is then no binomial noise.
     """
 
     run: str
@@ -86,14 +87,14 @@ class ReliabilityDiagram(msgspec.Struct):
     rounded: list[int]
 
 
-DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
+DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # metrics for which the evidence must have been gathered
 
 
 def reliability_diagrams(evidence: Evidence, band: BandKind | None = "pointwise") -> list[ReliabilityDiagram]:
-    """The reliability diagram of each run.
+    """Compute the reliability diagram of each run.
 
     Args:
-        evidence: gathered for ``DIAGRAM_METRICS``.
+        evidence: evidence gathered for ``DIAGRAM_METRICS``.
         band: the kind of consistency band; None for neither bands nor intervals.
     """
     uncertain = band is not None
@@ -139,12 +140,15 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
 
 
 def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:
-    """Ends of the interval of each bin's accuracy, shape (2, runs, bins): Wilson's, for the items that the bin is worth.
+    """Compute the Wilson interval of each bin's accuracy for the effective number of items.
 
     Args:
-        evidence: of the runs.
+        evidence: evidence of the runs.
         totals: items, sum of confidence and sum of correctness of each bin, shape (runs, bins, 3).
-        uncertain: whether to compute them; NaN otherwise.
+        uncertain: whether to compute the intervals.
+
+    Returns:
+        Both ends, shape (2, runs, bins); NaN if not computed, or if fewer than two questions are selected.
     """
     if not uncertain or evidence.selected < 2 or not evidence.runs:
         return np.full((2, *totals.shape[:2]), np.nan)
@@ -161,7 +165,7 @@ def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:
 
 
 def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
-    """Lower and upper end of each bin."""
+    """Return the lower and upper edge of each bin, NaN for an empty equal-mass bin."""
     count = evidence.conventions.mass_bins
     if count is None:
         edges = [edge / 10 for edge in range(11)]

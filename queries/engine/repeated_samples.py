@@ -1,4 +1,4 @@
-"""The samples of questions that a run answered several times."""
+"""Repeated samples: the answers to questions that a run answered several times."""
 
 from __future__ import annotations
 
@@ -16,25 +16,32 @@ class Samples:
     """The samples of questions that have several.
 
     Attributes:
-        row: of the evidence that each sample belongs to, shape (samples,).
-        sums: its statistics, each of shape (samples,).
+        row: row of the evidence that each sample belongs to, shape (samples,).
+        sums: statistics of the samples, each of shape (samples,).
     """
 
     row: Ints
     sums: dict[str, Floats]
 
     def of_rows(self, rows: NDArray[np.bool_]) -> Samples:
-        """The samples of some rows, which are numbered anew."""
+        """Select the samples of some rows and renumber the rows.
+
+        Args:
+            rows: whether each row of the evidence is kept, shape (rows,).
+        """
         kept = rows[self.row]
         number = np.cumsum(rows) - 1
         return Samples(number[self.row[kept]], {name: values[kept] for name, values in self.sums.items()})
 
     def means(self, columns: Mapping[str, Floats], rows: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Columns of the evidence, of shape (rows,), with the mean over the samples of a row in place of its own value.
+        """Replace the value of each row that has samples by the mean over its samples.
 
         Args:
-            columns: of samples, each of shape (samples,).
-            rows: of the evidence.
+            columns: columns of the samples, each of shape (samples,).
+            rows: columns of the evidence, each of shape (rows,).
+
+        Returns:
+            The columns of the evidence, each of shape (rows,).
         """
         result = {}
         for name, values in rows.items():

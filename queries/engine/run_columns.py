@@ -1,4 +1,4 @@
-"""The statistics and items of runs as columns in memory: read once for each run, filtered as often as asked."""
+"""The statistics and items of runs as in-memory columns: read once per run, then filtered for each request."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """A column of shape (rows, width) of which most is 0: what is not 0, by row and, within one, by bin.
+    """A mostly zero column of shape (rows, width), stored as its entries by row and, within a row, by bin.
 
     Attributes:
-        first: index of each row's first entry and, last, how many entries there are, shape (rows + 1,).
-        bin: of each entry, shape (entries,).
-        values: of each entry, shape (entries,).
+        first: index of each row's first entry and, last, the number of entries, shape (rows + 1,).
+        bin: bin of each entry, shape (entries,).
+        values: value of each entry, shape (entries,).
         width: number of bins.
     """
 
@@ -44,24 +44,27 @@ class SparseColumn:
         return len(self.first) - 1
 
     def __getitem__(self, rows: slice | NDArray[np.bool_]) -> SparseColumn:
-        """Some rows."""
+        """Select some rows."""
         first, entries = entries_of(self.first, np.arange(len(self))[rows])
         return SparseColumn(first, self.bin[entries], self.values[entries], self.width)
 
 
 def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Floats:
-    """Totals of a column of shape (rows, ...) over the rows of each of ``count`` places: shape (count, ...).
+    """Sum a column over the rows at each place.
 
     Args:
-        column: what is added up.
-        places: of each row, shape (rows,).
-        count: how many places there are.
+        column: the column, shape (rows, ...).
+        places: place of each row, from 0, shape (rows,).
+        count: number of places.
+
+    Returns:
+        Totals, shape (count, ...).
     """
     if isinstance(column, SparseColumn):
         width = column.width
         cells = np.repeat(places * width, np.diff(column.first)) + column.bin
         return np.bincount(cells, column.values, count * width).astype(float, copy=False).reshape(count, width)
-    flat = column.reshape(len(column), math.prod(column.shape[1:]))  # no columns where a dataset has no classes
+    flat = column.reshape(len(column), math.prod(column.shape[1:]))  # width 0 if a dataset has no classes
     totals = np.zeros((count, flat.shape[1]))
     for index, values in enumerate(flat.T):
         totals[:, index] = np.bincount(places, values, count)
@@ -69,12 +72,12 @@ def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Flo
 
 
 def dense(column: Floats | SparseColumn) -> Floats:
-    """A column with every 0 written out, shape (rows, ...)."""
+    """Convert a column to a dense array, shape (rows, ...)."""
     return sum_by_place(column, np.arange(len(column)), len(column)) if isinstance(column, SparseColumn) else column
 
 
 def sparse(column: Floats | SparseColumn) -> SparseColumn:
-    """A column of shape (rows, width) as its entries. All of a dense one are kept."""
+    """Convert a column of shape (rows, width) to a sparse one. All entries of a dense column are stored, zeros included."""
     if isinstance(column, SparseColumn):
         return column
     rows, width = column.shape
@@ -82,20 +85,20 @@ def sparse(column: Floats | SparseColumn) -> SparseColumn:
 
 
 def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
-    """Each of ``BIN_COLUMNS``."""
+    """Return the bins as one column for each of ``BIN_COLUMNS``."""
     return {name: SparseColumn(bins.first, bins.bin, values) for name, values in bins.values.items()}
 
 
 @dataclass(frozen=True)
 class RunItems:
-    """The items of one run, by question and, within one, by sample and clue. Questions are the rows.
+    """The items of one run, sorted by question, sample and clue. Each question is a row.
 
     Attributes:
         positions: position in the dataset of the question of each row, ascending, shape (rows,).
         first: index of each row's first item and, last, the number of items, shape (rows + 1,).
-        clue, confidence, correct: of each item, shape (items,).
-        sample: number of each item's sample, the same in all questions, shape (items,). None where the run has one answer to
-            each clue.
+        clue, confidence, correct: clue, confidence and correctness of each item, shape (items,).
+        sample: number of each item's sample, consistent across questions, shape (items,). None if the run has one answer to each
+            clue.
     """
 
     positions: NDArray[np.int32]
@@ -112,7 +115,14 @@ class RunItems:
         return sum(array.nbytes for array in arrays if array is not None)
 
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
+        """Return the items of some rows.
+
+        Args:
+            rows: indices of rows, ascending, shape (rows,).
+
+        Returns:
+            Indices of the items, shape (items,), and the number of items of each row, shape (rows,).
+        """
         first, items = entries_of(self.first, rows)
         return items, np.diff(first)
 
@@ -123,9 +133,9 @@ class Clues:
 
     Attributes:
         first: index of the first clue of the question at each position, shape (positions,).
-        order: place of each clue among the dataset's rows of the table, shape (clues,).
-        curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None where the
-            dataset has no curve.
+        order: index of each clue among the dataset's rows in the table, shape (clues,).
+        curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None if the dataset
+            has no curves.
     """
 
     first: Ints
@@ -138,36 +148,36 @@ class Clues:
         return self.first.nbytes + self.order.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
 
     def numbered(self) -> tuple[Ints, Ints]:
-        """Position of each clue's question, and its number within the question from 0, each of shape (clues,)."""
+        """Return the position of each clue's question, and its number within the question from 0, each of shape (clues,)."""
         counts = np.diff(self.first, append=len(self.order))
         return np.repeat(np.arange(len(counts)), counts), np.arange(len(self.order)) - np.repeat(self.first, counts)
 
 
 def row_positions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.int32]]:
-    """Position in the dataset of the question of each row of the statistics of each run, ascending.
+    """Return the position in the dataset of the question of each row of the runs' statistics.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
 
     Returns:
-        An array of shape (rows,) per run.
+        For each run, ascending positions, shape (rows,).
     """
     return _statistics(snapshot, dataset, runs, "positions", ["position"], lambda table: table["position"].to_numpy())
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], names: Collection[str]) -> dict[str, list[Floats]]:
-    """Columns of the statistics of each run, in the order of ``row_positions``. Those not in memory are read in one scan.
+    """Return columns of the runs' statistics. Columns that are not cached are read in one scan.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
-        names: of the columns.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+        names: names of the columns.
 
     Returns:
-        For each name, an array of shape (rows,) per run, NaN for null.
+        For each name, an array of shape (rows,) per run in the order of ``row_positions``, NaN for null.
     """
     tables: dict[str, pl.DataFrame] = {}
 
@@ -181,14 +191,14 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
         return {run: sums(items, [name])[name] for run, items in _items_with_curves(snapshot, dataset, missing)}
 
     def source(name: str) -> Callable[[list[str]], dict[str, Floats]]:
-        # Those of human curves are stored for the people who were imported.
+        # The stored sums of human curves cover imported people only: with other people they are computed again.
         return partial(compute if snapshot.people and name in CURVE_SUMS else read, name)
 
     return {name: snapshot.cached(dataset, f"statistics.{name}", runs, source(name)) for name in sorted(names)}
 
 
 def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Iterator[tuple[str, Items]]:
-    """The items of each run with the human curves at them."""
+    """Yield the items of each run with the human curves at their clues."""
     curves, first = clues(snapshot, dataset).curves, clues(snapshot, dataset).first
     for run, part in zip(runs, run_items(snapshot, dataset, runs), strict=True):
         row = np.repeat(np.arange(len(part.positions)), np.diff(part.first))
@@ -199,30 +209,41 @@ def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Ite
 
 
 def sequence_starts(question: Ints, sample: Ints) -> Ints:
-    """Where each sample of each question begins among items in their order, and last the number of items."""
+    """Return where each sample of each question begins in a sorted list of items, and last the number of items.
+
+    Args:
+        question: question of each item, from 0, ascending, shape (items,).
+        sample: number of each item's sample, from 0, shape (items,).
+    """
     new = (np.diff(question, prepend=-1) != 0) | (np.diff(sample, prepend=-1) != 0)
     return np.append(np.flatnonzero(new), len(question))
 
 
 def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
-    """The bins of confidence of the statistics of each run, in the order of ``row_positions``.
+    """Return the bins of confidence in the runs' statistics.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+
+    Returns:
+        The bins of each run, with rows in the order of ``row_positions``.
     """
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
 def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[RunItems]:
-    """The items of each run, by question and clue. Without failed calls, its rows are those of the run's statistics.
+    """Return the items of each run, by question and clue.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
-        failed: whether failed calls are among the items, with confidence 0 and correctness 0.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+        failed: whether to include failed calls, with confidence 0 and correctness 0.
+
+    Returns:
+        The items of each run, in the order of ``runs``. Without failed calls, their rows are those of the run's statistics.
     """
 
     def read(missing: list[str]) -> dict[str, RunItems]:
@@ -244,16 +265,16 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
 
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[Floats]:
-    """Sum of the log-probabilities of the tokens of each item's guess, in the order of ``run_items``.
+    """Return the sum of the token log-probabilities of each item's guess.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
         failed: as in ``run_items``.
 
     Returns:
-        An array of shape (items,) per run, NaN where it is unknown.
+        For each run, an array of shape (items,) in the order of ``run_items``, NaN where unknown.
     """
 
     def read(missing: list[str]) -> dict[str, Floats]:
@@ -267,10 +288,10 @@ def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, faile
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
-    """The clues of a dataset and the human curves at them."""
+    """Return the clues of a dataset and the human curves at them."""
 
     def read(_: list[str]) -> dict[str, Clues]:
-        # Rows are numbered in the order of the table, as ``clue_mask`` gets them.
+        # Rows are numbered in the order of the table, in which ``clue_mask`` gets them.
         table = snapshot.frame(
             f"""select q.position, c.row, {", ".join(f"h.{name}" for name in CURVES)}
             from (select *, row_number() over () - 1 as row from clues where dataset = $dataset) c
@@ -288,39 +309,42 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
 
 
 def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlParameters) -> NDArray[np.bool_]:
-    """Whether each clue of a dataset meets a condition, in the order of ``Clues``, shape (clues,).
+    """Check whether each clue of a dataset meets an SQL condition.
 
     Args:
         snapshot: the store.
-        dataset: whose clues.
-        condition: SQL over the table ``clues c``.
-        parameters: of the condition, with ``dataset``.
+        dataset: dataset of the clues.
+        condition: SQL condition on the table ``clues c``.
+        parameters: parameters of the condition, and ``dataset``.
+
+    Returns:
+        True or False in the order of ``Clues``, shape (clues,).
     """
-    # DuckDB gives rows in the order of the table: to sort them in SQL takes eight times as long.
+    # DuckDB returns rows in the order of the table. Sorting them in SQL takes eight times as long.
     sql = f"select coalesce({condition}, false) as met from clues c where c.dataset = $dataset"
     met: NDArray[np.bool_] = snapshot.frame(sql, parameters)["met"].to_numpy()
     return met[clues(snapshot, dataset).order]
 
 
 def sample_numbers(samples: pl.Series) -> Ints:
-    """A number for each name of a sample, from 0, shape (items,)."""
+    """Number sample names from 0, in order of name; null counts as "". Shape (items,)."""
     numbers: Ints = np.unique(samples.fill_null("").to_numpy(), return_inverse=True)[1].astype(np.int64)
     return numbers
 
 
 def float_array(column: pl.Series) -> Floats:
-    """A column of n rows as floats, shape (n,), NaN for null."""
+    """Convert a column of n rows to floats, shape (n,), NaN for null."""
     if column.dtype == pl.Float64 and not column.null_count():
         return column.to_numpy()
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
-    """Arrays of shape (n,) one after the other, empty where there is none.
+    """Concatenate one-dimensional arrays; the result is empty if there are none.
 
     Args:
-        parts: the arrays.
-        kind: type of the elements.
+        parts: the arrays, of any lengths.
+        kind: dtype of the result.
     """
     return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
 
@@ -328,7 +352,19 @@ def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
 def _statistics(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
 ) -> list[V]:
-    """What is made of columns of each run's statistics, of one row per question."""
+    """Read columns of each run's statistics, which have one row per question, and convert them.
+
+    Args:
+        snapshot: the store.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+        name: name of the result in the cache.
+        columns: names of the columns.
+        convert: function from a run's table to the result.
+
+    Returns:
+        The results, in the order of ``runs``.
+    """
 
     def read(missing: list[str]) -> dict[str, V]:
         return {run: convert(table) for run, table in snapshot.read_runs("statistics", missing, columns).items()}
@@ -338,12 +374,12 @@ def _statistics(
 
 @dataclass(frozen=True)
 class ResponseOrder:
-    """How to put the responses of a run in the order of questions, those of a question by clue.
+    """How to sort the responses of a run by question, and those of a question by clue.
 
     Attributes:
-        positions: of the questions, ascending, shape (questions,).
+        positions: positions of the questions in the dataset, ascending, shape (questions,).
         first: index of each question's first response and, last, the number of responses, shape (questions + 1,).
-        rows: of the responses in the file, in this order.
+        rows: row of each response in the stored file, in sorted order, shape (responses,).
     """
 
     positions: NDArray[np.int32]
@@ -354,19 +390,22 @@ class ResponseOrder:
 def responses_in_order(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], *, failed: bool
 ) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
-    """Columns of the responses of each run as they are stored, by question id and clue; and how to put them in order.
+    """Yield columns of each run's responses as stored, by question id and clue, and how to sort them.
 
     Args:
         snapshot: the store.
-        dataset: of the runs.
-        runs: their ids.
-        columns: SQL of each.
-        failed: whether failed calls are among the rows.
+        dataset: dataset of the runs.
+        runs: ids of the runs.
+        columns: SQL expression of each column.
+        failed: whether to include failed calls.
+
+    Yields:
+        The run, the order and the table of each run.
     """
-    # Where every response is counted by the statistics, they tell how many each question has: to read the ids takes longer.
+    # If the statistics count every response, they say how many each question has. Reading the question ids takes longer.
     sizes_of_runs = statistic_columns(snapshot, dataset, runs, ["items"])["items"]
     tables = snapshot.read_runs("responses", runs, columns)
-    # The others have failed calls, or answered questions that are gone.
+    # The other runs have failed calls, or answered questions that no longer exist.
     counted = {run: len(tables[run]) == sizes.sum() for run, sizes in zip(runs, sizes_of_runs, strict=True)}
     by_id = _responses_by_id(snapshot, dataset, [run for run in runs if not counted[run]], columns, failed)
     id_order = snapshot.frame("select position from questions where dataset = $d order by question_id", {"d": dataset})
@@ -385,11 +424,11 @@ def responses_in_order(
 def _responses_by_id(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], failed: bool
 ) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
-    """The same, by the ids that stand beside the responses."""
+    """Yield the same from the question ids that are stored with the responses."""
     if not runs:
         return
     questions = snapshot.frame("select question_id, position from questions where dataset = $d", {"d": dataset})
-    known = np.empty(0, np.int64)  # position of each question that the run answered; often those of the run before
+    known = np.empty(0, np.int64)  # position of each question that the run answered; often the same as for the previous run
     before = pl.DataFrame({"question_id": []}, schema={"question_id": pl.String})
     for run, table in snapshot.read_runs("responses", runs, ["question_id", "failed", *columns]).items():
         check_time_limit()
@@ -401,17 +440,17 @@ def _responses_by_id(
             places = names.join(questions, on="question_id", how="left", maintain_order="left")
             known, before = places["position"].fill_null(-1).to_numpy(), names
         order = np.argsort(known, kind="stable")
-        order = order[known[order] >= 0]  # a withdrawn run may have answered questions that are gone
+        order = order[known[order] >= 0]  # a withdrawn run can have answered questions that no longer exist
         yield run, _response_order(known[order].astype(np.int32), sizes, order), kept
 
 
 def _response_order(positions: NDArray[np.int32], sizes: Ints, order: Ints) -> ResponseOrder:
-    """How to put responses in order.
+    """Return how to sort responses.
 
     Args:
-        positions: of the questions, ascending, shape (questions,).
-        sizes: how many responses each question has, in the order of the file, shape (questions in the file,).
-        order: which of those each question is, shape (questions,).
+        positions: positions of the questions, ascending, shape (questions,).
+        sizes: number of responses to each question, in the order of the file, shape (questions in the file,).
+        order: index of each question in the order of the file, shape (questions,).
     """
     counts = sizes[order]
     first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""Two runs of a dataset on the questions, and the clues of these, that both answered."""
+"""Pairs of runs of a dataset, measured on the questions and clues that both answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 
 class RunName(msgspec.Struct):
-    """A run, and the model and elicitation that it is shown as."""
+    """A run with the model and elicitation shown for it."""
 
     run: str
     model: str
@@ -28,7 +28,7 @@ class RunName(msgspec.Struct):
 
 
 class MeasuredRuns:
-    """Metrics of every run of some evidence. Each is computed once, for any number of comparisons."""
+    """Metrics of every run in some evidence, each computed once for any number of comparisons."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -37,19 +37,19 @@ class MeasuredRuns:
         self._questions: dict[str, Ints] = {}
 
     def values(self, metric: Metric) -> Floats:
-        """As ``Evidence.values``."""
+        """See ``Evidence.values``."""
         if metric.key not in self._values:
             self._values[metric.key] = self.evidence.values(metric)
         return self._values[metric.key]
 
     def tests(self, metric: Metric) -> Floats:
-        """As ``difference_tests``: the runs must have answered the same questions."""
+        """See ``difference_tests``. The runs must have answered the same questions."""
         if metric.key not in self._tests:
             self._tests[metric.key] = difference_tests(self.evidence, metric)
         return self._tests[metric.key]
 
     def questions(self, metric: Metric) -> Ints:
-        """As ``Evidence.questions_with``."""
+        """See ``Evidence.questions_with``."""
         if metric.key not in self._questions:
             self._questions[metric.key] = self.evidence.questions_with(metric)
         return self._questions[metric.key]
@@ -59,8 +59,8 @@ class RunPair(NamedTuple):
     """Two measured runs that answered the same questions.
 
     Attributes:
-        measured: the runs, these two among them.
-        a, b: their indices.
+        measured: measured runs, including these two.
+        a, b: indices of the two runs.
         questions: number of questions that both answered.
     """
 
@@ -71,12 +71,12 @@ class RunPair(NamedTuple):
 
 
 def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None) -> dict[str, RunName]:
-    """The runs of the selection's dataset by their ids.
+    """Return the runs of the selection's dataset by id, and check the runs to be compared.
 
     Args:
-        snapshot: of the store.
+        snapshot: the store.
         selection: names the dataset.
-        compared: the runs to be compared, by the key of the address that names each; None for a key that is left out.
+        compared: the runs to be compared, by the address key that names each; None for a key that is left out.
 
     Raises:
         BadRequest: the dataset has no such run, or a run is compared with itself.
@@ -94,25 +94,25 @@ def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None)
 
 
 def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
-    """Metrics of some runs on the questions and clues of a selection.
+    """Gather some runs on the questions and clues of a selection.
 
     Args:
         snapshot: the store.
         selection: its filters on runs do not apply.
-        runs: ids, in any order.
-        metrics: what may be asked of the runs.
+        runs: ids of the runs, in any order.
+        metrics: metrics that can then be computed.
     """
     return MeasuredRuns(gather(snapshot, selection.on_runs(runs), metrics))
 
 
 def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:
-    """Two runs on the questions and clues of a selection that both answered; None if there are none.
+    """Gather two runs on the questions and clues of a selection that both answered; None if there are none.
 
     Args:
-        snapshot: of the store.
-        selection: its filters on runs matter only to which questions count, where it asks for the common ones of its runs.
+        snapshot: the store.
+        selection: its filters on runs only matter if it asks for the questions that its runs have in common.
         a, b: ids of the runs.
-        metrics: to measure.
+        metrics: metrics that can then be computed.
     """
     counted, _ = restrict(snapshot, selection)
     shared = shared_selections(snapshot, counted, [(a, b)])
@@ -120,9 +120,14 @@ def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
 
 
 def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
-    """Two of the measured runs on their common questions; None if they have none. Of each, both answered the same clues.
+    """Return two of the measured runs on their common questions; None if they have none.
 
-    Runs that answered the same questions, as most do, share what was measured. Others are measured again.
+    Both must have answered the same clues of each common question. Runs that answered the same questions, as most do, reuse what
+    was measured. Other pairs are measured again.
+
+    Args:
+        measured: measured runs, including these two.
+        a, b: ids of the two runs.
     """
     evidence = measured.evidence
     index = {run.run: place for place, run in enumerate(evidence.runs)}
@@ -134,7 +139,7 @@ def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
         return RunPair(measured, index[a], index[b], len(places_a))
     in_common = np.zeros(len(evidence.questions), dtype=bool)
     in_common[rows_a], in_common[rows_b] = np.isin(places_a, places_b), np.isin(places_b, places_a)
-    common = evidence.select_rows(in_common)  # runs are in order of import, so that b may come first
+    common = evidence.select_rows(in_common)  # runs are in order of import, so b can come first
     names = [run.run for run in common.runs]
     if not names:
         return None

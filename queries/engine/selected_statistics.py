@@ -1,4 +1,4 @@
-"""Rows of statistics of a selection: the stored ones for whole questions, computed again where only some items are kept."""
+"""Rows of statistics of a selection: stored for whole questions, computed from items where only some items are selected."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ READ_AT_ONCE = 5_000_000  # items
 
 @dataclass(frozen=True)
 class StatisticRows:
-    """Statistics by run and, within one, by question.
+    """Statistics by run and, within a run, by question.
 
     Attributes:
-        run, places: places of each row's run and question among those chosen, shape (rows,).
-        sums: the statistics, each of shape (rows,).
-        bins: those of bins of confidence; None if not asked for.
-        pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,); None if not asked for.
-        sample: number of each row's sample, shape (rows,); empty unless there is a row for each.
+        run, places: index of each row's run and question among the chosen ones, shape (rows,).
+        sums: plain statistics by name, each of shape (rows,).
+        bins: statistics of bins of confidence; None if not requested.
+        pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,) each; None if not
+            requested.
+        sample: number of each row's sample, shape (rows,); empty unless there is one row per sample.
     """
 
     run: Ints
@@ -47,14 +48,14 @@ class StatisticRows:
 def stored_rows(
     snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool
 ) -> StatisticRows:
-    """Rows of whole questions, by the statistics kept at ingest.
+    """Return rows for whole questions from the statistics that were stored at ingest.
 
     Args:
         snapshot: the store.
-        dataset: where they are.
-        runs, questions: what is chosen, by ``run`` and by ascending ``position``.
-        reads: which statistics.
-        pairs: whether items are asked for.
+        dataset: dataset of the runs and questions.
+        runs, questions: the chosen runs, with column ``run``, and the chosen questions, with ascending ``position``.
+        reads: names of the statistics.
+        pairs: whether to return items.
     """
     names = runs["run"].to_list()
     rows, places = rows_of_questions(run_columns.row_positions(snapshot, dataset, names), questions["position"].to_numpy())
@@ -82,14 +83,15 @@ def stored_rows(
 
 
 def rows_of_questions(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
-    """The rows about some questions, of each run.
+    """Return the rows of each run that are about the chosen questions.
 
     Args:
-        positions: of the question of each row, ascending, for each run.
-        questions: positions of those that are chosen, ascending.
+        positions: for each run, the position of the question of each row, ascending.
+        questions: positions of the chosen questions, ascending.
 
     Returns:
-        their indices, ascending, and the place of each row's question among those chosen: an array of shape (rows,) per run.
+        For each run, the ascending indices of these rows, and the index of each row's question among the chosen ones; arrays of
+        shape (rows,).
     """
     place_of = np.full(max([-1, *(part.max(initial=-1) for part in positions), questions.max(initial=-1)]) + 1, -1)
     place_of[questions] = np.arange(len(questions))
@@ -102,9 +104,9 @@ class Responses(NamedTuple):
     """Items of one run, in the order of questions, samples and clues.
 
     Attributes:
-        place: of each item's question among the chosen ones, shape (items,).
-        clue, confidence, correct: of each item, shape (items,).
-        sample: as of ``RunItems``.
+        place: index of each item's question among the chosen ones, shape (items,).
+        clue, confidence, correct: clue, confidence and correctness of each item, shape (items,).
+        sample: see ``RunItems``.
     """
 
     place: Ints
@@ -124,16 +126,17 @@ def computed_rows(
     replaced: Mapping[str, Responses] | None = None,
     by_sample: bool = False,
 ) -> StatisticRows:
-    """Rows computed from the items that a selection keeps.
+    """Compute rows from the items that a selection keeps.
 
     Args:
         snapshot: the store.
-        selection: whose dataset and filter on clues count.
-        runs, questions: the chosen ones, by ``run`` and by ascending ``position``.
-        reads: names of statistics.
+        selection: its dataset and its filters on clues and responses are applied.
+        runs, questions: the chosen runs, with column ``run``, and the chosen questions, with ascending ``position``.
+        reads: names of the statistics.
         pairs: whether to return items.
-        replaced: by run, the responses to use in place of the stored ones. Its clues are taken as filtered already.
-        by_sample: a row for each sample of a question, in place of one for the question. All runs then have samples.
+        replaced: by run, the responses to use instead of the stored ones. They must already be filtered.
+        by_sample: whether to return a row for each sample of a question instead of one for the question. All runs must then have
+            samples.
     """
     clues, names = run_columns.clues(snapshot, selection.dataset), runs["run"].to_list()
     positions = questions["position"].to_numpy()
@@ -182,9 +185,9 @@ def computed_rows(
 def _responses(
     snapshot: Snapshot, selection: Selection, names: Sequence[str], positions: Ints, clues: Clues
 ) -> Iterator[tuple[int, Responses]]:
-    """The number and the responses of each run that has any, from memory, at the clues that the selection keeps.
+    """Yield the index and the responses of each run that the selection keeps, from the cached items.
 
-    Failed calls are among them where the selection counts them.
+    Failed calls are included if the selection counts them.
     """
     dataset, item_filter = selection.dataset, ItemFilter.read(snapshot, selection)
     for indices in batches_of_runs(snapshot, dataset, names):
@@ -204,7 +207,7 @@ def _responses(
 
 
 def batches_of_runs(snapshot: Snapshot, dataset: str, names: Sequence[str]) -> Iterator[list[int]]:
-    """Indices of runs whose items are read at once: memory need not hold those of all runs together."""
+    """Yield batches of run indices whose items are read together, so that memory need not hold the items of all runs at once."""
     counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, ["items"])["items"]]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
@@ -212,7 +215,7 @@ def batches_of_runs(snapshot: Snapshot, dataset: str, names: Sequence[str]) -> I
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
-    """What the filters of a selection leave.
+    """Return the runs and questions that a selection's filters keep.
 
     Returns:
         Ids of the runs in order of import, and positions of the questions in the dataset, ascending, shape (questions,).
@@ -224,7 +227,7 @@ def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
 
 
 def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
-    """``with`` clauses for the runs and questions of a selection, and their parameters."""
+    """Return ``with`` clauses ``chosen_runs`` and ``chosen_questions`` for a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
     clauses = f"""with chosen_runs as (
@@ -240,9 +243,14 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
 
 
 def selected_responses(snapshot: Snapshot, selection: Selection, parameters: SqlParameters) -> str:
-    """SQL for the responses that a selection keeps, after the clauses of ``selection_clauses``; adds to the parameters.
+    """Return SQL for the responses that a selection keeps, to follow the clauses of ``selection_clauses``.
 
-    Failed calls are among them where the selection counts them.
+    Failed calls are included if the selection counts them.
+
+    Args:
+        snapshot: the store.
+        selection: the filters.
+        parameters: parameters of the query; those of the responses are added in place.
     """
     condition, values = selection.run_filter()
     runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
@@ -261,7 +269,11 @@ def selected_responses(snapshot: Snapshot, selection: Selection, parameters: Sql
 
 
 def failed_calls(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Number of failed calls at the clues of a selection, counted by it or not: ``run``, ``question_id`` and ``failed``."""
+    """Count the failed calls at the clues of a selection, whether it counts them or not.
+
+    Returns:
+        Columns ``run``, ``question_id`` and ``failed``, the number of failed calls; no row where there are none.
+    """
     with_clauses, parameters = selection_clauses(selection)
     if not snapshot.rows(f"{with_clauses} select 1 from chosen_runs where failed > 0 limit 1", parameters):
         return pl.DataFrame(schema={"run": pl.String, "question_id": pl.String, "failed": pl.Int64})

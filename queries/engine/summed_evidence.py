@@ -1,7 +1,7 @@
-"""Runs over very many questions, as totals by cluster of questions: their rows are read, added up and let go.
+"""Runs over very many questions, as totals by cluster of questions: their rows are read, summed and released.
 
-Metrics of sums, their replicates, intervals and letters need no more than these totals. They take the same memory for any number
-of questions, and are kept by run and by the questions that are selected.
+Metrics of sums, their replicates, intervals and letters need only these totals. The totals take the same memory for any number of
+questions, and are cached by run and by selected questions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from queries.metrics.metric import NET_REWARD
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, dataset_conventions
 
-ROWS_AT_ONCE = 1_000_000  # of statistics, read and added up together
-BIN_NUMBERS = 12  # that the bins of a row take in memory, about
+ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read and summed together
+BIN_NUMBERS = 12  # approximate number of values that the bins of a row take in memory
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RunTotals:
     """Some totals of one run by cluster of questions.
 
     Attributes:
-        columns: each of shape (clusters, ...).
+        columns: totals by name, each of shape (clusters, ...).
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -52,15 +52,16 @@ class RunTotals:
 
 @dataclass(frozen=True)
 class SummedRuns:
-    """Metrics of sums of the runs of a selection, as ``Evidence`` gives them, from totals by cluster of questions.
+    """Metrics of sums of a selection's runs, with the interface of ``Evidence``, from totals by cluster of questions.
 
     Attributes:
         runs: the runs of the selection that answered any of its questions, in order of import.
         selected: number of questions of the selection, answered or not.
-        conventions: of the metrics.
-        parts: by name, the totals of each run.
-        metrics: that can be asked for.
-        snapshot, selection: where rows are read again if they are needed.
+        conventions: conventions of the metrics.
+        parts: the totals of each run, by name of the part.
+        metrics: the metrics that can be requested.
+        snapshot, selection: the source from which rows are read again if they are needed.
+        respondents: always empty here; see ``Evidence``.
     """
 
     runs: tuple[Run, ...]
@@ -75,13 +76,13 @@ class SummedRuns:
     _stacked: dict[tuple[str, str], Floats] = field(default_factory=dict, repr=False, compare=False)
 
     def run_facts(self, run: int) -> dict[str, Any]:
-        """As ``Evidence.run_facts``."""
+        """See ``Evidence.run_facts``."""
         outline = self.parts[OUTLINE][run].columns
         return asdict(self.runs[run]) | {"questions": int(outline["questions"][0]), "items": int(outline["items"][0])}
 
     @property
     def same_questions(self) -> bool:
-        """Whether all runs answered the same questions."""
+        """Whether all runs answered the same questions, by checksum."""
         return len({part.columns["answered"].tobytes() for part in self.parts[OUTLINE]}) <= 1
 
     @cached_property
@@ -96,22 +97,26 @@ class SummedRuns:
         return self.cluster_totals.values(metric)
 
     def questions_with(self, metric: Metric) -> Ints:
-        """Questions of each run that the metric could use, shape (runs,)."""
+        """Number of questions of each run that the metric can use, shape (runs,)."""
         return self.cluster_totals.questions_with(metric)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """As ``Evidence.replicates``, shape (REPLICATES, runs)."""
+        """See ``Evidence.replicates``; shape (REPLICATES, runs)."""
         if (metric, step) not in self._replicates:
             check_time_limit()
             self._replicates[metric, step] = self.cluster_totals.replicates(metric, step)
         return self._replicates[metric, step]
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """As ``Evidence.residuals``."""
+        """See ``Evidence.residuals``."""
         return self.cluster_totals.residuals(metric)
 
     def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
-        """The rows of some runs, shape (runs,), which are read again: those with few questions for a metric need them."""
+        """Read the rows of some runs again, which runs with few questions for a metric need.
+
+        Args:
+            chosen: whether each run is wanted, shape (runs,).
+        """
         names = [run.run for run, is_chosen in zip(self.runs, chosen, strict=True) if is_chosen]
         return gather(self.snapshot, self.selection.on_runs(names), self.metrics)
 
@@ -125,7 +130,7 @@ class SummedRuns:
         return self._column(_count_part(metric) if shares_sums(metric) else _own_part(metric, self.conventions), USABLE)
 
     def _column(self, part: str, name: str = "") -> Floats:
-        """A column of all runs, shape (clusters, runs, ...)."""
+        """Return a column of all runs, shape (clusters, runs, ...)."""
         if (part, name) not in self._stacked:
             self._stacked[part, name] = np.stack([run.columns[name] for run in self.parts[part]], axis=1)
         return self._stacked[part, name]
@@ -135,12 +140,15 @@ RunEvidence = Evidence | SummedRuns
 
 
 def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> RunEvidence:
-    """What metrics of the runs of a selection are computed from: their totals, where these are enough, else their rows.
+    """Read what the metrics of a selection's runs are computed from: totals where these are enough, otherwise rows.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        metrics: what will be asked for.
+        metrics: metrics that will be requested.
+
+    Returns:
+        ``SummedRuns`` with more than ``MAX_CLUSTERS`` questions, if totals are enough; otherwise ``Evidence``.
     """
     graded = snapshot.with_grading(selection.grading)
     conventions = dataset_conventions(graded, selection)
@@ -167,7 +175,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
 
 
 def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequence[Metric], runs: pl.DataFrame) -> bool:
-    """Whether the stored statistics of whole questions are all that the metrics read, and totals all that they need."""
+    """Check whether the metrics can be computed from totals of the stored statistics of whole questions."""
     reads = {name for metric in metrics for name in metric.reads(conventions)}
     items = (
         any(metric.pairs is not None or (metric.binned and conventions.mass_bins) for metric in metrics)
@@ -179,9 +187,9 @@ def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequ
     return not items and not reads & {*distribution_statistics.COLUMNS} and not (runs["samples"] > 1).any()
 
 
-# Parts of the totals of a run, each kept by itself: a further metric needs no more than what it adds.
-OUTLINE = "outline"  # numbers of questions and items, and which questions were answered, as a checksum
-USABLE = "usable"  # the column that counts questions that a metric could use
+# The totals of a run are cached in parts, so that another metric only needs the parts it adds.
+OUTLINE = "outline"  # numbers of questions and items, and a checksum of which questions were answered
+USABLE = "usable"  # the column with the number of questions that a metric can use
 
 
 def _sum_part(statistic: str) -> str:
@@ -198,7 +206,7 @@ def _own_part(metric: Metric, conventions: Conventions) -> str:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the totals of runs, from memory where they are there."""
+    """Reads the totals of runs, from the cache if possible."""
 
     snapshot: Snapshot
     dataset: str
@@ -208,11 +216,11 @@ class _Reader:
     metrics: Sequence[Metric]
 
     def parts(self) -> dict[str, list[RunTotals]]:
-        """Every part that the metrics need, by name, in the order of the runs."""
+        """Return every part that the metrics need, by name, with one entry per run in the order of the runs."""
         names = self.runs["run"].to_list()
         keys = {part: self._key(part) for part in self._metrics_of_parts}
         missing = {part: set(self.snapshot.not_cached(self.dataset, key, names)) for part, key in keys.items()}
-        fresh: dict[str, dict[str, RunTotals]] = {}  # read with another part of the same run
+        fresh: dict[str, dict[str, RunTotals]] = {}  # parts that were read along with another part of the same run
 
         def read(part: str, wanted: list[str]) -> dict[str, RunTotals]:
             unread = [run for run in wanted if part not in fresh.get(run, {})]
@@ -225,7 +233,7 @@ class _Reader:
 
     @cached_property
     def _metrics_of_parts(self) -> dict[str, list[Metric]]:
-        """The parts, and the metrics that each is for."""
+        """The parts, and the metrics that need each of them."""
         parts: dict[str, list[Metric]] = {OUTLINE: []}
         for metric in self.metrics:
             names = [_own_part(metric, self.conventions)]
@@ -236,19 +244,19 @@ class _Reader:
         return parts
 
     def _reads(self, parts: Iterable[str]) -> set[str]:
-        """Names of the statistics that some parts are made from."""
+        """Return the names of the statistics that some parts are computed from."""
         metrics = {metric.key: metric for part in parts for metric in self._metrics_of_parts[part]}.values()
         return {"items"}.union(*({*metric.reads(self.conventions), metric.counts} for metric in metrics))
 
     def _key(self, part: str) -> str:
-        """Under what a part is kept: its name and the questions that are selected."""
+        """Return the cache key of a part: its name and a checksum of the selected questions."""
         digest = sha256(self.questions["position"].to_numpy().tobytes())
         if "difficulty" in self._reads([part]):
             digest.update(float_array(self.questions["difficulty"]).tobytes())
         return f"{part}, {digest.hexdigest()}"
 
     def _read(self, runs: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[str, dict[str, RunTotals]]]:
-        """Some parts of some runs, from their rows, some runs at a time."""
+        """Compute some parts of some runs from their rows, some runs at a time; yield each run with its parts."""
         reads = self._reads(parts)
         numbers = len(reads) + (BIN_NUMBERS if reads & {*BIN_COLUMNS} else 0)
         source = self.snapshot.for_reading(8 * numbers * len(self.questions) * len(self.runs))
@@ -264,7 +272,7 @@ class _Reader:
                 yield run, totals | {OUTLINE: _outline(index_of.get(run), evidence)}
 
     def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
-        """The stored rows of some runs."""
+        """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
         rows = selected_statistics.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
         sums, binned = columns_of_rows(rows, self.conventions, reads, self.questions, rebinned=False)
@@ -281,7 +289,7 @@ class _Reader:
         )
 
     def _columns_of(self, part: str, evidence: Evidence) -> dict[str, Floats]:
-        """The columns of a part, each of shape (clusters, runs, ...)."""
+        """Compute the columns of a part, each of shape (clusters, runs, ...)."""
         metric = self._metrics_of_parts[part][0]
         if part == _own_part(metric, self.conventions):
             columns = evidence.contributions(metric)
@@ -295,7 +303,7 @@ class _Reader:
 
 
 def _of_run(index: int | None, columns: Mapping[str, Floats]) -> RunTotals:
-    """The totals of one run; 0 for a run that answered none of the questions."""
+    """Return the totals of one run; 0 for a run that answered none of the questions (``index`` None)."""
     if index is None:
         return RunTotals({name: np.zeros((len(column), *column.shape[2:])) for name, column in columns.items()})
     return RunTotals({name: np.ascontiguousarray(column[:, index]) for name, column in columns.items()})

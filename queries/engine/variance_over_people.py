@@ -1,6 +1,7 @@
-"""Runs that hold the answers of many people.
+"""Runs that contain the answers of many people.
 
-The answers of one person are alike, as those to one question are. So a metric varies with the questions and with the people.
+The answers of one person are correlated, just as the answers to one question are. A metric therefore varies with both the
+questions and the people.
 """
 
 from __future__ import annotations
@@ -23,34 +24,38 @@ from queries.metrics.metric import unchanged_sums
 
 @dataclass(frozen=True)
 class RespondentCells:
-    """The answers of a run that holds those of many people.
+    """The answers of a run that contains the answers of many people.
 
     Attributes:
-        cells: evidence whose rows are the answers of each respondent to each question. It has this run alone.
-        respondent: of each row of the cells, from 0, shape (cells,).
+        cells: evidence of this run only, with one row for the answers of each respondent to each question.
+        respondent: respondent of each row of ``cells``, from 0, shape (rows,).
     """
 
     cells: Evidence
     respondent: Ints
 
     def can_draw(self, metric: Metric) -> bool:
-        """Whether it has the statistics of a metric: those of whole distributions are kept by question alone."""
+        """Check whether it has the statistics a metric needs: those of whole distributions only exist by question."""
         return set(metric.reads(self.cells.conventions)) <= self.cells.statistics.keys()
 
     def of_questions(self, places: Ints) -> RespondentCells:
-        """Only the answers to some questions, by their places in the selection."""
+        """Select the answers to some questions, by their places in the selection."""
         rows = np.isin(self.cells.places, places)
         return RespondentCells(self.cells.select_rows(rows), np.unique(self.respondent[rows], return_inverse=True)[1])
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """Replicates with the spread of a metric over questions and respondents, shape (REPLICATES,).
+        """Compute replicates with the variance of a metric over questions and respondents.
 
-        Replicates whose weights are the products of draws of questions and of respondents count the noise of single answers
-        three times. They are drawn together, to the variance over questions, plus that over respondents, less that over single
-        answers, which the first two have in common. ``tests/statistics`` simulates the coverage.
+        Replicates whose weights are products of draws of questions and draws of respondents count the noise of single answers
+        three times. They are therefore shrunk towards their centre, so that their variance is the variance over questions, plus
+        that over respondents, minus that over single answers, which the first two both include; but at least the larger of the
+        first two. ``tests/statistics`` simulates the coverage.
 
         Args:
-            metric, step: as of ``Evidence.replicates``.
+            metric, step: see ``Evidence.replicates``.
+
+        Returns:
+            Shape (REPLICATES,), NaN where undefined.
 
         Source:
             Owen 2007, "The pigeonhole bootstrap", on products of weights; Cameron, Gelbach & Miller 2011 on the
@@ -67,13 +72,16 @@ class RespondentCells:
         return drawn_together
 
     def draw(self, metric: Metric, kind: DrawnKind, step: float = 1.0) -> Floats:
-        """The metric in each replicate of one bootstrap, shape (REPLICATES,).
+        """Compute the metric in each replicate of one kind of bootstrap.
 
-        A metric that is no sum over items is computed from the weighted sums of each question, as ``Evidence`` computes it.
+        A metric that is not a sum over items is computed from the weighted sums of each question, as in ``Evidence``.
 
         Args:
-            metric, step: as of ``Evidence.replicates``.
+            metric, step: see ``Evidence.replicates``.
             kind: what is drawn: ``questions``, ``people``, ``both`` (products of the two) or ``answers``, one by one.
+
+        Returns:
+            Shape (REPLICATES,), NaN where undefined.
         """
         cells = self.cells
         draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
@@ -104,13 +112,22 @@ class RespondentCells:
         return np.repeat(np.arange(len(self.respondent)), self.cells.sums["items"].astype(np.int64))
 
     def _mass_bins(self, draws: Draws) -> dict[str, Floats]:
-        """Totals per equal-mass bin in each replicate, shape (REPLICATES, bins)."""
+        """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, bins)."""
         assert self.cells.conventions.mass_bins is not None
         bins = mass_bins_replicates(*self.cells.items_of(0), self._row_of_items, draws, self.cells.conventions.mass_bins)
         return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
 
     def _from_questions(self, metric: Metric, weights: Iterable[tuple[Floats, Floats]], starts: Ints) -> dict[str, Floats]:
-        """Sums over questions of what a metric makes of the weighted sums of each, shape (replicates,) each."""
+        """Sum a metric's contributions over questions, computed from the weighted sums of each question.
+
+        Args:
+            metric: the metric.
+            weights: for each replicate, how often the question of each row is drawn and how often the row is drawn within it.
+            starts: first row of each question.
+
+        Returns:
+            By name, the sums in each replicate, shape (replicates, ...).
+        """
         reads = {name: dense(self.cells.statistics[name]) for name in metric.reads(self.cells.conventions)}
         rows: list[dict[str, Floats]] = []
         for questions, within in weights:
@@ -126,18 +143,18 @@ class RespondentCells:
 
 
 def _weighted(weights: Floats, column: Floats) -> Floats:
-    """Weighted sums of a column of shape (rows, ...) for each row of weights: shape (replicates, ...)."""
+    """Sum a column of shape (rows, ...) with weights of shape (replicates, rows), shape (replicates, ...)."""
     product: Floats = weights @ column.reshape(len(column), math.prod(column.shape[1:]))
     return product.reshape(len(weights), *column.shape[1:])
 
 
 def _means_within(questions: Floats, within: Floats, columns: Mapping[str, Floats], starts: Ints) -> dict[str, Floats]:
-    """Sums over questions of the weighted mean over the answers to each, shape (replicates,) each."""
+    """Sum, over the drawn questions, the weighted means over the answers to each question, shape (replicates,) per column."""
     weight = np.add.reduceat(within, starts, axis=1)
     counted = questions[:, starts] * (weight > 0) / np.maximum(weight, 1)
     return {name: (counted * np.add.reduceat(within * column, starts, axis=1)).sum(axis=1) for name, column in columns.items()}
 
 
 def _times(weights: Floats, column: Floats) -> Floats:
-    """A column of shape (rows, ...) times a weight for each row."""
+    """Multiply a column of shape (rows, ...) by a weight for each row."""
     return column * weights.reshape(-1, *[1] * (column.ndim - 1))

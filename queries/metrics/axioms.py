@@ -1,4 +1,4 @@
-"""Sakai's axioms for confidence measures, and how metrics are checked against them.
+"""Sakai's axioms for confidence measures, and the value of a metric over a few items, to check the axioms with.
 
 Each axiom compares a system with a worse copy of itself. Items are graded right or wrong: correctness is 0 or 1, with at least
 one item of each. If an item's correctness is a probability, its confidence has no wrong direction to move in, and the axioms do

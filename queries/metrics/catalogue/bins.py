@@ -91,8 +91,8 @@ BIN_METRICS = (
         formula=r"\frac{1}{N}\sum_b \bigl(\operatorname{sgn}(A_b)\,B_b + \operatorname{sgn}(B_b)\,A_b\bigr),\;"
         r"A_b = \sum_{i \in b,\, i \in \mathcal{A}} (c_i - y_i),\;"
         r"B_b = \sum_{i \in b,\, i \in \mathcal{B}} (c_i - y_i)",
-        words="ECE that takes the sign of each bin's gap from one half of the questions and its size from the other, both ways "
-        "round; averaged over 15 ways to halve the questions.",
+        words="The ECE with the sign of each bin's gap taken from one half of the questions and its size from the other, both "
+        "ways round; averaged over 15 ways to halve the questions.",
         source="Cross-fitting (Chernozhukov et al. 2018) over balanced half-samples (McCarthy 1969)",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS, "correct", "correct_sq"),

@@ -181,8 +181,8 @@ VOTES = (
         low=-1 / math.e,
         high=math.inf,
         formula=r"\sum_{b:\, P_b Q_b > 0} P_b \ln \frac{P_b}{Q_b}",
-        words="Kullback-Leibler divergence from the DistCE histogram P of a human reference classifier to the run's histogram Q, "
-        "over those of the 30 bins that are non-empty in both.",
+        words="Divergence (Kullback-Leibler) from the DistCE histogram P of a human reference classifier to the run's histogram "
+        "Q, over those of the 30 bins that are non-empty in both.",
         source=f"{BAAN}, table 2",
         needs=("whole distribution", "votes"),
         reads=columns("distance_bins", "reference_bins", "reference_items"),

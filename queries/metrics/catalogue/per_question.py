@@ -77,7 +77,7 @@ QUESTIONS = (
         caveat="The weights 1 - h_t are not normalised: where people know the answer early, every model is near 0.5. "
         "The paper's tables fit a normalised variant better.",
         axioms=("U", "O", "UO"),
-        axioms_where="UO only at clues that not everyone has solved, h < 1",
+        axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore_weighted",
@@ -88,8 +88,8 @@ QUESTIONS = (
         low=0,
         high=1,
         formula=r"1 - r\!\left(\frac{\sum_t (1 - h_t)\, g_t c_t}{\sum_t (1 - h_t)}\right)",
-        words="CalScore with its weights divided by their sum, so that questions that people answer early count as much as "
-        "others.",
+        words="Like CalScore, but with the weights divided by their sum, so that questions that people answer early count as "
+        "much as others.",
         source="variant of GRACE eq. 1",
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore_column(c), f"{c.human or CALSCORE_CURVE}_weight"),
@@ -101,7 +101,7 @@ QUESTIONS = (
         caveat="Not the paper's definition. It explains why the paper's tables have CalScore above MCE, but does not reproduce "
         "their levels.",
         axioms=("U", "O", "UO"),
-        axioms_where="UO only at clues that not everyone has solved, h < 1",
+        axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore2",
@@ -138,7 +138,7 @@ QUESTIONS = (
         low=0,
         high=1,
         formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t g_t c_t\right)",
-        words="CalScore without people: being confidently wrong counts the same at every clue; a mean over questions.",
+        words="Like CalScore, but without people: being confidently wrong counts the same at every clue; a mean over questions.",
         source="GRACE sec. 4.2",
         needs=("correctness", "confidence"),
         reads=columns("items", "sign_confidence"),

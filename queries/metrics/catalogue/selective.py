@@ -27,7 +27,7 @@ SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
         (
             "e_aurc", "Excess area under the risk-coverage curve", "E-AURC", r"\mathrm{AURC} - \mathrm{AURC}^*", "lower",
             r"\mathrm{AURC}(c) - \mathrm{AURC}(y)",
-            "AURC minus the AURC of an oracle, which ranks the most correct items first.",
+            "The AURC minus that of an oracle, which ranks the most correct items first.",
         ),
         1, "Geifman et al. 2019", ORDER_ALONE,
     ),

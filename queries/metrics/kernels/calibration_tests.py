@@ -164,8 +164,8 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
     of_questions = [np.bincount(items.question, column[items.number] * residual, items.questions) for column in columns]
     scores = np.stack(of_questions, axis=1)
     variance = (inverse @ (scores.T @ scores) @ inverse)[0, 0] * count / (count - 1)
-    reach = float(stdtrit(count - 1, 0.975) * np.sqrt(max(variance, 0.0)))
-    return estimate, estimate - reach, estimate + reach
+    margin = float(stdtrit(count - 1, 0.975) * np.sqrt(max(variance, 0.0)))
+    return estimate, estimate - margin, estimate + margin
 
 
 def _extremes(residual: Floats, weights: ItemWeights, firsts: Ints) -> tuple[Floats, Floats]:

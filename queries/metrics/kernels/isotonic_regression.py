@@ -164,9 +164,9 @@ def consistency_band(
         return stated[shown], low, high
     mean, spread = curves.mean(axis=0), curves.std(axis=0)
     largest = np.where(spread > FLAT, np.abs(curves - mean) / np.where(spread > FLAT, spread, 1.0), 0.0).max(axis=-1)
-    reach = np.quantile(largest, level) * spread
+    margin = np.quantile(largest, level) * spread
     # Curves never fall, so a bound at one confidence also holds at the next.
-    low, high = np.maximum.accumulate(mean - reach), np.minimum.accumulate((mean + reach)[::-1])[::-1]
+    low, high = np.maximum.accumulate(mean - margin), np.minimum.accumulate((mean + margin)[::-1])[::-1]
     return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 

@@ -66,9 +66,9 @@ def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
         after, wrong_after = size.copy(), wrong.copy()
         before, wrong_before = cumulate(after, before), cumulate(wrong_after, wrong_before)
         start, wrong_start = after - size, wrong_after - wrong
-        reach = harmonic[np.rint(after).astype(np.int64)] - harmonic[np.rint(start).astype(np.int64)]
+        harmonic_sum = harmonic[np.rint(after).astype(np.int64)] - harmonic[np.rint(start).astype(np.int64)]
         # The sum of (wrong_start + rate j) / (start + j) over j = 1..size, and of its numerator.
-        risk += (wrong + (wrong_start - rate * start) * reach).sum(axis=0)
+        risk += (wrong + (wrong_start - rate * start) * harmonic_sum).sum(axis=0)
         generalized += (size * wrong_start + wrong * (size + 1) / 2).sum(axis=0)
         right_within += [((1 - rate) * np.clip(edge - start, 0.0, size)).sum(axis=0) for edge in wanted]
     parts = [ratio(risk, items), ratio(generalized, items**2), *ratio(right_within, wanted)]

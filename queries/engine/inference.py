@@ -258,7 +258,7 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
         items: number of items of each run in each cell, shape (runs, cells).
         distance: how the totals R of the cells are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in
             max CE, "square" for the sum of R^2 / items as in reliability, or the largest absolute cumulative sum of R as in KS
-            ("walk", and "curve" for distances made of squares).
+            ("walk", and "curve" for a distance that sums squares).
         flips: number of sign flips.
         seed: seed of the flips.
 
@@ -284,8 +284,8 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
 def step_length(questions: int, distance: Distance) -> float:
     """Return the step of the numerical derivative, as a multiple of a bootstrap step.
 
-    It is sqrt(log Q) if the distance is made of absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if the distance
-    is made of squares: these are smooth, and the result is the reflected ("basic") bootstrap interval.
+    It is sqrt(log Q) if the distance sums absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if the distance sums
+    squares: these are smooth, and the result is the reflected ("basic") bootstrap interval.
 
     Args:
         questions: number of questions Q.

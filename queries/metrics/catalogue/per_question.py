@@ -27,7 +27,7 @@ def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
 
 
 def _calscore2_column(conventions: Conventions) -> str:
-    """Return the column of eq. 2, always of a team curve: it needs increments that are probabilities, unlike a buzz curve's."""
+    """Return the reward column of the team curve: eq. 2 treats increments as probabilities, which a buzz curve's are not."""
     return f"{conventions.team_curve}_reward"
 
 

@@ -99,7 +99,14 @@ class Binning:
         return results
 
     def left_out(self, confidence: Floats, correct: Floats) -> int:
-        """Count the items that do not count in the error, although the error is divided by all items."""
+        """Return the number of items that are left out of the error, although it is divided by the number of all items.
+
+        Args:
+            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+        Returns:
+            0 with too few items, for which there is no error.
+        """
         if len(confidence) < self.fewest:
             return 0
         return len(confidence) - sum(part.items for part in self.bins(confidence, correct) if part.counted)
@@ -259,12 +266,14 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
 def smooth_curve(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
     """Compute the smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE with width smECE.
 
+    The width is at least 1 / 128, the distance between two points of the grid.
+
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
 
     Returns:
         Confidences, the smoothed accuracy there, and the smoothed density of items (share per unit of confidence), shape
-        (points,) each. Points with less than a hundredth of the highest density are left out.
+        (points,) each. Points with at most a hundredth of the highest density are left out.
 
     Source:
         Blasiok & Nakkiran 2024.

@@ -1,4 +1,4 @@
-"""Accuracy of runs and people over the fraction of the question revealed, as a figure and a table."""
+"""Accuracy of runs and people by the fraction of the question revealed, as a figure and a table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dashboard.components.table import row, table
 from dashboard.figures.accuracy_by_fraction import revealed_figure
 from queries.buzzing import FractionAccuracy
 
-BESIDE_TEAMS = "beside the human teams that have answered correctly by then"
+BESIDE_TEAMS = "with the share of human teams that have answered correctly by then"
 
 
 def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
-    """A row per run, and one per human team or group of teams; None where there is nothing to draw.
+    """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw.
 
     Args:
-        result: of the selection.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: accuracy of the selection.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     if result.missing or not result.runs:
         return None
@@ -43,8 +43,8 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     return figure(
         "revealed",
         revealed_figure(result, names, colours),
-        "Accuracy of the current answer, by the share of the question revealed, "
-        + ("of runs and of the players of the human collection" if guessing else BESIDE_TEAMS),
+        "Accuracy of the current answer by share of the question revealed, "
+        + ("for runs and for the players of the human collection" if guessing else BESIDE_TEAMS),
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
         legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
     )

@@ -1,4 +1,4 @@
-"""Models by datasets: the table of a metric, its heat map, and on which datasets each model is over- or underconfident."""
+"""Models by datasets: a metric as a table and a heat map, and where each model is over- or underconfident."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from queries.run_groups import RunGroup
 SIGNS: dict[Sign, str] = {
     "overconfident": "Overconfident on",
     "underconfident": "Underconfident on",
-    "neither": "Not shown to be either on",
-    "unknown": "Without an interval on",
+    "neither": "Interval contains 0 on",
+    "unknown": "No interval on",
 }
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
-MAX_NAMED = 5  # datasets of one kind in a sentence, the furthest off
+MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
 MEAN_RANK = (
     "Mean rank over the datasets on which the model is ranked. Rows are sorted by mean relative rank, from 0 (best) to 1 (last)"
 )
 
 
 def across_table(result: Across, metric: Metric) -> html.Div:
-    """A row per model, a column per dataset: value, interval and rank. Each value links to its run."""
+    """Return the table: a row per model, a column per dataset, with value, interval and rank. Each value links to its run."""
     head: list[Cell] = ["Model"]
     if metric.ranks:
         head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
@@ -51,7 +51,7 @@ def across_table(result: Across, metric: Metric) -> html.Div:
 
 
 def _group_row(group: AcrossGroup, result: Across, metric: Metric) -> html.Tr:
-    """The means over the runs of one value of a tag."""
+    """The row of the runs that share one value of a tag: their means."""
     name = [html.Span(f"{result.tag}: {group.value}", className="name"), html.Span("mean over runs", className="row-note")]
     cells = [_mean(group.cells.get(column.dataset)) for column in result.datasets]
     return html.Tr([html.Th(name, scope="row"), *([html.Td("")] if metric.ranks else []), *cells], className="group")
@@ -61,14 +61,14 @@ def _mean(group: RunGroup | None) -> html.Td:
     if group is None:
         return html.Td("", className="number", title="No ranked run with this tag")
     if group.mean is None:
-        return html.Td(DASH, className="number missing", title="The metric of no run is defined")
+        return html.Td(DASH, className="number missing", title="The metric is undefined for every run")
     interval = f"[{short(group.low)}, {short(group.high)}]" if group.low is not None else ""
     notes = [html.Span(note, className="row-note") for note in (interval, count(len(group.runs), "run")) if note]
     return html.Td([short(group.mean), *notes], className="number")
 
 
 def _dataset_head(column: AcrossDataset, title: str) -> html.Th:
-    link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"{column.title}: its leaderboard")
+    link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
     note = count(column.questions, "question") + (", simulated people" if column.simulated else "")
     return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
 
@@ -93,7 +93,7 @@ def _cell(cell: AcrossCell | None, ranked: int) -> html.Td:
 
 
 def across_section(result: Across, metric: Metric) -> html.Section:
-    """The heat map, with places by dataset as its table."""
+    """Return the heat map; its table lists value and rank by dataset."""
     rows = [
         row(f"{line.model} · {line.elicitation}", *(_place(line.cells.get(column.dataset)) for column in result.datasets))
         for line in result.rows
@@ -101,7 +101,7 @@ def across_section(result: Across, metric: Metric) -> html.Section:
     shown = {
         "zero": "orange above 0, blue below",
         "none": "orange where low, blue where high",
-    }.get(metric.direction, "blue for the best of a dataset, orange for the last")
+    }.get(metric.direction, "blue for the best on a dataset, orange for the last")
     text = table(["Model", *(column.title for column in result.datasets)], rows, "Value and rank by model and dataset")
     return html.Section(
         [html.H2("At a glance"), figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text)],
@@ -116,7 +116,7 @@ def _place(cell: AcrossCell | None) -> str:
 
 
 def transfer_section(result: Across) -> html.Section:
-    """On which datasets each model is over- and underconfident: whether its calibration holds elsewhere."""
+    """List the datasets on which each model is over- or underconfident: does its calibration hold elsewhere?"""
     short_titles = fitting([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     models = [
@@ -127,7 +127,7 @@ def transfer_section(result: Across) -> html.Section:
         [
             html.H2("Does calibration carry over?"),
             html.P(
-                "Mean confidence less accuracy: over- or underconfident where its 95 % interval does not contain 0.",
+                "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0.",
                 className="note",
             ),
             html.Ul(models, className="transfer"),
@@ -137,11 +137,11 @@ def transfer_section(result: Across) -> html.Section:
 
 
 def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
-    """Where a model is over- and underconfident, in words.
+    """Say in words where a model is over- and underconfident.
 
     Args:
-        line: of the model.
-        titles: of the datasets, by id.
+        line: the model's row.
+        titles: titles of the datasets, by id.
     """
     parts = []
     for sign, words in SIGNS.items():
@@ -154,5 +154,5 @@ def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
             parts.append(f"{words} {', '.join(names)}.")
     signs = {cell.sign for cell in line.cells.values()}
     if {"overconfident", "underconfident"} <= signs:
-        parts.append("The sign changes: what corrects it on one dataset makes it worse on another.")
+        parts.append("The sign changes: a correction that helps on one dataset makes another worse.")
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""What the address selects, as chips that can be removed: also what the page has no control for."""
+"""Removable chips for what the address selects, including keys that have no control on the page."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from queries.selection.filters import SelectionKey
 from queries.selection.parameters import kind_of, split_key
 
 MAX_VALUE_LENGTH = 40  # characters of a value
-OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # keys of pages that have chips, too
-UNLISTED = ("dataset", "common")  # the menu of datasets and the notice of coverage say these
+OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # page keys that also have chips
+UNLISTED = ("dataset", "common")  # shown by the dataset menu and the coverage notice
 
 
 def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) -> html.Div:
-    """A chip for each value that narrows the selection, for each pinned run, and for a pinned data version. The element stays
-    without any, so that setting the first filter does not build the page anew.
+    """Return a chip for each value that narrows the selection, for each pinned run, and for a pinned data version.
+
+    The element exists even without chips, so that setting the first filter does not rebuild the page.
 
     Args:
-        path: of the page.
+        path: path of the page.
         pairs: keys and values of its address.
-        facets: of the dataset, for the names of runs.
+        facets: facets of the dataset, for the names of runs.
     """
     names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
     chips: list[Component] = [
@@ -39,7 +40,7 @@ def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) 
 
 
 def _label(key: str) -> str | None:
-    """What the key of a chip is called; None for a key that has no chips."""
+    """Label of a key's chips; None for a key without chips."""
     if key in OF_PAGES:
         return OF_PAGES[key]
     kind = None if key in UNLISTED else kind_of(key, Selection.kinds())
@@ -49,7 +50,7 @@ def _label(key: str) -> str | None:
 
 
 def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, value: str, names: Mapping[str, str]) -> html.A:
-    """A link to the same page without one pair of its address."""
+    """A chip that links to the same page without one pair of its address."""
     text = f"{label}: {names.get(value, value)}"
     without = [pair for index, pair in enumerate(pairs) if index != place]
     parts: list[Component | str] = [shortened(text, MAX_VALUE_LENGTH), html.Span("×", className="remove", **aria(hidden="true"))]

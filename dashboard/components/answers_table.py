@@ -1,4 +1,4 @@
-"""What each run answers to a question, at every clue; ``assets/question.js`` shows the rows of the clue at the cursor."""
+"""Table of each run's answers to a question, at every clue; ``assets/question.js`` shows the rows of the clue at the cursor."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
 from queries.question_order import QUESTION_METRICS
 
-SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question that have a column wherever a run has a value
+SHOWN = ("calscore", "brier", "dist_ce")  # single-question metrics, each with a column if a run has a value
 ABOUT = {
     "Buzzes": "The first clue at which its score is above its threshold",
-    "Correct": "Graded against the answer line, or as the file states; for LifeEval the probability of being right",
-    "CalScore share": "(1 − h) g c / T at this clue: what it adds to the mean inside CalScore; above 0 is good",
+    "Correct": "Graded against the answer line, or as stated in the file; for LifeEval, the probability of being right",
+    "CalScore share": "(1 − h) g c / T at this clue: its contribution to the mean inside CalScore; above 0 is good",
 }
 
 
 def answers_section(
     question: Question, names: Mapping[str, str], colours: RunColours, metric: Metric | None, cursor: int
 ) -> html.Section:
-    """The table below its title and a menu for the order of the runs.
+    """Return the table below its title and a menu for the order of the runs.
 
     Args:
-        question: with the answers of its runs.
-        names: run id to what it is called.
-        colours: run id to colour.
-        metric: by which the runs are sorted, the best first, and which has a column; by default they stand in order of import.
-        cursor: the clue whose rows are shown.
+        question: the question with the answers of its runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        metric: sorts the runs, best first, and has a column; if None, runs are listed in order of import.
+        cursor: the clue whose rows are shown, from 0.
     """
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
     runs = list(question.runs)
@@ -60,15 +60,15 @@ def answers_table(
     metrics: Sequence[Metric],
     cursor: int,
 ) -> html.Div:
-    """A body of rows for each clue, all but that at the cursor hidden.
+    """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
 
     Args:
-        question: with its clues and what people did.
-        runs: in the order of the rows.
-        names: run id to what it is called.
-        colours: run id to colour.
-        metrics: of the single question, a column each.
-        cursor: the clue whose rows are shown.
+        question: the question with its clues and what people did.
+        runs: runs in the order of the rows.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        metrics: metrics of the single question, a column each.
+        cursor: the clue whose rows are shown, from 0.
     """
     buzzes = any(run.buzzpoint for run in runs)
     columns = ["Run", "Guess", "Correct", "Confidence"]
@@ -79,7 +79,7 @@ def answers_table(
         for name in columns
     ]
     head += [
-        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} Over this question alone.")
+        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} On this question alone.")
         for metric in metrics
     ]
     bodies = [
@@ -95,7 +95,7 @@ def answers_table(
 
 
 def answers_title(question: Question, clue: int) -> str:
-    """The title of the table at a clue, with what people knew there."""
+    """Return the title of the table at a clue, with what people knew there."""
     if len(question.clues) == 1:
         return "Answers"
     title = f"Answers after clue {clue + 1} of {len(question.clues)}"
@@ -128,11 +128,11 @@ def _row(
 
 
 def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str]) -> list[html.Td]:
-    """The guess, whether it is right, and the confidence; of several guesses the most frequent one, with means of the others."""
+    """Cells for the guess, its grade and the confidence. Several guesses: the most frequent, with means."""
     if answer is None:
         return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
     if answer.failed:
-        silent = answer.buzz is False and answer.sample is not None  # one of several people, or samples
+        silent = answer.buzz is False and answer.sample is not None  # one of several people or samples
         return [html.Td("no buzz" if silent else "no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
     words: list[Component | str] = [answer.guess or "no answer"]
     if len(guesses) > 1:

@@ -1,4 +1,4 @@
-"""The axioms of metrics, with examples of systems that break them."""
+"""The axioms of metrics, with examples in which metrics break them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.metrics import METRICS
 
 
 def axioms_section(known: MetricDefinitions) -> html.Section:
-    """The axioms in words, and Sakai's examples."""
+    """Return the axioms in words, and Sakai's examples."""
     definitions = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
     examples = [_example(example) for example in known.sakai]
     return html.Section(
@@ -20,7 +20,7 @@ def axioms_section(known: MetricDefinitions) -> html.Section:
 
 
 def _example(example: SakaiExample) -> html.Details:
-    """An example that can be opened: its systems with their values, and which of X's copies break an axiom."""
+    """A collapsible example: its systems with their values, and where a metric breaks an axiom."""
     original = example.systems[0].items
     titles = {metric.key: metric.label for metric in METRICS}
     rows = []
@@ -46,5 +46,5 @@ def _example(example: SakaiExample) -> html.Details:
         )
     head = ["System", "Axiom", "Instances", *(titles[key] for key in example.systems[0].values)]
     summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
-    note = "Three bins of equal mass, as in the paper. ✗: the copy is called better than X, or in W no worse."
+    note = "Three bins of equal mass, as in the paper. ✗: the metric calls the copy better than X or, for W, no worse."
     return html.Details([summary, table(head, rows, f"Sakai's example {example.example}"), html.P(note, className="note")])

@@ -1,4 +1,4 @@
-"""A metric of every run in every part of a selection: runs by categories, as papers print it."""
+"""A metric of every run in every part of a selection: a table of runs by categories, as papers print it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def parts_section(
     colours: RunColours,
     link: Callable[[str], str],
 ) -> html.Section:
-    """A row per run, a column per part: value, 95 % interval and rank; and the mean of the runs.
+    """Return a row per run and one for their mean, a column per part: value, 95 % interval and rank.
 
     Args:
-        result: of the metric, with intervals.
-        whole: run id to the metric on the whole selection; rows stand in this order.
-        metric: which one.
-        names: run id to what it is called.
-        colours: run id to colour.
-        link: value of a part to the address of its leaderboard.
+        result: breakdown of the metric, with intervals.
+        whole: the metric on the whole selection, by run id; it sets the order of the rows.
+        metric: the metric.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        link: function from the value of a part to the address of its leaderboard.
     """
     head: list[Cell] = ["Run", "All", *(_head(part, link) for part in result.parts)]
     cells = [{row.run: row.metrics[metric.key] for row in part.rows} for part in result.parts]
@@ -56,8 +56,8 @@ def parts_section(
         [
             html.H2(title),
             html.P(
-                "Brackets are 95 % intervals, and ranks are within the part. A part leads to its leaderboard. The addresses "
-                "/api/v1/breakdown and /api/v1/breakdown.csv have the same for several metrics at once.",
+                "Brackets are 95 % intervals; ranks are within the part. Each part links to its leaderboard. The addresses "
+                "/api/v1/breakdown and /api/v1/breakdown.csv give the same for several metrics at once.",
                 className="note",
             ),
             table(head, rows, title, "board across"),

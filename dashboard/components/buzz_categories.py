@@ -18,16 +18,16 @@ from queries.selection.facets import Facets
 def buzz_categories(
     result: CategoryOutcomes, facets: Facets, names: Mapping[str, str], colours: RunColours
 ) -> html.Section | None:
-    """A row per group of players, a column per category: how many correct buzzes come to one incorrect buzz.
+    """Return the number of correct buzzes per incorrect one: a row per group of players, a column per category.
 
     Args:
-        result: of people, of models that played as teams, and of runs.
-        facets: of the dataset. A filter that leaves one category leaves the table, so that the page keeps its structure.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: outcomes of people, of models that played as teams, and of runs.
+        facets: facets of the dataset. The table stays when a filter leaves one category, so that the page keeps its structure.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
 
     Returns:
-        None where the dataset has fewer than two categories, or nobody buzzes.
+        None if the dataset has fewer than two categories, or nobody buzzes.
     """
     if len(facets.categories) < 2 or not result.groups:
         return None
@@ -41,7 +41,7 @@ def buzz_categories(
         [
             html.H2("Correct buzzes per incorrect buzz, by category"),
             html.P(
-                "Above 1, more buzzes are correct than incorrect. The counts stand below. Runs buzz at the threshold in use.",
+                "Above 1, more buzzes are correct than incorrect. Counts are shown below. Runs buzz at the threshold in use.",
                 className="note",
             ),
             table(head, rows, "Correct buzzes per incorrect buzz, by category", "board across"),

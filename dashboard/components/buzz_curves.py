@@ -1,4 +1,4 @@
-"""Cumulative buzzes of runs and people along the question."""
+"""Cumulative buzzes of runs and people over the course of the question."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
-    """Cumulative buzzes over the fraction of the question revealed, as a figure and a table.
+    """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table.
 
     Args:
-        curves: of runs and people.
-        names: run id to what it is called.
-        colours: run id to colour.
+        curves: curves of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     parts: list[Component | None] = [html.H2("Buzzes along the question")]
     if any(curve.name == "Q1" for curve in drawn):
         note = (
-            "People in quartiles of teams by their correct buzzes on these questions, each pooled over the questions that its "
-            "teams heard; runs at their thresholds in use."
+            "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
+            "heard. Runs: at their thresholds in use."
         )
     else:
-        note = "Runs at their thresholds in use."
+        note = "Runs: at their thresholds in use."
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
@@ -47,7 +47,7 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
             figure(
                 "curves",
                 curves_figure(curves, names, colours),
-                "Cumulative buzzes over the fraction of the question revealed: solid, correct; dotted, incorrect",
+                "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
                 _curves_table(curves, names),
                 legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
             )

@@ -1,4 +1,4 @@
-"""How often runs and people buzz, given a correct and given an incorrect guess."""
+"""How often runs and people buzz, given a correct or an incorrect guess."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
 
 
 def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
-    """P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
+    """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
 
     Args:
-        rates: of runs and people.
-        names: run id to what it is called.
-        colours: run id to colour.
+        rates: rates of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
     note = (
-        "Clue by clue up to the first buzz, how often a run buzzes when its guess is correct, and how often when it is not: the "
-        "further apart, the better it knows what it knows. "
+        "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
+        "apart, the better it knows what it knows. "
     )
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
         note += (
-            "People are the players of a human collection, who guessed at every clue and said where they would buzz. Each of "
-            "their rows is a mean over players."
+            "People are the players of a human collection, who guessed at every clue and said where they would buzz. Their rows "
+            "are means over players."
         )
     elif people:
         note += (
-            "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their "
-            "buzzes per clue heard, correct and incorrect, are lower bounds."
+            "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their correct "
+            "and incorrect buzzes per clue heard are lower bounds."
         )
     else:
         note += "No human team heard these questions."
@@ -70,16 +70,16 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
                 "habits",
                 habits_figure(rates, names, colours),
                 "○ given a correct guess, × given an incorrect one"
-                + ("; ▶ ▷ of people, at least" if people and not known else ""),
+                + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
             ),
-            table(head, rows, "How often everybody buzzes", "habits"),
+            table(head, rows, "Buzz rates", "habits"),
         ],
         className="habits-section",
     )
 
 
 def _team_row(team: TeamBuzzRates) -> html.Tr:
-    """Rates of several teams. Where it is not recorded what they would have answered, the chances are lower bounds."""
+    """Mean rates of several teams; lower bounds if what they would have answered is not recorded."""
     human = team.kind == "human"
     name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
     mean = f"; a mean over {count(team.teams, 'team')}"

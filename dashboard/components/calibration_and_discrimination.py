@@ -1,4 +1,4 @@
-"""Beside the reliability diagrams: overall score, discrimination, smooth diagrams, and whether a run can be calibrated."""
+"""Overall score, discrimination, smooth diagrams and calibration tests, shown next to the reliability diagrams."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figure
 TESTS = {
     "p_spiegelhalter": ("Spiegelhalter", "does the Brier score match what the confidences imply"),
     "p_kuiper": ("Kuiper", "is there a range of confidence in which the run is off"),
-    "p_ks": ("Kolmogorov-Smirnov", "do errors in one direction add up from the lowest confidence on"),
+    "p_ks": ("Kolmogorov-Smirnov", "do errors in one direction add up from the lowest confidence upwards"),
 }
 LINE = {
     "calibration_slope": ("Slope", "Calibration slope: 1 is calibrated; below 1, confidences are too extreme"),
@@ -37,12 +37,12 @@ LINE = {
 
 
 def triptych_section(result: Triptych, names: Names, colours: RunColours, panels: Collection[str]) -> html.Section:
-    """Overall score, discrimination, the plane of both parts of the score, smooth diagrams, and tests of calibration.
+    """Return overall score, discrimination, the plane of miscalibration and discrimination, smooth diagrams, and tests.
 
     Args:
-        result: of every run.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: values of every run.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         panels: ids of the runs that have a panel in the small multiples.
     """
     runs = result.runs
@@ -90,8 +90,8 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
             figure(
                 "discrimination",
                 discrimination_figure(panelled, names, colours),
-                "Confidence of the right answers (above, in colour) and of the wrong ones (below, in grey); the less both "
-                "overlap, the better the run tells them apart",
+                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
+                "better the run distinguishes them",
                 _histogram_table(result, names),
             ),
             html.H3("Can it be calibrated?"),
@@ -103,13 +103,13 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
 
 
 def sentence(result: Triptych, key: str) -> str:
-    """A sentence on a test: what it asks, and for how many runs it says that they are not calibrated."""
+    """Return a sentence on a test: what it asks, and for how many runs it rejects calibration."""
     name, question = TESTS[key]
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
     return (
         f"{name}: {question}? For {rejected} of {count(len(values), 'run')}, a gap this large would be unlikely if the run "
-        f"were calibrated (p < {SIGNIFICANCE}, each run by itself; the clues of a question count together)."
+        f"were calibrated (p < {SIGNIFICANCE}, each run on its own; the clues of a question are taken together)."
     )
 
 

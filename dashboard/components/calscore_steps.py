@@ -17,12 +17,12 @@ TITLE = "CalScore, clue by clue"
 
 
 def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
-    """The terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
+    """Show the terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
 
     Args:
-        result: of the one run to show.
-        names: run id to what it is called, of all runs that can be chosen.
-        default: id of the run that is shown where the address names none.
+        result: steps of the one run to show.
+        names: display name of each run that can be chosen, by run id.
+        default: id of the run that is shown if the address names none.
     """
     (run,) = result.runs
     options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
@@ -54,7 +54,7 @@ def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
         total = (run.reward or 0.0) - (run.remainder or 0.0)
     parts += [
         html.P(
-            f"CalScore: the mean of (1 − h) g c is {short(run.mean)}, on the scale from 0 to 1 r = {short(run.scaled)}, and "
+            f"CalScore: the mean of (1 − h) g c is {short(run.mean)}; rescaled to 0 to 1, r = {short(run.scaled)}, and "
             f"CalScore = 1 − r = {short(run.calscore)}."
         ),
         html.P(
@@ -63,9 +63,10 @@ def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
             f"{short(run.calscore2)}."
         ),
         html.P(
-            f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: chance that the run buzzes "
-            "here, if it buzzes with its confidence as chance and at the last clue for sure. Right so far: chance that it has "
-            f"buzzed, and correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: by how much it rises (GRACE eq. 1 and 2).",
+            f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: probability that the run "
+            "buzzes here, if its confidence is its probability of buzzing and it always buzzes at the last clue. Right so far: "
+            f"probability that it has buzzed correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this "
+            "clue (GRACE eq. 1 and 2).",
             className="note",
         ),
     ]

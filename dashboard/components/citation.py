@@ -1,4 +1,4 @@
-"""The sections of a citation: each a text to copy."""
+"""The sections of a citation, each with a text to copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dashboard.components.table import row, table
 
 
 def citation_sections(citation: Citation) -> list[html.Section]:
-    """The link, the table and its forms, the paragraph on methods, references, and the script."""
+    """Return the link, the methods paragraph, the table and its formats, the references, and the script."""
     rows = [row(line[0], *line[1:]) for line in citation.rows]
     left_out = citation.total - len(citation.rows)
     return [
@@ -20,15 +20,15 @@ def citation_sections(citation: Citation) -> list[html.Section]:
             [
                 html.Div([html.H2("Table"), html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")],
                          className="heading"),
-                table(citation.columns, rows, "The table as it is printed") if rows else html.P("No rows.", className="note"),
+                table(citation.columns, rows, "The table as printed") if rows else html.P("No rows.", className="note"),
                 html.P(f"{left_out:,} further rows are in the CSV.", className="note") if left_out else None,
             ],
             className="section",
         ),
         _text("LaTeX", citation.latex, "Needs the package booktabs."),
         _text("Markdown", citation.markdown),
-        _text("BibTeX", citation.bibtex or "% nothing to cite", "Of the papers that the metrics come from."),
-        _text("Python", citation.script, "Prints the same table in full precision; docs/client.md says what it needs."),
+        _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
+        _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
     ]  # fmt: skip
 
 

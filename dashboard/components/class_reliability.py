@@ -1,4 +1,4 @@
-"""The reliability of each class: how often most people chose it, against the share that runs give it."""
+"""Reliability of each class: how often most people chose it, against the share that runs give it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from queries.human_votes import People
 
 
 def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """The figure and its table, a row per run, class and bin that holds items.
+    """Return the figure and its table, a row per run, class and non-empty bin.
 
     Args:
-        result: with the classes of runs.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: comparison with people, with the classes of runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = [
         row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")

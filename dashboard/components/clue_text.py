@@ -1,4 +1,4 @@
-"""The text of a question, clue by clue, with a tick in it wherever somebody buzzed."""
+"""The text of a question, clue by clue, with a tick wherever somebody buzzed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from dashboard.components.quizbowl_markup import Character, characters, draw
 from data.quizbowl.question_words import words
 from queries.question import HumanBuzz, Question
 
-FEW_CLUES = 8  # that have a row each, however short they are
-SHORT_CLUE = (
-    6  # words: more clues that are no longer on average stand as running text, or they would push the figure off the screen
-)
+FEW_CLUES = 8  # up to this many clues have a row each, however short
+# Words. More clues than that, with at most this mean length, become running text: rows would push the figure off the screen.
+SHORT_CLUE = 6
 
 
 def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
-    """The clues as a list that the cursor walks over; those behind it are dimmed. Many short ones stand as running text.
+    """Return the clues as a list that the cursor moves through. Clues after the cursor are dimmed.
+
+    Many short clues are set as running text.
 
     Args:
-        question: whose clues.
-        cursor: the clue that is current, from 0.
-        quizbowl: whether its text may have the markup of quizbowl.
+        question: the question.
+        cursor: the current clue, from 0.
+        quizbowl: whether its text can contain quizbowl markup.
     """
     ticks: dict[int, list[html.Span]] = defaultdict(list)
     for buzz in question.human.buzzes if question.human else []:
@@ -47,7 +48,7 @@ def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
 def _words(
     text: str, shown: list[Character], start: int, end: int, ticks: dict[int, list[html.Span]], *, last: bool
 ) -> list[str | Component]:
-    """The words of a clue with the ticks of the buzzes that fell on them; at the very end, those after the end."""
+    """The words of a clue with the ticks of the buzzes on them. The last clue also has the ticks after the end."""
     parts: list[str | Component] = []
     run: list[Character] = []
     word, before = start, 0
@@ -56,7 +57,7 @@ def _words(
         after = bisect_left(places, piece.end)
         letters = shown[bisect_left(places, piece.start, before) : after]
         if len(run) > 1 and letters and run[-2].styles == letters[0].styles:
-            run[-1] = run[-1]._replace(styles=letters[0].styles)  # an underline goes on between two words
+            run[-1] = run[-1]._replace(styles=letters[0].styles)  # an underline continues between two words
         run += [*letters, Character(" ", piece.end)]
         before = after
         if piece.counts:

@@ -1,4 +1,4 @@
-"""What a page shows where runs answered different questions or clues: which ones count, and the address of the other choice."""
+"""Notices for runs that answered different questions or clues: which ones count, and a link to the other choice."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from queries.engine.common_questions import Coverage
 from queries.selection.facets import Facets
 
 Pairs = list[tuple[str, str]]
-MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, and in a list
+MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list
 
 
 def answered(number: int, questions: int) -> str:
-    """How many of some questions were answered, such as "81 of 808"; the number alone where it is all."""
+    """Say how many questions were answered, such as "81 of 808"; the number alone if all were."""
     return f"{number:,}" if number == questions else f"{number:,} of {questions:,}"
 
 
 def clues_answered(number: int, clues: int, questions: int) -> str:
-    """How many clues of some questions were answered, such as "60 of 339 clues"; blank where it is all, or each has one."""
+    """Say how many clues were answered, such as "60 of 339 clues"; blank if all were or each question has one."""
     return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
 
 
 def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
-    """Which questions and clues count where runs answered different ones; None where all answered the same.
+    """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
     Args:
-        coverage: of the selection.
-        facets: of its dataset.
-        path, pairs: of the page's address.
+        coverage: coverage of the selection.
+        facets: facets of its dataset.
+        path, pairs: path and query pairs of the page's address.
         restricted: whether only the common questions count.
     """
     if not coverage.differs:
@@ -45,7 +45,7 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         fewest, most = min(counts.values()), max(counts.values())
         return _notice(
             [
-                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each is measured on its own. "
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own. "
                 f"A run that skips hard {what} looks better than it is. ",
                 page_link(
                     f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")
@@ -56,39 +56,39 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
     ]
     if coverage.apart:
-        parts.append(f"Answered less than half, and so do not count here: {_names(coverage.apart, coverage, facets)}. ")
+        parts.append(f"Left out, because they answered less than half: {_names(coverage.apart, coverage, facets)}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
-        parts.append(f"Fewest answers{' of the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
+        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
     return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
 
 
 def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
-    """Of two runs on what both answered: that rankings measure them on what all runs did; None where that is the same.
+    """Say that the leaderboard measures these two runs on fewer questions; None if it does not.
 
     Args:
-        coverage: of the selection.
-        path, pairs: of the page's address.
+        coverage: coverage of the selection.
+        path, pairs: path and query pairs of the page's address.
     """
     if not coverage.differs or not coverage.common:
         return None
     return _notice(
         [
-            "Measured on what both runs answered. The leaderboard has other values, for it measures runs on the "
+            "Measured on what both runs answered. The leaderboard has other values, because it measures runs on the "
             f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
-            page_link("Compare these two on those", href=_address(path, pairs, "1")),
+            page_link("Compare both runs on those", href=_address(path, pairs, "1")),
         ]
     )
 
 
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
-    """What a page shows instead of its content where no question was answered by all runs.
+    """Return what a page shows instead of its content if no question was answered by all runs.
 
     Args:
-        coverage: of the selection.
-        facets: of its dataset.
-        path, pairs: of the page's address.
+        coverage: coverage of the selection.
+        facets: facets of its dataset.
+        path, pairs: path and query pairs of the page's address.
     """
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
     return html.Section(
@@ -113,14 +113,14 @@ def _all(runs: int) -> str:
 
 
 def _common(coverage: Coverage, of_all: bool = False) -> str:
-    """What is common, such as "44 of 60 questions (250 of 339 clues)"."""
+    """The common part, such as "44 of 60 questions (250 of 339 clues)"."""
     shares = ((coverage.common, coverage.questions, "question"), (coverage.common_clues, coverage.clues, "clue"))
     questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else count(number, what) for number, total, what in shares)
     return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
 
 
 def _answered(run: str, coverage: Coverage) -> str:
-    """What a run answered, such as "60; 60 of 339 clues"."""
+    """How much a run answered, such as "60; 60 of 339 clues"."""
     parts = (
         answered(coverage.answered[run], coverage.questions),
         clues_answered(coverage.answered_clues[run], coverage.clues, coverage.questions),

@@ -1,4 +1,4 @@
-"""Mean confidence beside accuracy, run by run."""
+"""Mean confidence against accuracy, run by run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GAP_METRICS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 
 def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """The figure and its table.
+    """Return the figure and its table.
 
     Args:
-        board: with ``GAP_METRICS``.
-        names: run id to what it is called.
-        colours: run id to colour.
+        board: leaderboard with ``GAP_METRICS``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = [
         row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].value) for metric in GAP_METRICS))

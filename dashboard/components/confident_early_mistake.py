@@ -1,4 +1,4 @@
-"""A question on which a run was sure and wrong before people knew: the first page of a fresh store."""
+"""A question on which a run was sure and wrong before people knew, shown on the first page of a fresh store."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from queries.question import Question
 
 
 def early_mistake_story(mistake: EarlyMistake, question: Question, colours: RunColours) -> html.Section:
-    """What one sees, what to do next, and the figure of the question with the cursor at the mistake.
+    """Return the story in words, the figure of the question with the cursor at the mistake, and what to do next.
 
     Args:
-        mistake: the surest one.
+        mistake: the most confident early mistake.
         question: its question, with all runs.
-        colours: run id to colour.
+        colours: colour of each run, by run id.
     """
     names = run_names(question.runs)
     path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"

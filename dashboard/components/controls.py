@@ -1,15 +1,15 @@
-"""Controls of the keys of an address.
+"""Controls that set the keys of an address.
 
-The id of a control says which key it sets and how: ``assets/address.js`` reads the controls of a page into the address, each by
+The id of a control says which key it sets and how. ``assets/address.js`` writes the controls of a page into the address, each by
 its ``kind``:
 
-- ``choices``: several values, the key repeated; left out where they are the default;
-- ``choice`` and ``text``: one value, left out where it is blank;
-- ``range``: two numbers within 0..1, left out where they are the full range;
-- ``order``: as ``choice``, but a blank leaves the order to the headings of the table;
-- ``scale``: as ``choice``; another one drops the thresholds, which mean nothing on it;
-- ``threshold``: a number for the run ``run``, or for all runs without one of their own where that is blank. It counts only while
-  the address has the ``scale`` under which the control was drawn.
+- ``choices``: several values, the key repeated; left out if they are the default;
+- ``choice`` and ``text``: one value, left out if blank;
+- ``range``: two numbers within 0..1, left out if they are the full range;
+- ``order``: like ``choice``, but a blank leaves the order to the headings of the table;
+- ``scale``: like ``choice``; changing it drops the thresholds, which mean nothing on another scale;
+- ``threshold``: a number for the run ``run`` or, if that is blank, for all runs without a threshold of their own. It counts only
+  while the address has the ``scale`` under which the control was drawn.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from dashboard.components.html_attributes import aria
 from queries.selection.filters import Value
 from queries.selection.parameter_kinds import MAX_VALUE_LENGTH
 
-MAX_UNSEARCHED = 20  # choices of a menu without a box for words to look for
-MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # choices, and characters of their names, beyond which they go into a menu
+MAX_UNSEARCHED = 20  # choices of a menu without a search box
+MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # beyond this many choices, or characters of their names, they go into a menu
 
 
 def control(key: str, kind: str, run: str = "", scale: str = "", default: str = "") -> dict[str, str]:
-    """Id of the control of a key of the address; see the module's docstring for the fields.
+    """Return the id of the control of a key; see the module's docstring for the fields.
 
     Args:
-        key: of the address.
+        key: key of the address.
         kind: how the value is written.
-        run: whose threshold it sets, if any.
-        scale: under which it was drawn, for thresholds.
-        default: choices, with commas between them, that are left out of the address.
+        run: run whose threshold it sets, if any.
+        scale: for thresholds, the scale under which the control was drawn.
+        default: comma-separated choices that are left out of the address.
     """
     return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale, "default": default}
 
 
 def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
-    """Several of some named values: as chips where there are few, else in a menu.
+    """Return a control for choosing several values: chips if there are few, otherwise a menu.
 
     Args:
-        key: of the address.
-        label: of the control.
+        key: key of the address.
+        label: label of the control.
         options: values and their names.
-        chosen: values in force.
+        chosen: current values.
         blank: what the menu shows while none is chosen.
     """
     if len(options) > MAX_CHIPS or sum(len(name) for _, name in options) > MAX_CHIPS_LENGTH:
@@ -60,13 +60,13 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
 
 
 def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
-    """One of several named values, in a menu; the value "" is left out of the address.
+    """Return a menu for choosing one value; the value "" is left out of the address.
 
     Args:
-        key: of the address.
-        label: of the control.
+        key: key of the address.
+        label: label of the control.
         options: names by value.
-        chosen: value in force.
+        chosen: current value.
         kind: how the value is written; see the module's docstring.
     """
     named = [{"label": name, "value": value} for value, name in options.items()]
@@ -89,15 +89,15 @@ def several(
     blank: str,
     default: Sequence[str] = (),
 ) -> Component:
-    """Several of many named values, in a menu.
+    """Return a menu for choosing several values.
 
     Args:
-        key: of the address.
-        label: of the control.
+        key: key of the address.
+        label: label of the control.
         options: names by value.
-        chosen: values in force.
+        chosen: current values.
         blank: what the menu shows while none is chosen.
-        default: the choices that hold where the address says nothing.
+        default: choices that apply if the address does not have the key.
     """
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
@@ -108,7 +108,7 @@ def several(
 
 
 def between(key: str, label: str, chosen: tuple[float, float] | None) -> Component:
-    """A range within 0..1, ``chosen`` in force; the full one, None, is left out of the address."""
+    """Return a slider for a range within 0..1. The full range, None, is left out of the address."""
     slider = dcc.RangeSlider(
         min=0, max=1, step=0.01, value=list(chosen or (0, 1)), id=control(key, "range"), marks=None,
         allow_direct_input=True, updatemode="mouseup", allowCross=False, className="slider",
@@ -117,7 +117,7 @@ def between(key: str, label: str, chosen: tuple[float, float] | None) -> Compone
 
 
 def search(key: str, label: str, text: str, placeholder: str) -> Component:
-    """A box for words to look for. It takes effect once the user stops typing."""
+    """Return a search box. It takes effect once the user stops typing."""
     box = dcc.Input(
         value=text,
         id=control(key, "text"),
@@ -130,15 +130,15 @@ def search(key: str, label: str, text: str, placeholder: str) -> Component:
 
 
 def threshold_box(value: float | None, placeholder: str, pattern: str, run: str, scale: str) -> dcc.Input:
-    """A box for a threshold.
+    """Return a box for a threshold.
 
     Args:
-        value: the one that the address gives, None where it gives none.
-        placeholder: what holds without one.
-        pattern: what the box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank
-            from a bad one.
-        run: whose threshold it is, blank for the one of all runs.
-        scale: of the address, as it is written there.
+        value: threshold in the address; None if there is none.
+        placeholder: what applies without one.
+        pattern: what the box accepts; anything else leaves the address as it is. A box of type "number" could not distinguish
+            a blank from a bad value.
+        run: run whose threshold it is; blank for the threshold of all runs.
+        scale: scale as the address states it.
     """
     return dcc.Input(
         type="text", value=value, id=control("threshold", "threshold", run, scale), pattern=pattern, placeholder=placeholder,
@@ -147,7 +147,7 @@ def threshold_box(value: float | None, placeholder: str, pattern: str, run: str,
 
 
 def labelled(label: str, inner: Component, key: str) -> html.Div:
-    """A control below its label."""
+    """Return a control below its label."""
     return html.Div(
         [html.Span(label, className="label"), inner], className=f"filter filter-{key}", role="group", **aria(label=label)
     )

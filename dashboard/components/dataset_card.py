@@ -1,4 +1,4 @@
-"""A dataset as a card: what it holds, where it comes from, under which licence."""
+"""A dataset as a card: what it holds, where it comes from, and its licence."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ KINDS = {
 
 
 def dataset_card(dataset: Dataset) -> html.Section:
-    """The card, with links to pages of the dataset."""
+    """Return the card, with links to pages of the dataset."""
     facts = {
         "Kind": KINDS.get(dataset.kind, dataset.kind),
         "Holds": f"{count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}",
         "People": _people(dataset),
         "Categories": ", ".join(dataset.categories) or None,
-        "Attributes of questions": ", ".join(dataset.attributes) or None,
-        "Attributes of responses": ", ".join(dataset.response_attributes) or None,
+        "Question attributes": ", ".join(dataset.attributes) or None,
+        "Response attributes": ", ".join(dataset.response_attributes) or None,
         "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
         "Source": dataset.source,
         "Licence": dataset.licence,
@@ -51,7 +51,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
 
 
 def _people(dataset: Dataset) -> str:
-    """What people did with a dataset's questions, in a few words."""
+    """The human data of a dataset, in a few words."""
     parts = []
     if dataset.human_teams:
         parts.append(f"{count(dataset.human_teams, 'human team')}, {count(dataset.human_buzzes, 'buzz', 'buzzes')}")

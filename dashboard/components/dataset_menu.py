@@ -19,12 +19,12 @@ SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
 
 
 def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:
-    """A menu that leads to the same page of another dataset. ``assets/dataset_menu.js`` adds a search box where there are many.
+    """Return a menu that leads to the same page of another dataset. ``assets/dataset_menu.js`` adds a search box if it is long.
 
     Args:
-        datasets: in order of import.
-        chosen: the one that the page shows.
-        path: of this page.
+        datasets: datasets in order of import.
+        chosen: id of the dataset that the page shows.
+        path: path of this page.
     """
     title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
     label = shortened(title, MAX_TITLE_LENGTH) if title else "Datasets"
@@ -55,10 +55,10 @@ def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> 
 
 
 def only_samples(datasets: Sequence[Dataset]) -> bool:
-    """Whether a store holds nothing but the bundled samples."""
+    """Whether a store holds only the bundled samples."""
     return bool(datasets) and all(dataset.dataset in SAMPLES for dataset in datasets)
 
 
 def samples_last(datasets: Sequence[Dataset]) -> list[Dataset]:
-    """Datasets in order of import, the bundled samples after all others."""
+    """Return datasets in order of import, with the bundled samples last."""
     return sorted(datasets, key=lambda dataset: dataset.dataset in SAMPLES)

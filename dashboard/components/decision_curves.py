@@ -1,4 +1,4 @@
-"""Curves of what answers are worth: over the threshold t, and over the share of items that is answered."""
+"""Curves of what answers are worth, over the threshold t and over the share of items answered."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ Names = Mapping[str, str]
 
 
 def people_note(people: PeopleDecisions) -> html.P:
-    """What the line of people is, and how far it compares with those of runs."""
+    """Say what the line of people is, and how far it can be compared with those of runs."""
     return html.P(
-        f"People: {count(people.teams, 'human team')}, which heard a question {people.heard:,} times and buzzed right in "
-        f"{people.right:.0%} and wrong in {people.wrong:.0%} of them. They state no confidence, so that their line is what these "
-        "buzzes earn at any cost; they might have buzzed otherwise at another. A run is asked at every clue, a team decides once "
-        "in a question, and a question that others ended counts as not answered: the two compare only roughly.",
+        f"People: {count(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
+        f"{people.right:.0%} and wrong in {people.wrong:.0%} of these. People state no confidence. Their line shows what these "
+        "same buzzes would earn at each cost; at another cost they might have buzzed differently. A run is asked at every clue, "
+        "a team decides once per question, and a question that others ended counts as not answered: the two compare only "
+        "roughly.",
         className="note",
     )
 
 
 def net_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
-    """Net scores of runs and people over t."""
+    """Return the net scores of runs and people over t."""
     runs = [run.run for run in result.runs]
     return html.Section(
         [
@@ -48,7 +49,7 @@ def net_section(result: Decisions, names: Names, colours: RunColours, t: float) 
 
 
 def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], colours: RunColours, t: float) -> html.Section:
-    """Murphy curves of all runs, and the difference of two with its band; ``menus`` choose these two."""
+    """Return the Murphy curves of all runs, and the difference of two with its band; ``menus`` choose these two."""
     runs = [run.run for run in result.runs]
     parts: list[Component] = [
         html.H2("Murphy curves"),
@@ -56,7 +57,7 @@ def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], 
             "murphy",
             murphy_figure(result, names, colours, t),
             "Mean elementary score over t; the area below a line is the run's Brier score. A run whose line is below another's "
-            "throughout is better whatever a wrong answer costs",
+            "throughout is better, whatever a wrong answer costs",
             curve_table(result, names, "murphy"),
             legend(runs, names, colours),
         ),
@@ -70,7 +71,7 @@ def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], 
                 "murphy-difference",
                 difference_figure(difference, result.thresholds, t),
                 f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {count(difference.questions, 'question')} "
-                "that both answered: below 0 the first is better. The band holds the whole curve with 95 %",
+                "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence",
                 difference_table(difference),
             ),
         ]
@@ -78,11 +79,11 @@ def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], 
 
 
 def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
-    """Risk and accuracy over the share of items that is answered."""
+    """Return risk and accuracy over the share of items answered."""
     runs = [run.run for run in result.runs]
     captions = {
-        False: "Share of errors among the most confident items (risk), over the share that is answered. Lower is better",
-        True: "Accuracy of the most confident items, over the share that is answered. Higher is better",
+        False: "Share of errors among the most confident items (risk), over the share answered. Lower is better",
+        True: "Accuracy of the most confident items, over the share answered. Higher is better",
     }
     return html.Section(
         [
@@ -91,7 +92,7 @@ def coverage_section(result: Decisions, names: Names, colours: RunColours, t: fl
                 figure(
                     "accuracy-coverage" if accuracy else "risk-coverage",
                     coverage_figure(result, names, colours, t, accuracy=accuracy),
-                    f"{captions[accuracy]}. \u25cf where the confidence is above t",
+                    f"{captions[accuracy]}. \u25cf the share with confidence above t",
                     coverage_table(result, names, accuracy=accuracy),
                     legend(runs, names, colours),
                 )

@@ -1,4 +1,4 @@
-"""Answer or abstain: the slider of what a wrong answer costs, the verdict on two runs, and the table that follows the slider."""
+"""Answer or abstain: the slider for the cost of a wrong answer, the table that follows it, and the verdict on two runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KEY = "t"
 DEFAULT_THRESHOLD = str(Conventions().t)
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
 FOLLOWING = ("net_score", "best_threshold", "best_score")  # columns that follow the slider
-DIGITS = 4  # of what the browser shows
+DIGITS = 4  # decimals of the values that the browser shows
 SLIDER = control(KEY, "choice", default=DEFAULT_THRESHOLD)
 STATE = {"role": "state", "name": "decide", "run": ""}
 
 
 def cost_slider(t: float) -> html.Div:
-    """The slider of t, and what it means in words; ``assets/decide.js`` moves all figures and the table along."""
+    """Return the slider of t with its meaning in words; ``assets/decide.js`` updates all figures and the table with it."""
     slider = dcc.Slider(
         min=0, max=0.99, step=0.01, value=t, id=SLIDER, marks=None, allow_direct_input=False, updatemode="mouseup",
         included=False, className="slider single",
@@ -36,12 +36,12 @@ def cost_slider(t: float) -> html.Div:
 
 
 def cost_words(t: float) -> str:
-    """What a threshold means; ``assets/decide.js`` writes the same words."""
+    """Say what a threshold means; ``assets/decide.js`` writes the same words."""
     return f"t = {short(t, 2)}: a wrong answer costs {short(t / (1 - t), 2)} right ones; answer where the confidence is above t"
 
 
 def state(decisions: Decisions) -> dcc.Store:
-    """What the browser needs to follow the slider."""
+    """Return the data that the browser needs to follow the slider."""
     runs = {
         run.run: {
             **{name: _rounded_curve(getattr(run, name)) for name in FOLLOWING},
@@ -63,7 +63,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
 
 
 def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: RunColours, t: float) -> html.Div:
-    """A row per run: net score at t, its own best threshold at that cost, and metrics of selective prediction, with intervals."""
+    """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
     place = nearest(t)
     rows = [
         html.Tr(
@@ -82,16 +82,16 @@ def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: Run
         rows.append(html.Tr([html.Th("People", scope="row"), net, *dashes], **data(run="")))
     head: list[Cell] = [
         "Run",
-        html.Span("Net score at t", title="What an item earns where answers are given above t. Higher is better"),
-        html.Span("Own best threshold", title="Above which answering earns most at this cost. Of a calibrated run it is t"),
-        html.Span("Net score there", title="What an item earns at the run's own best threshold, chosen with hindsight"),
+        html.Span("Net score at t", title="Score per item if the run answers above t. Higher is better"),
+        html.Span("Own best threshold", title="Answering above it earns the most at this cost. For a calibrated run it is t"),
+        html.Span("Net score there", title="Score per item at the run's own best threshold, chosen with hindsight"),
         *(html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in DECIDE_METRICS),
     ]
     return table(head, rows, "What answers are worth", "decide")
 
 
 def _at(curve: Curve, place: int) -> str:
-    """A value of a curve with its interval; ``assets/decide.js`` writes the same text."""
+    """A curve's value with its interval; ``assets/decide.js`` writes the same text."""
     return _with_interval(*(_rounded([part[place]])[0] for part in (curve.values, curve.low, curve.high)))
 
 
@@ -105,18 +105,19 @@ def _metric_cell(run: RunDecisions, key: str) -> html.Td:
 
 
 def verdict(difference: CurveDifference, names: Mapping[str, str]) -> html.P:
-    """Which of two runs is better at which t, as measured and as far as the band shows it."""
+    """Say which of two runs is better at which t: as measured, and where the band excludes 0."""
     measured = _measured([stretch for stretch in difference.stretches if stretch.better is not None], names)
     shown = "; ".join(_ranges(run, difference.shown, names) for run in dict.fromkeys(s.better for s in difference.shown) if run)
     dominant = names[difference.dominant] if difference.dominant else "none"
     return html.P(
-        f"{measured} With 95 % for all t at once: {shown or 'neither, at no t'}. Better at every t with 95 %: {dominant}.",
+        f"{measured} With 95 % confidence for all t at once: {shown or 'neither is better at any t'}. "
+        f"Better at every t with 95 % confidence: {dominant}.",
         className="verdict",
     )
 
 
 def _measured(stretches: Sequence[Stretch], names: Mapping[str, str]) -> str:
-    """As measured: a sentence, with the thresholds at which the better run changes."""
+    """A sentence on the measured curves, with the thresholds at which the better run changes."""
     merged: list[Stretch] = []
     for stretch in stretches:
         if merged and merged[-1].better == stretch.better:
@@ -144,7 +145,7 @@ def _ranges(run: str, stretches: Sequence[Stretch], names: Mapping[str, str]) ->
 
 
 def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> html.Div:
-    """The text equivalent of a figure over t: ``part`` is ``murphy`` or ``net_score``."""
+    """Return the text equivalent of a figure over t; ``part`` is ``murphy`` or ``net_score``."""
     rows = [
         html.Tr([
             html.Th(names[run.run], scope="row"),
@@ -164,7 +165,7 @@ def _values(run: RunDecisions, part: str) -> Sequence[float | None]:
 
 
 def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: bool) -> html.Div:
-    """The text equivalent of a figure over coverage."""
+    """Return the text equivalent of a figure over coverage."""
     places = [round(mark * len(decisions.coverages)) - 1 for mark in (*MARKS, 1.0)]
     rows = []
     for run in decisions.runs:
@@ -175,7 +176,7 @@ def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: 
 
 
 def difference_table(difference: CurveDifference) -> html.Div:
-    """The text equivalent of the figure of the difference."""
+    """Return the text equivalent of the figure of the difference."""
     rows = [
         html.Tr([
             html.Th(f"{mark:g}", scope="row"),

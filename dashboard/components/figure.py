@@ -1,4 +1,4 @@
-"""A figure on a page. Its colours are CSS variables, so that it follows the theme without asking the server again."""
+"""A figure on a page. Its colours are CSS variables, so it follows the theme without a new request to the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.figures.style import PlotlyJson
 CONFIG: Any = {
     "displaylogo": False,
     "displayModeBar": False,
-    "showSendToCloud": False,  # Plotly's own button would upload the chart to its makers
+    "showSendToCloud": False,  # Plotly's own button would upload the chart to Plotly
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
     "toImageButtonOptions": {"format": "svg"},
 }
@@ -28,16 +28,16 @@ AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"d
 def figure(
     name: str, spec: PlotlyJson, title: str, text: Component | None = None, legend: Component | None = None, hint: str = ""
 ) -> html.Figure:
-    """A figure and its text equivalent.
+    """Return a figure and its text equivalent.
 
     Args:
-        name: unique on the page.
-        spec: Plotly figure whose colours may be ``var(--name)``; ``assets/figure_painting.js`` gives it colours and width.
+        name: name, unique on the page.
+        spec: Plotly figure whose colours can be ``var(--name)``; ``assets/figure_painting.js`` sets its colours and width.
         title: what it shows, in a few words.
-        text: the same as a table, shown on demand.
-        legend: which colour is what. It stands above the figure, where it has room on any screen; Plotly's own one, which would
-            take that room from the figure, is drawn into the files that go out.
-        hint: what one can do with it on the screen, behind the title. Files leave it out.
+        text: the same data as a table, shown on demand.
+        legend: which colour is what. It is placed above the figure, where it has room on any screen. Plotly's own legend, which
+            takes room from the figure, is drawn only into downloaded files.
+        hint: what the user can do with it on the screen, shown after the title. Downloaded files leave it out.
     """
     spec["layout"].setdefault("meta", {}).update(figure=name, legend=legend is not None)
     graph = dcc.Graph(

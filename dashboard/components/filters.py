@@ -1,6 +1,6 @@
-"""The filter bar: a control for each key of the selection that means something in the dataset.
+"""The filter bar: a control for each key of the selection that applies to the dataset.
 
-A key declares its control (``queries/selection/filters.py``); here each kind of control becomes a component.
+A key declares its control (``queries/filters.py``); this module turns each kind of control into a component.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def _control_of(key: str, facets: Facets, selection: Selection) -> Control | Non
 
 
 def _keys_of(field: str, facets: Facets) -> list[str]:
-    """The keys of a field: one for each name that the dataset has, if its kind is named."""
+    """The keys of a field; for a named kind, one for each name in the dataset."""
     if not Selection.kinds()[field].named:
         return [field]
     return [key for key in facets.values if split_key(key)[0] == field]
 
 
 def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
-    """Keys of the filters of runs, questions or clues that pages usually offer, of all three by default.
+    """Return the keys of the filters that pages usually offer.
 
     Args:
-        narrows: which of them.
-        every: also those that are offered by few pages.
+        narrows: what the filters narrow: runs, questions or clues; by default all three.
+        every: whether to include those that only few pages offer.
     """
     return tuple(
         key
@@ -59,15 +59,15 @@ def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
 
 
 def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
-    """The controls of some keys, folded away on small screens; hidden where a page offers none.
+    """Return the controls of some keys, folded away on small screens; hidden if a page offers none.
 
-    They stand behind the disclosure, not in it: Chromium would not let Tab leave a ``details`` whose last stop is a menu, for
-    Dash takes the menus' buttons out of the order of tabs.
+    They follow the disclosure and are not inside it: Chromium would not let Tab leave a ``details`` whose last stop is a menu,
+    because Dash takes the menus' buttons out of the tab order.
 
     Args:
-        facets: what the dataset offers; a key without anything to choose has no control.
-        selection: in force.
-        keys: in the order of the bar.
+        facets: what the dataset offers; a key with nothing to choose has no control.
+        selection: current selection.
+        keys: keys in the order of the bar.
     """
     declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
     controls = [_component(key, control) for key, control in declared if control is not None]

@@ -1,4 +1,4 @@
-"""The table of formats: which files can be imported, and what becomes of them."""
+"""The table of formats: which files can be imported, and what they become."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from data.readers import Format
 
 
 def formats_section(formats: Sequence[Format]) -> html.Section:
-    """The table, under its heading."""
+    """Return the table under its heading."""
     rows = [
         html.Tr([
             html.Th(html.Code(row.key), scope="row"),
@@ -47,5 +47,5 @@ def formats_section(formats: Sequence[Format]) -> html.Section:
 
 
 def _marked(text: str) -> list[Component | str]:
-    """The text with what stands in backticks as code."""
+    """The text, with the parts in backticks as code."""
     return [html.Code(part) if place % 2 else part for place, part in enumerate(re.split("`", text)) if part]

@@ -1,4 +1,4 @@
-"""Gradings side by side: how far they agree, and a table of guesses whose grades a reviewer can correct."""
+"""Gradings side by side: how far they agree, and guesses whose grades a reviewer can correct."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SOURCES = {
     "column": "a column of its file",
     "added": "added by a later import",
     "rules": "by Clueline's rules",
-    "review": "with the corrections of reviewers",
+    "review": "with reviewers' corrections",
 }
 CHOICES = (("Right", "1", "y"), ("Wrong", "0", "n"), ("Undo", "", "u"))  # label, what is sent, key
 
 
 def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> html.Div:
-    """A row for each two gradings of each run.
+    """Return a row for each pair of gradings of each run.
 
     Args:
-        runs: with several gradings, at least one.
-        link: address of the guesses of a run.
+        runs: runs with several gradings, at least one run.
+        link: function from a run id to the address of its guesses.
     """
     rows = []
     for run in runs:
@@ -56,28 +56,28 @@ def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> ht
 
 
 def gradings_list(gradings: Sequence[RunGrading]) -> html.Ul:
-    """Where each grading of a run is from."""
+    """Say where each grading of a run comes from."""
     return html.Ul([html.Li(_origin(grading)) for grading in gradings], className="note")
 
 
 def _origin(grading: RunGrading) -> list[Component | str]:
     words = SOURCES.get(grading.source, grading.source)
     if grading.source == "review":
-        made = count(grading.corrections, "correction")
-        words += f": {made}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
+        corrections = count(grading.corrections, "correction")
+        words += f": {corrections}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
     if grading.source == "added":
         words += f", by {grading.by or 'the command line'} on {grading.at[:10]} {grading.at[11:16]} UTC"
     return [html.Strong(grading.name), f", {words}; accuracy {short(grading.accuracy)}"]
 
 
 def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl: bool, writable: bool) -> html.Div:
-    """A row for each guess. The script ``assets/gradings.js`` moves through the rows and sends corrections.
+    """Return a row for each guess. The script ``assets/gradings.js`` moves through the rows and sends corrections.
 
     Args:
         result: the guesses, at least one.
-        link: address of a question.
-        quizbowl: whether answer lines may have the markup of quizbowl.
-        writable: whether this server takes corrections.
+        link: function from a question id to its address.
+        quizbowl: whether answer lines can contain quizbowl markup.
+        writable: whether this server accepts corrections.
     """
     names = [name for name in result.gradings if name != REVIEWED] + [REVIEWED]
     head = ["Guess", "Answer line", *names, "What the rules say", *(["Correct it"] if writable else [])]
@@ -117,7 +117,7 @@ def _buttons() -> html.Td:
 
 
 def _row(run: str, guess: GradedGuess, tab: str) -> dict[str, Any]:
-    """What the script needs to know of a row."""
+    """The attributes of a row that the script reads."""
     given = json.dumps({"question_id": guess.question_id, "guess": guess.guess})
     name = f"{guess.guess or 'no guess'} for question {guess.question_id}"
     return {"tabIndex": tab, **data(run=run, graded=given), **aria(label=name)}
@@ -142,7 +142,7 @@ def _history(entry: GradeCorrection) -> str:
 
 
 def _clues(clues: Sequence[int]) -> str:
-    """Clues as pages count them, from 1.
+    """Clue numbers as pages show them, counted from 1.
 
     >>> _clues([0]), _clues([0, 1, 2, 4])
     ('clue 1', 'clues 1 to 3, 5')

@@ -19,17 +19,17 @@ from queries.hard_easy_effect import Difficulty
 def hard_easy(
     result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = ""
 ) -> list[Component | None]:
-    """The figure, where difficulty comes from, and the slopes; a sentence where no question has a difficulty.
+    """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
 
     Args:
-        result: of each run.
-        names: run id to what it is called.
-        colours: run id to colour.
-        link: address of a question, with ``ID`` for its id.
+        result: hard-easy effect of each run.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        link: address of a question, with ``ID`` in place of its id.
         panels: which runs have a panel; see ``Panels``.
     """
     if not any(run.points for run in result.runs):
-        return [html.P("No question of this selection has a difficulty.", className="note")]
+        return [html.P("No question in this selection has a difficulty.", className="note")]
     slopes = [
         row(
             named(colours.get(run.run), names[run.run]),
@@ -48,18 +48,18 @@ def hard_easy(
             "hard-easy",
             hard_easy_figure(shown, names, colours, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
-            "95 % interval. A line that rises is the hard-easy effect"
-            + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
+            "95 % interval. A rising line is the hard-easy effect"
+            + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to open its question",
         ),
         html.P(_sources(result.sources), className="note"),
-        html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
+        html.P(f"Left out: {missing} without a difficulty.", className="note") if missing else None,
         table(["Run", "Slope", "95 % interval", "Questions used"], slopes, "Hard-easy slopes"),
     ]
 
 
 def _sources(sources: dict[str, int]) -> str:
-    """Where difficulty comes from, and of how many questions where these differ."""
+    """Where difficulty comes from, with the number of questions if there are several sources."""
     named = [(DIFFICULTY_SOURCES[source], count(questions, "question")) for source, questions in sources.items()]
     if len(named) == 1:
         return f"Difficulty: {named[0][0]}."

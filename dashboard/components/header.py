@@ -1,4 +1,4 @@
-"""The header of every page: name, datasets, link, keys and theme; below them the navigation."""
+"""The header of every page: name, datasets, link, keyboard help and theme; below them the navigation."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def header(
     shared_keys: Sequence[str],
     account: tuple[str, str] | None = None,
 ) -> html.Header:
-    """The switch between datasets, the link to this view, keys and theme; below them navigation that keeps the selection.
+    """Return the dataset menu, the link to this view, keyboard help and theme; below them navigation that keeps the selection.
 
     Args:
         datasets: every dataset.
-        chosen: the one that the page shows.
-        path: of this page.
+        chosen: id of the dataset that the page shows.
+        path: path of this page.
         pairs: keys and values of its address.
-        pages: path and title of those that are linked.
-        shared_keys: keys of the address that links keep; also those that begin with one and a dot.
+        pages: path and title of the pages in the navigation.
+        shared_keys: keys of the address that links keep, including keys that start with one of them and a dot.
         account: text and address of the link to the login page; None for no link.
     """
     query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])

@@ -1,4 +1,4 @@
-"""What intervals and tests claim, and how often that held in simulations."""
+"""What intervals and tests claim, and how often their claims held in simulations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from queries.metric_definitions import MetricDefinitions
 
 
 def intervals_section(known: MetricDefinitions) -> html.Section:
-    """Each kind of interval and test in a sentence, with how often it held in simulations."""
+    """Return a sentence on each kind of interval and test, with how often its claim held in simulations."""
     parts: list[Component] = []
     for kind in known.uncertainty:
         claims = [claim for claim in known.measured if claim.claim in kind.claims]
         parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
     lead = (
-        "The unit is always the question: the clues of one question hang together. What is claimed was simulated, with runs of "
-        "which the truth is known; the tables say how often it held. benchmarks/inference.py makes them."
+        "The unit is always the question, because the clues of one question are correlated. Each claim was tested by simulating "
+        "runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
     )
     return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
 

@@ -19,15 +19,15 @@ from queries.selection.parameter_kinds import Range
 def items_section(
     result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], *, quizbowl: bool
 ) -> html.Section:
-    """The table below controls for the run and the range of confidence.
+    """Return the table below controls for the run and the range of confidence.
 
     Args:
         result: the items to list, and how many there are.
-        name: what their run is called.
+        name: display name of their run.
         run_menu: control for the run.
-        confidence: the range; None for all of 0 to 1.
-        link: address of the question of an item.
-        quizbowl: whether answer lines may have the markup of quizbowl.
+        confidence: range of confidence; None for all of 0 to 1.
+        link: function from an item to the address of its question.
+        quizbowl: whether answer lines can contain quizbowl markup.
     """
     low, high = confidence or (0.0, 1.0)
     return html.Section(
@@ -37,8 +37,8 @@ def items_section(
                 className="heading",
             ),
             html.P(
-                f"{count(result.total, 'item')} of {name} with a confidence from {low:g} to {high:g}"
-                + (f", the first {len(result.items)} of them" if result.total > len(result.items) else ""),
+                f"{count(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
+                + (f", the first {len(result.items)} shown" if result.total > len(result.items) else ""),
                 className="note",
             ),
             items_table(result.items, link, quizbowl=quizbowl),
@@ -48,12 +48,12 @@ def items_section(
 
 
 def items_table(items: Sequence[Item], link: Callable[[Item], str], *, quizbowl: bool) -> html.Div:
-    """A row per item.
+    """Return a row per item.
 
     Args:
-        items: in order.
-        link: address of the question of an item.
-        quizbowl: whether answer lines may have the markup of quizbowl.
+        items: items in order.
+        link: function from an item to the address of its question.
+        quizbowl: whether answer lines can contain quizbowl markup.
     """
     drawn = draw_text if quizbowl else lambda text: [text]
     rows = [

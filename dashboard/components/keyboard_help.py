@@ -1,4 +1,4 @@
-"""The list of keys, which "?" opens."""
+"""The list of keyboard shortcuts, opened with "?"."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dash import html
 
 from dashboard.components.html_attributes import aria, data
 
-# Where they work: the keys, and what they do.
+# Where the keys work, then what each key does.
 KEYS: dict[str, dict[str, str]] = {
     "Everywhere": {"?": "Show this list", "Esc": "Close a menu or a dialog"},
     "A question": {"← →": "Previous or next clue", "p  n": "Previous or next question"},
     "Names above a figure": {"Tab": "Bring the next run forward", "Enter": "Pin the run, or unpin it"},
-    "Guesses to grade": {"y": "Correct", "n": "Wrong", "u": "As it was graded", "↑ ↓": "Previous or next guess"},
+    "Guesses to grade": {"y": "Correct", "n": "Wrong", "u": "Undo the correction", "↑ ↓": "Previous or next guess"},
     "Menu of datasets": {"↑ ↓": "Previous or next dataset", "Enter": "Open it"},
 }
 
 
 def keyboard_help() -> list[html.Button | html.Dialog]:
-    """A button and the dialog that it opens; ``assets/keyboard_help.js`` opens it for the key, too."""
+    """Return a button and the dialog that it opens; ``assets/keyboard_help.js`` also opens it for the key."""
     groups = [
         html.Section(
             [

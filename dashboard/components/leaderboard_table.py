@@ -23,12 +23,12 @@ from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
-LETTERS = 26  # of the alphabet
-MAX_LETTERS = 8  # characters of the letters in a cell
+LETTERS = 26  # in the alphabet
+MAX_LETTERS = 8  # characters of the grouping letters in a cell
 MAX_MODEL_NAME_LENGTH = 34  # characters of a model's name
-NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
+NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
-TOO_FEW = "Not ranked: answered less than half. Each on its own questions"
+TOO_FEW = "Not ranked: answered less than half. Each is measured on its own questions"
 FAILED = {
     False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
     True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
@@ -46,18 +46,18 @@ def board_table(
     heat: bool,
     link: Callable[[str], str],
 ) -> html.Div:
-    """The leaderboard as a table: a row per run, a column per metric that sorts.
+    """Return the leaderboard: a row per run, and a sortable column per metric.
 
     Args:
-        board: with its ranked rows in the order to show.
-        unranked: the rows that are not ranked, shown below a line: formulas, and runs that answered too few.
-        shown: the columns.
-        selection: of the page.
-        sort: the key by which it is sorted.
-        colours: run id to colour.
+        board: leaderboard, its ranked rows in the order to show.
+        unranked: rows that are not ranked, shown below a line: formulas, and runs that answered too few questions.
+        shown: metrics that have a column.
+        selection: selection of the page.
+        sort: key by which the table is sorted.
+        colours: colour of each run, by run id.
         published: key of a table of published values to show below; blank for none.
-        heat: whether the better values of a column have a darker ground.
-        link: run id to the address of its page.
+        heat: whether the better values of a column have a darker background.
+        link: function from a run id to the address of its page.
     """
     scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
     head = [
@@ -69,7 +69,7 @@ def board_table(
             "Answered",
             scope="col",
             className="number",
-            title="Questions of this selection that the run answered, and how many of their clues where it is not all",
+            title="Questions of this selection that the run answered, with the number of clues if it did not answer all of them",
         )
     )
     failures = any(row.failed for row in (*board.rows, *unranked))
@@ -135,18 +135,18 @@ def board_table(
 
 
 def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
-    """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last.
+    """Sort rows by a metric, best first, or by a name; a leading ``-`` reverses the order. Missing values come last.
 
     Args:
-        rows: in any order.
-        sort: key of a metric, or one of ``NAMES``.
+        rows: rows in any order.
+        sort: key of a metric or one of ``NAMES``, optionally with a leading ``-``.
         columns: metrics that the rows have.
     """
     key, turned = sort.removeprefix("-"), sort.startswith("-")
     if key in NAMES:
         return sorted(rows, key=lambda row: getattr(row, key).casefold(), reverse=turned)
     metric = next((metric for metric in columns if metric.key == key), None)
-    if metric is None:  # a column that was taken away
+    if metric is None:  # a column that was removed
         return rows
 
     def place(row: LeaderboardRow) -> float:
@@ -183,24 +183,24 @@ def _about(metric: Metric, conventions: Conventions) -> str:
 
 
 def _head(title: str | list[str | Component], key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
-    """A heading that sorts: once best first, again the other way round, a third time in the usual order."""
+    """A heading that sorts: the first click puts the best first, the second reverses, the third restores the usual order."""
     following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)
     button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
     if number:
-        definition = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"What {key} is")
+        definition = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"Definition of {key}")
         return html.Th([button, definition], scope="col", className="number", **(aria(sort=order) if order else {}))
     return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 
 @dataclass(frozen=True)
 class ColumnScale:
-    """What the bars and the shading of a column are relative to.
+    """Scale of the bars and the shading of a column.
 
     Attributes:
-        low, high: ends of the bars.
+        low, high: values at the ends of the bars.
         runs: number of ranked runs.
-        letters: characters of the longest group of letters.
+        letters: width of the longest group of letters, in characters.
     """
 
     low: float
@@ -210,18 +210,18 @@ class ColumnScale:
 
     @classmethod
     def from_cells(cls, cells: Sequence[MetricCell]) -> ColumnScale:
-        """The scale of the cells of a column."""
+        """Return the scale of a column's cells."""
         ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None]
         widest = max((len(_cut(letters(cell))) for cell in cells), default=0)
         ranks = [cell.rank for cell in cells if cell.rank is not None]
         return cls(min(ends, default=0.0), max(ends, default=1.0), len(ranks), widest)
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends, from 0 to 1."""
+        """Position of a value between the ends, from 0 to 1."""
         return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def style(self, cell: MetricCell) -> dict[str, str]:
-        """Variables of the style sheet: ends and middle of the bar, and how good the value is, from 0 to 1."""
+        """Return CSS variables: ends and middle of the bar, and how good the value is, from 0 (last) to 1 (best)."""
         style = {}
         if cell.low is not None and cell.high is not None and cell.value is not None:
             places = {"low": cell.low, "high": cell.high, "at": cell.value}
@@ -236,7 +236,7 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
         return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
     curve = metric.human_curve(conventions)
     about = f"{metric.name} = {short(cell.value, 5)}, over {count(cell.questions, 'question')}"
-    about += f", under the {CURVE_NAMES[curve]}" if curve else ""
+    about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)}"
     if cell.rank is not None:
@@ -263,7 +263,9 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
 
 
 def letters(cell: MetricCell) -> str:
-    """The letters of a cell, a for the best run: runs that share one are not shown to differ. Neighbours are written as a range.
+    """Return the letters of a cell, from a for the best run. Runs that share a letter are not shown to differ.
+
+    Neighbouring letters are written as a range.
 
     >>> letters(MetricCell(0.5, None, 9, letters=[1, 2]))
     'ab'
@@ -287,18 +289,18 @@ def letters(cell: MetricCell) -> str:
 
 
 def _cut(groups: str) -> str:
-    """Letters as they stand in a cell, which has little room; the whole is in its tooltip."""
+    """Letters shortened to fit a cell; its tooltip has all of them."""
     return groups if len(groups) <= MAX_LETTERS else f"{groups[: MAX_LETTERS - 1].rstrip(',–')}…"
 
 
 def _letter(number: int) -> str:
-    """The letter of a number from 1: a to z, then aa, ab."""
+    """The letter of a number, counted from 1: a to z, then aa, ab."""
     first, second = divmod(number - 1, LETTERS)
     return (chr(ord("a") + first - 1) if first else "") + chr(ord("a") + second)
 
 
 def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
-    """Why columns are left out."""
+    """Say why columns are left out; None if none are."""
     if not missing:
         return None
     reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]

@@ -1,4 +1,4 @@
-"""Addresses of pages, and links to them that are followed without reloading the application."""
+"""Addresses of pages, and links that are followed without reloading the application."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.components.html_attributes import data
 
 
 def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """A path with a query string.
+    """Return a path with a query string.
 
     >>> address("/compare", [("a", "1"), ("b", "x y")])
     '/compare?a=1&b=x+y'
@@ -22,25 +22,25 @@ def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def question_path(dataset: str, question_id: str) -> str:
-    """Path of the page of a question; any character may be in its id."""
+    """Return the path of a question's page; its id can contain any character."""
     return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
 def run_path(run: str) -> str:
-    """Path of the page of a run."""
+    """Return the path of a run's page."""
     return f"/runs/{run}"
 
 
 def page_link(
     content: str | Sequence[Component | str], href: str, title: str | None = None, class_name: str | None = None
 ) -> html.A:
-    """A link that ``assets/address.js`` follows within the application.
+    """Return a link that ``assets/address.js`` follows within the application.
 
     Args:
-        content: its text.
+        content: text of the link.
         href: path and query of the page.
-        title: what it leads to, on hover.
-        class_name: of the element.
+        title: hover text.
+        class_name: CSS classes of the element.
     """
     given: dict[str, Any] = {key: value for key, value in (("title", title), ("className", class_name)) if value is not None}
     return html.A(content, href=href, **given, **data(link=""))

@@ -1,4 +1,4 @@
-"""Messages on pages: errors, empty selections, and banners above the content."""
+"""Messages on pages: errors, empty selections, notices, and banners above the content."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ TITLES = {
     "busy": "The server is busy",
     "too_many_at_once": "Too much at once",
 }
-MAX_IGNORED = 10  # keys of an address that are named
-WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
+MAX_IGNORED = 10  # ignored keys of an address that are named
+# Characters of a note in the banner: up to WHOLE it is shown in full, otherwise cut to SHORT. At most two lines on a wide screen.
+WHOLE, SHORT = 300, 200
 
 
 def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
-    """Says that data is simulated, wherever it is shown.
+    """Say that the data is simulated; None if it is not.
 
     Args:
-        facets: of the dataset.
-        people: of the selection. Those of a human collection are real.
+        facets: facets of the dataset.
+        people: the selection's choice of people. Those of a human collection are real.
     """
     if not facets.simulated:
         return None
     note = in_short(facets.note or "") or f"{facets.title} holds simulated data."
     collection = facets.human_collection(people)
     if collection:
-        note += f" This is not about {collection[1]}, against whom runs are measured here."
+        note += f" This does not apply to {collection[1]}, against whom runs are measured here."
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
         [html.Div([html.Strong("Simulated data. "), note]), more],
@@ -53,7 +54,7 @@ def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
 
 
 def in_short(note: str) -> str:
-    """A note as a banner has room for it: the whole where it is short, else the sentences that are, the first one at least."""
+    """Shorten a note to fit a banner: all of it if short, otherwise its first sentences, at least one."""
     if len(note) <= WHOLE:
         return note
     ends = [match.start() + 1 for match in re.finditer(r"[.!?](?= )", note)] or [len(note)]
@@ -61,7 +62,7 @@ def in_short(note: str) -> str:
 
 
 def withdrawn_banner(run: RunFacts) -> html.Aside:
-    """Says that a run was withdrawn, where an address names it all the same."""
+    """Say that a run named by the address was withdrawn."""
     when = (run.withdrawn_at or "")[:10]
     return html.Aside(
         html.Div([
@@ -76,42 +77,44 @@ def withdrawn_banner(run: RunFacts) -> html.Aside:
 
 
 def version_notice(changes: VersionChanges) -> html.Aside | html.P:
-    """Says whether a link that pins a data version shows the figures that it showed then."""
+    """Say whether a link that pins a data version still shows the same figures as then."""
     if changes.same:
         return html.P(what_changed(changes), className="note", role="note")
-    text = f"{what_changed(changes)} The figures below are those of today."
+    text = f"{what_changed(changes)} The figures below are today's."
     return html.Aside(html.Div([html.Strong("The data has changed. "), text]), className="banner", role="note")
 
 
 def grading_notice(grading: str, coverage: GradingCoverage) -> html.P | None:
-    """Says how many runs do not have the grading that the address names; None where all have it."""
+    """Say how many runs lack the grading that the address names; None if all have it."""
     if not coverage.without_it:
         return None
     runs = count(coverage.without_it, "run")
-    text = f"{runs} of {coverage.with_it + coverage.without_it:,} without the grading “{grading}”: measured by the first grading."
+    text = (
+        f"Without the grading “{grading}”: {runs} of {coverage.with_it + coverage.without_it:,}, measured by the first grading."
+    )
     return html.P(text, className="note", role="note")
 
 
 def ignored_keys(keys: Sequence[str]) -> html.P | None:
-    """Says which keys of the address mean nothing here."""
+    """Say which keys of the address have no effect here."""
     return (
-        html.P(f"Ignored keys of the link: {', '.join(key[:100] for key in keys[:MAX_IGNORED])}", className="note ignored")
+        html.P(f"Ignored keys in the link: {', '.join(key[:100] for key in keys[:MAX_IGNORED])}", className="note ignored")
         if keys
         else None
     )
 
 
 def store_panel(message: str) -> html.Section:
-    """Says why no page can be shown."""
+    """Say why no page can be shown."""
     return html.Section([html.H1("The store cannot be read"), html.P(message)], className="panel", role="alert")
 
 
 def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> html.Section:
-    """What is wrong with an address, and links to addresses that are right, with an allowed value in place of the bad one.
+    """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one.
 
     Args:
-        error: what is wrong.
-        path, pairs: of the page's address.
+        error: the error.
+        path, pairs: path and query pairs of the page's address.
     """
     links = []
     if error.code == "unknown_value" and error.field and error.status == 400:
@@ -147,14 +150,14 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
 
 
 def nothing_selected(path: str, selection: Selection, what: str, facets: Facets, title: str | None = None) -> html.Div:
-    """An empty selection: which filters are set, each with a link that drops it; without filters, how to fill the dataset.
+    """Explain an empty selection: which filters are set, each with a link that removes it; without filters, how to add runs.
 
     Args:
-        path: of the page.
-        selection: in force.
-        what: is missing, in the plural, such as "answers".
-        facets: of the dataset: one that only people have answered leads to what they did.
-        title: of the page, where it has no other content.
+        path: path of the page.
+        selection: current selection.
+        what: what is missing, in the plural, such as "answers".
+        facets: facets of the dataset. If only people have answered it, there are links to what they did.
+        title: title of the page, if it has no other content.
     """
     pairs = selection.pairs()
     filters = selection.applied()
@@ -169,7 +172,7 @@ def nothing_selected(path: str, selection: Selection, what: str, facets: Facets,
     ]
     if drop:
         sentences = "; ".join(filters[key].sentence(key, selection.value(key)) for key in filters)
-        message = [html.H2(f"No {what} match these filters"), html.P(f"{sentences}. Widen one of them:")]
+        message = [html.H2(f"No {what} match these filters"), html.P(f"{sentences}. Remove one of them:")]
         panel = html.Section([*message, html.Ul(drop, className="choices")], className="panel empty")
     else:
         panel = _no_runs(what, facets)
@@ -180,7 +183,7 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
     dataset = urlencode({"dataset": facets.dataset})
     people = html.P(
         [
-            f"{count(facets.human_teams, 'team')} of people heard its questions: see ",
+            f"{count(facets.human_teams, 'human team')} heard its questions: see ",
             page_link("where they buzzed", href=f"/teams?{dataset}"),
             " and ",
             page_link("its questions", href=f"/questions?{dataset}"),
@@ -199,13 +202,13 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
                 ]
             ),
             html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
-            html.P(["Its questions, as a model is to answer them: ", *prompts(facets.dataset)]),
+            html.P(["Its questions as prompts for a model: ", *prompts(facets.dataset)]),
         ],
         className="panel empty",
     )
 
 
 def prompts(dataset: str) -> list[html.A | str]:
-    """Links to the files of prompts of a dataset."""
+    """Return links to the prompt files of a dataset."""
     path = f"/api/v1/datasets/{dataset}/prompts"
     return [html.A("CSV", href=f"{path}.csv"), ", ", html.A("JSON Lines", href=f"{path}.jsonl")]

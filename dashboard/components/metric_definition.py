@@ -1,4 +1,4 @@
-"""The definition of one metric: its formula, range, source, axioms and caveat."""
+"""The definition of a metric: its formula, range, source, axioms and caveat."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from markupsafe import Markup
 from dashboard.components.numbers import CURVE_NAMES
 from queries.metric_definitions import MetricDefinition, RefutedAxiom, SourceNote
 
-Inline = str | Component  # of a paragraph
+Inline = str | Component  # a part of a paragraph
 
-EVERYWHERE_UNDEFINED = "no items are selected"  # true of every metric, so that no definition says it
+EVERYWHERE_UNDEFINED = "no items are selected"  # true of every metric, so no definition says it
 
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
 
 
 def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
-    """A metric's definition.
+    """Return the definition of a metric as a section.
 
     Args:
-        entry: its definition.
-        notes: on the papers, by key.
+        entry: the definition.
+        notes: notes on the papers, by key.
     """
     facts: dict[str, str | list[Inline] | None] = {
         "Source": entry.source,
@@ -32,7 +32,7 @@ def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, Sourc
         "Human curve": f"{CURVE_NAMES[entry.human]}, unless another is chosen" if entry.human else None,
         "Axioms": _satisfied(entry),
         "Caveat": entry.caveat,
-        "Missing": f"where {entry.undefined}" if entry.undefined != EVERYWHERE_UNDEFINED else None,
+        "Missing": f"when {entry.undefined}" if entry.undefined != EVERYWHERE_UNDEFINED else None,
         "Where": _where(entry) if entry.address else None,
         "Papers": inline_links([(f"#note-{key}", notes[key].title) for key in entry.notes]) if entry.notes else None,
     }
@@ -55,7 +55,7 @@ def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, Sourc
 
 
 def _where(entry: MetricDefinition) -> list[Inline]:
-    """The address and the fields that give a metric which the leaderboard does not have."""
+    """The API address and fields of a metric that the leaderboard does not have."""
     fields = [part for field in entry.fields for part in (", ", html.Code(field))][1:]
     return [html.Code(entry.address), ": ", *fields]
 
@@ -75,7 +75,7 @@ def _range(entry: MetricDefinition) -> str:
 
 
 def _satisfied(entry: MetricDefinition) -> list[Inline]:
-    """Which axioms it satisfies, and in numbers how it breaks the others."""
+    """The axioms that the metric satisfies, and a numeric counterexample for each of the others."""
     if entry.axioms is None:
         if entry.address:
             return ["not stated: it depends on a threshold"] if entry.direction != "none" else ["do not apply"]
@@ -88,10 +88,10 @@ def _satisfied(entry: MetricDefinition) -> list[Inline]:
 
 def _refuted(example: RefutedAxiom) -> str:
     items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in example.items)
-    changes = " and ".join(f"the {_ordinal(index)} to {confidence:g}" for index, confidence in example.changes)
+    changes = " and ".join(f"the {_ordinal(index)} moves to {confidence:g}" for index, confidence in example.changes)
     before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
     outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
-    return f"Not {example.axiom}: stated {items}; {changes}, and it {outcome}."
+    return f"Not {example.axiom}: with {items}, if {changes}, the metric {outcome}."
 
 
 def _ordinal(index: int) -> str:
@@ -99,7 +99,7 @@ def _ordinal(index: int) -> str:
 
 
 def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:
-    """Links with commas between them, of pairs of address and title."""
+    """Return links with commas between them, from pairs of address and title."""
     links: list[Inline] = []
     for target, title in targets:
         links += [", ", html.A(title, href=target)]

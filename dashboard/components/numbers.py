@@ -5,20 +5,20 @@ from __future__ import annotations
 DASH = "–"
 CURVE_NAMES = {
     "buzz_share": "share of human buzzes that were correct so far",
-    "release_share": "share of all human buzzes on the question that were correct and have come so far",
+    "release_share": "correct human buzzes so far, as a share of all human buzzes on the question",
     "team_share": "share of human teams that have answered correctly so far",
-    "survival": "share of teams right by then, allowing for questions that others ended (Aalen-Johansen)",
+    "survival": "share of teams right so far, allowing for questions that others ended (Aalen-Johansen)",
 }
 DIFFICULTY_SOURCES = {
     "given": "given with the dataset",
-    "rooms": "1 − share of rooms in which the question was answered correctly: at most one team of a room can be right",
+    "rooms": "1 − share of rooms in which the question was answered correctly (at most one team per room can be right)",
     "human": "1 − share of human teams that were right",
     "runs": "1 − mean accuracy of the runs",
 }
 
 
 def short(value: float | None, digits: int = 3) -> str:
-    """A number for a table; a dash where there is none."""
+    """Return a number for a table; a dash if there is none."""
     if value is None:
         return DASH
     text = f"{value:.{digits}f}"
@@ -28,12 +28,12 @@ def short(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share in percent; a dash where there is none."""
+    """Return a share, from 0 to 1, as a percentage; a dash if there is none."""
     return DASH if share is None else f"{short(100 * share, 1)} %"
 
 
 def count(number: int, what: str, plural: str | None = None) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> count(1, "buzz", "buzzes"), count(2000, "run")
     ('1 buzz', '2,000 runs')
@@ -42,7 +42,7 @@ def count(number: int, what: str, plural: str | None = None) -> str:
 
 
 def p_value_text(p_value: float | None) -> str:
-    """A p-value for a table."""
+    """Return a p-value for a table; a dash if there is none."""
     if p_value is None:
         return DASH
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

@@ -18,13 +18,13 @@ GAP = CATALOGUE["overconfidence"]
 
 
 def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """Overconfidence by category or radius.
+    """Return overconfidence by category or radius.
 
     Args:
         by: "category" or "radius".
-        result: of the metric ``GAP`` with intervals.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: breakdown of the metric ``GAP``, with intervals.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = [
         row(
@@ -39,7 +39,7 @@ def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str],
     return figure(
         f"by-{by}",
         parts_figure(result, GAP.key, names, colours),
-        f"Overconfidence by {by}, with 95 % intervals: right of the line, a run is more confident than it is right",
+        f"Overconfidence by {by}, with 95 % intervals: right of the line, a run's confidence exceeds its accuracy",
         table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {by}"),
         legend(names, names, colours),
     )

@@ -1,4 +1,4 @@
-"""The foot of every page: what a paper takes from it, where its figures come from, and the documentation."""
+"""The footer of every page: a link to cite the view, where its figures come from, and the documentation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from queries.selection.facets import Facets
 
 
 def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None) -> html.Footer:
-    """Links below the content of a page.
+    """Return the links and the provenance below the content of a page.
 
     Args:
-        path, pairs: of the page's address.
-        version: of the data.
-        measured: the selection that the page shows and the facets of its dataset; None for a page that measures nothing.
+        path, pairs: path and query pairs of the page's address.
+        version: version of the data.
+        measured: the selection that the page shows and the facets of its dataset; None for a page without measurements.
     """
     parts: list[Component] = []
-    embedded = ("embed", "1") in pairs  # in a frame, which other pages of this server may not fill
+    embedded = ("embed", "1") in pairs  # in a frame, where other pages of this server must not open
     if embedded:
         whole = address(path, [(key, value) for key, value in pairs if key != "embed"])
         parts.append(html.A("Open in Clueline", href=whole, target="_blank", rel="noopener"))
@@ -30,7 +30,7 @@ def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: t
         source = [f"{facets.title} ({facets.dataset})", *filters, f"data version {version}", f"Clueline {VERSION}"]
         if not embedded:
             cite = address("/cite", [("dataset", facets.dataset), ("view", address(path, pairs))])
-            about = "A link that pins the data, LaTeX, methods, BibTeX, Python"
+            about = "Link that pins the data, methods, table as LaTeX, BibTeX, Python"
             parts.append(page_link("Cite this view", href=cite, title=about))
         parts.append(html.Span(" · ".join(source), className="provenance"))
     if not embedded:

@@ -11,10 +11,10 @@ from queries.metric_definitions import SourceNote
 
 
 def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
-    """A section per note.
+    """Return a section with an entry per note.
 
     Args:
-        notes: in order.
+        notes: notes in order.
         titles: name of each metric by key, for links.
     """
     entries = [
@@ -31,4 +31,4 @@ def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> htm
         )
         for note in notes
     ]
-    return html.Section([html.H2("What the papers leave open, and what is done here", className="family"), *entries], id="notes")
+    return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")

@@ -1,4 +1,4 @@
-"""How large a difference of two runs the questions can show."""
+"""How small a difference between two runs the questions can detect."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from queries.power import MetricPower
 
 
 def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
-    """What the questions could have shown, in words and as a curve; None where the metric has no standard error.
+    """Return the detectable difference in words and as a curve; None if the metric has no standard error.
 
     Args:
-        result: of the metric.
-        metric: by which questions are compared.
+        result: power of the metric.
+        metric: metric by which questions are compared.
     """
     if result.error is None:
         return None
@@ -31,7 +31,7 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
             figure(
                 "power",
                 power_figure(result),
-                "Smallest difference detected with 80 % power, by the number of questions; dot: these questions, "
+                "Smallest difference detected with 80 % power, by the number of questions. Dot: these questions; "
                 "dotted: the measured difference",
                 table(["Questions", "Difference"], rows, "Detectable difference by number of questions"),
             ),
@@ -46,22 +46,22 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
 
 
 def power_sentence(result: MetricPower) -> str:
-    """What the questions could have shown, and how many the measured difference needs."""
+    """Say which difference the questions could have shown, and how many questions the measured difference needs."""
     measured = difference_text(abs(result.difference or 0.0))
     if result.detectable is None:
-        first = f"With {count(result.questions, 'question')}, no difference is shown, however large."
+        first = f"With {count(result.questions, 'question')}, no difference can be detected, however large."
     else:
         first = (
-            f"With {count(result.questions, 'question')} you could have seen a difference of "
-            f"{difference_text(result.detectable)}, in 80 % of all cases."
+            f"With {count(result.questions, 'question')}, a difference of {difference_text(result.detectable)} would have been "
+            "detected with 80 % power."
         )
     if result.needed is None:
-        return f"{first} The measured one is {measured}."
-    return f"{first} One of {measured}, as measured, takes {count(result.needed, 'question')}."
+        return f"{first} The measured difference is {measured}."
+    return f"{first} Detecting the measured {measured} takes {count(result.needed, 'question')}."
 
 
 def difference_text(value: float) -> str:
-    """A difference with three decimals or, if it is smaller, two digits.
+    """Return a difference with three decimals or, if it is smaller than that shows, with two digits.
 
     >>> difference_text(0.0312), difference_text(0.0000178), difference_text(0.0)
     ('0.031', '0.000018', '0.000')

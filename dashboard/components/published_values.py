@@ -16,13 +16,13 @@ from queries.published_values import COUNT, PublishedRow, PublishedTable, publis
 
 
 def published_menu(key: str) -> Component:
-    """The control that switches a table on."""
+    """Return the menu that shows a table of published values."""
     options = {"": "None"} | {table.key: table.title for table in published().tables}
     return menu("published", "Published values", options, key)
 
 
 def parts_menu(key: str, by: str) -> Component | None:
-    """The control that switches on a table whose slices divide questions by a key; None where no paper printed one."""
+    """Return the menu for tables whose slices divide questions by ``by``; None if no paper printed one."""
     tables = [table for table in published().tables if table.by == by]
     if not tables:
         return None
@@ -30,16 +30,16 @@ def parts_menu(key: str, by: str) -> Component | None:
 
 
 PRINTED = "number figure-printed"
-OWN = ("model", "elicitation", "items")  # columns that a published table has, too
+OWN = ("model", "elicitation", "items")  # columns that a published table also has
 
 
 def published_body(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
-    """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column.
+    """Return the rows of a published table, in its order and without ranks. Only metrics that it has are filled in.
 
     Args:
-        key: of the table; blank for none.
-        shown: the metrics of the leaderboard, its last columns.
-        columns: how many columns the leaderboard has in all.
+        key: key of the table; blank for none.
+        shown: metrics of the leaderboard, its last columns.
+        columns: number of columns of the leaderboard.
     """
     if not key:
         return None
@@ -81,22 +81,22 @@ def _title(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
 
 
 def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
-    """The caveat of a table, and what it has that is no column."""
+    """Return the caveat of a table, and which of its values have no column; None without a table."""
     if not key:
         return None
     table, rows = published_rows(key)
     columns = {metric.key for metric in shown} | {COUNT}
     others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
-    unseen = f" It also has {', '.join(others)}, which are no columns here." if others else ""
+    unseen = f" It also has {', '.join(others)}, which are not columns here." if others else ""
     return html.P(f"{table.title}: {table.caveat}{unseen}", className="note")
 
 
 def published_parts(key: str, metric: Metric) -> html.Section:
-    """A published table whose slices divide questions: a row for each model, a column for each part, as printed.
+    """Return a published table whose slices divide questions: a row per model, a column per part, as printed.
 
     Args:
-        key: of the table.
-        metric: whose values are shown, where the table has it.
+        key: key of the table.
+        metric: metric whose values are shown, if the table has it.
     """
     printed, rows = published_rows(key)
     parts = list(dict.fromkeys(row.slice or "" for row in rows))

@@ -12,11 +12,11 @@ from queries.question import ClueResponse, Question
 
 
 def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
-    """A row per run and one for people, a column per clue.
+    """Return a row per run and one for people, a column per clue.
 
     Args:
-        question: with its clues and the answers of runs.
-        names: run id to what it is called.
+        question: the question with its clues and the answers of runs.
+        names: display name of each run, by run id.
     """
     rows = []
     if question.human:
@@ -31,7 +31,7 @@ def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
 
 
 def _cell(answer: ClueResponse | None, buzzes: bool) -> html.Td:
-    """The answer at a clue; ``buzzes``: whether the run buzzes there."""
+    """The cell of the answer at a clue; ``buzzes`` says whether the run buzzes there."""
     if answer is None:
         text, title = "–", "not answered"
     else:

@@ -1,4 +1,4 @@
-"""What guessers make of a question that is being written: warnings, their guesses now, and those after each sentence."""
+"""Guesses at a question that is being written: warnings, the guesses now, and those after each sentence."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ START = "Type a question. After each sentence, four search methods answer it fro
 
 
 def draft_summary(draft: QuestionDraft) -> html.Div:
-    """How long the question is, whether the guessers can know its answer, and what to look at.
+    """Return the length of the question, whether the guessers can know its answer, and warnings.
 
-    It is read out when it changes.
+    Screen readers read it out when it changes.
     """
     if not draft.clues:
         return html.Div(html.P(START, className="note"), className="draft-summary")
     lines: list[Component] = [html.P(f"{count(len(draft.clues), 'sentence')}, {count(draft.words, 'word')}.", className="note")]
     if draft.guessers[0].guesses[0].verdict is None and not any(g.verdict for r in draft.guessers for g in r.guesses):
-        lines.append(html.P("Type the answer line, too: it grades the guesses.", className="note"))
+        lines.append(html.P("Type the answer line as well: the guesses are graded against it.", className="note"))
     elif not draft.known:
         lines.append(
             html.P(
-                f"None of the {draft.entries} entries that the guessers choose from is accepted by this answer line, so no guess "
-                "can be right. Warnings of wrong guesses still say what the text sounds like.",
+                f"This answer line accepts none of the {draft.entries} entries that the guessers choose from, so no guess can be "
+                "right. Warnings about wrong guesses still show what the text sounds like.",
                 className="note",
             )
         )
     warnings = [html.Li(warning_text(warning, draft), className=f"draft-warning {warning.kind}") for warning in draft.warnings]
-    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else html.P("Nothing to warn of.", className="note"))
+    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else html.P("No warnings.", className="note"))
     return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
 
 
 def warning_text(warning: DraftWarning, draft: QuestionDraft) -> str:
-    """A warning as a sentence."""
+    """Return a warning as a sentence."""
     after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
     sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
     return f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
 
 
 def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
-    """What each guesser says of the whole text, and where it buzzes; None without a text."""
+    """Return each guesser's answer to the whole text and where it buzzes; None without a text."""
     if not guessers:
         return None
     rows = []
@@ -63,7 +63,7 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
             html.Td(now.guess or "no guess", className="guess" if now.guess else "missing"),
             html.Td(MARKS[now.verdict], className=CLASSES[now.verdict], title=_reason(now)),
             html.Td(short(now.confidence), className="number"),
-            html.Td(buzz, className="number", title=f"Surer than {guesser.threshold:.4g}, its best threshold on Pyramid"),
+            html.Td(buzz, className="number", title=f"Confidence above {guesser.threshold:.4g}, its best threshold on Pyramid"),
             html.Td(_reason(now), className="note"),
         ]
         rows.append(html.Tr([html.Th(named(COLOURS[guesser.model], guesser.model), scope="row"), *cells]))
@@ -71,8 +71,8 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
 
 
 def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS) -> html.Figure:
-    """The figure, and every guess as a table."""
-    caption = "Confidence after each sentence: ● right, × wrong, □ to prompt on, ○ not graded, ◇ where the guesser buzzes"
+    """Return the figure, with every guess as its table."""
+    caption = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ not graded, ◇ where the guesser buzzes"
     return figure("draft", draft_figure(draft, colours), caption, _all_guesses(draft))
 
 
@@ -92,5 +92,5 @@ def _guess(guesser: GuesserOnDraft, clue: int) -> html.Td:
 
 
 def _reason(guess: DraftGuess) -> str:
-    """Why a guess is graded as it is, as a sentence; blank where it is not graded."""
+    """A sentence on why a guess has its grade; blank if it is not graded."""
     return f"{meaning(guess).capitalize()}: {guess.rule}." if guess.rule else ""

@@ -1,4 +1,4 @@
-"""The figure of a question's page: confidence clue by clue or, for a question about a lifespan, ages at death."""
+"""The figure on a question's page: confidence clue by clue or, for a question about a lifespan, ages at death."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from queries.question import Question
 
 
 def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
-    """The figure; None for a single clue without people, of which the table of answers says everything.
+    """Return the figure; None for a single clue without people, where the table of answers says everything.
 
     Args:
-        question: with its clues, what people did, and the answers of runs.
-        names: run id to what it is called.
-        colours: run id to colour.
-        cursor: the clue that is marked.
+        question: the question with its clues, what people did, and the answers of runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        cursor: the clue that is marked, from 0.
     """
     if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
         return None

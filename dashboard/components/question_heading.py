@@ -1,4 +1,4 @@
-"""The heading of a question's page: its answer, what is known of it, and the way to its neighbours in the list."""
+"""The heading of a question's page: its answer, facts about it, and links to its neighbours in the list."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def question_heading(
     *,
     quizbowl: bool,
 ) -> html.Div:
-    """The heading.
+    """Return the heading.
 
     Args:
-        question: of the page.
-        listing: link to the list that the question stands in.
-        place: of the question in the list, from 0; None where filters leave it out.
-        total: number of questions of the list.
+        question: question of the page.
+        listing: link to the list that contains the question.
+        place: place of the question in the list, from 0; None if filters leave it out.
+        total: number of questions in the list.
         previous, following: addresses of the neighbours in the list; None at its ends.
-        quizbowl: whether its answer line may have the markup of quizbowl.
+        quizbowl: whether its answer line can contain quizbowl markup.
     """
     line = question.answer or ""
-    name = line.partition("[")[0].strip()  # without what else is accepted
+    name = line.partition("[")[0].strip()  # without other accepted answers
     drawn = draw_text if quizbowl else lambda text: [text]
     facts = [part for fact in _facts(question) for part in (" · ", fact)]
     steps = [
@@ -55,7 +55,7 @@ def question_heading(
 
 
 def _facts(question: Question) -> list[str | Component]:
-    """What is known of a question."""
+    """Facts about a question."""
     facts: list[str | Component] = [fact for fact in (question.category, question.subcategory) if fact]
     facts += [f"{name}: {value}" for name, value in question.attributes.items()]
     if question.difficulty is not None:
@@ -75,7 +75,7 @@ def _facts(question: Question) -> list[str | Component]:
 
 
 def _step(title: str, key: str, href: str | None) -> Component:
-    """A link to a neighbour, which a key follows too; without an address, its name alone."""
+    """A link to a neighbour, which a key also follows; without an address, only its name."""
     if href is None:
         return html.Span(title, className="quiet off")
     return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))

@@ -1,4 +1,4 @@
-"""At which thresholds the runs of a question's page buzz, with a box for one that is common to all of them."""
+"""The thresholds at which the runs on a question's page buzz, with a box for one that all of them share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from queries.buzzing import Rules
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
-    """The box and a sentence.
+    """Return the box and a sentence on the thresholds.
 
     Args:
-        rules: how runs buzz.
-        scale: of the thresholds, as the address writes it.
+        rules: rules by which runs buzz.
+        scale: scale of the thresholds, as the address states it.
         buzz_page: address of the Buzz page under the same rules.
     """
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
@@ -26,7 +26,7 @@ def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
     box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", scale)
     note: list[str | Component] = [
         f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
-        + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
+        + (f" ({own} with {'its' if len(rules.thresholds) == 1 else 'their'} own)" if own else "")
         + ". ",
         page_link("Thresholds on Buzz", href=buzz_page),
     ]

@@ -1,4 +1,4 @@
-"""The list of questions as a grid: its columns, its rows, and the orders that it can stand in."""
+"""The list of questions as a grid: its columns, its rows, and its orders."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from queries.questions import QuestionPage, QuestionRow
 from queries.selection.facets import Facets
 from queries.sparklines import Sparklines
 
-BLOCK = 100  # rows that the grid asks for at a time
+BLOCK = 100  # rows per request of the grid
 MAX_HEADING_LENGTH = 22  # characters of a run's name
 SNIPPET = 160  # characters of a question
-MAX_PAIRED = 4  # with so many runs, every pair is offered as an order; with more, the first run with each other one
+MAX_PAIRED = 4  # up to this many runs, every pair is offered as an order; beyond, only the first run with each other one
 NUMERIC = {"type": "rightAligned", "width": 62, "cellClass": "number", "headerClass": "narrow"}
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 SMALL = NUMERIC | WRAPPED | {"width": 46}
-HEARD = "Human teams that heard it, once per room"
+HEARD = "Human teams that heard it, counted once per room"
 CONVERSION = "Share of the rooms that heard it in which a human team answered correctly"
-ColumnDefinition = dict[str, Any]  # of AG Grid, as JSON
+ColumnDefinition = dict[str, Any]  # AG Grid's, as JSON
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class QuestionGrid:
 
     Attributes:
         facets: what the dataset offers.
-        selected: the runs that the filters leave.
-        curve: the human curve of the sparklines.
-        metric: whose values each run has.
-        sort: the order; see ``queries.question_order``.
-        highlighted: the runs that are shown in their colours.
+        selected: runs that pass the filters.
+        curve: human curve of the sparklines.
+        metric: metric shown in the column of each run.
+        sort: order; see ``queries.question_order``.
+        highlighted: runs that are shown in their colours.
     """
 
     facets: Facets
@@ -61,18 +61,18 @@ class QuestionGrid:
 
     @cached_property
     def runs(self) -> list[str]:
-        """The runs that have a column, in order of import: all of a few, else the highlighted ones."""
+        """The runs that have a column, in order of import: all if they are few, otherwise the highlighted ones."""
         known = self.selected_runs
         return known if len(known) <= MAX_HIGHLIGHTED else [run for run in known if run in self.highlighted]
 
     @cached_property
     def selected_runs(self) -> list[str]:
-        """The runs that the filters leave, in order of import."""
+        """The runs that pass the filters, in order of import."""
         return [run for run, _, _ in self.facets.runs if run in self.selected]
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What each run of the dataset is called, a withdrawn one by its id."""
+        """Display name of each run of the dataset; for a withdrawn run, its id."""
         several = len(self.facets.elicitations) > 1
         names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in self.facets.runs}
         labels = dict(zip(names, fitting([*names.values()]), strict=True))
@@ -80,7 +80,7 @@ class QuestionGrid:
 
     @cached_property
     def run_colours(self) -> Mapping[str, str]:
-        """Colour of each run of the grid that has one of its own."""
+        """Colour of each highlighted run of the grid, by run id."""
         every = self._colours
         return {run: every[run] for run in self.runs if run in every}
 
@@ -102,7 +102,7 @@ class QuestionGrid:
     # -- columns -------------------------------------------------------------------------------------------------------
 
     def component(self) -> html.Div:
-        """The grid. It asks for its rows as they come into sight."""
+        """Return the grid. It requests its rows as they scroll into view."""
         columns = self._columns()
         if self.extra_column:
             columns.insert(len(columns) - len(self.runs), self._extra_column())
@@ -118,7 +118,7 @@ class QuestionGrid:
             rowModelType="infinite",
             dashGridOptions={
                 "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": 1,
-                # Requests of an earlier selection, which nobody answers any more, must not keep later ones waiting.
+                # Requests of an earlier selection are never answered, and must not keep later ones waiting.
                 "maxConcurrentDatasourceRequests": -1,
                 "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
             },
@@ -139,7 +139,7 @@ class QuestionGrid:
             columns.append(
                 {
                     "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
-                    "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue over the part of the question revealed",
+                    "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue, over the part of the question revealed",
                 }
             )  # fmt: skip
         if facets.categories:
@@ -163,7 +163,7 @@ class QuestionGrid:
 
     @cached_property
     def _headings(self) -> dict[str, str]:
-        """Names of the runs that have a column, as narrow as that."""
+        """Names of the runs that have a column, shortened to fit it."""
         return dict(zip(self.runs, fitting([self.names[run] for run in self.runs], MAX_HEADING_LENGTH), strict=True))
 
     def _run_column(self, run: str) -> ColumnDefinition:
@@ -179,7 +179,7 @@ class QuestionGrid:
         }
 
     def _extra_column(self) -> ColumnDefinition:
-        """The column of what the questions are sorted by, where no other column has it."""
+        """The column with the sort values, for an order that no other column has."""
         sort = self.sort
         prefix = "Wrong early: " if sort.by == "wrong" else f"{sort.metric.label}: " if sort.metric else ""
         tip = self._sentence(sort)
@@ -195,7 +195,7 @@ class QuestionGrid:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     def order_menu(self) -> Component:
-        """A menu of orders by values that no column of the grid has."""
+        """Return a menu of orders by values that no column of the grid has."""
         current = self.sort if self.extra_column else None
         chosen = f"{'-' if current.descending else ''}{current.key}" if current else ""
         runs = self.selected_runs
@@ -203,7 +203,7 @@ class QuestionGrid:
         options = {"": "As in the table"}
         for text in [f"-wrong:{run}" for run in runs] + [f"-{self.metric.key}:{a}-{b}" for a, b in pairs]:
             sort = read_sort(text, self.facets.all_runs, self.facets.dataset)
-            # Turned round by its heading, an order is still the one that was chosen.
+            # An order reversed by its heading is still the chosen one.
             options[chosen if current and sort.key == current.key else text] = self._sentence(sort)
         if current and chosen not in options:
             options[chosen] = self._sentence(current)
@@ -223,13 +223,13 @@ class QuestionGrid:
     def rows(
         self, page: QuestionPage, start: int, links: Mapping[str, str], sparklines: Sparklines | None
     ) -> list[dict[str, object]]:
-        """Rows as JSON, by the fields of the columns.
+        """Return rows as JSON, by the fields of the columns.
 
         Args:
-            page: the questions.
-            start: place of the first one in the order, from 0.
-            links: question id to address.
-            sparklines: of these questions; None where there are none.
+            page: questions of the block.
+            start: place of the first question in the order, from 0.
+            links: addresses of the questions, by question id.
+            sparklines: sparklines of these questions; None if there are none.
         """
         drawn = sparklines.questions if sparklines else {}
         return [
@@ -255,7 +255,7 @@ class QuestionGrid:
         ]
 
     def _heat(self, question: QuestionRow) -> dict[str, float]:
-        """How good each run's value is beside those of the other runs on the question, from 0 to 1."""
+        """How good each run's value is on the question, from 0 for the worst run to 1 for the best."""
         losses = {}
         for run in self.runs:
             value = question.runs.get(run, {}).get(self.metric.key)
@@ -268,21 +268,21 @@ class QuestionGrid:
         return without_markup(text) if self.facets.quizbowl else text
 
     def _sorted_by(self, question: QuestionRow, place: int) -> str | None:
-        """What a question is sorted by; ``place`` is its place in the dataset's order where that is turned round."""
+        """The value that a question is sorted by; ``place`` is its place in the reversed order of the dataset."""
         if self.sort.by != "fact":
             return short(question.value)
         fact = place if self.sort.key == "position" else getattr(question, self.sort.key)
         return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
     def pins(self) -> Component | None:
-        """The runs to choose from, where not all have a column."""
+        """Return a legend for choosing runs; None if every run has a column."""
         return legend(self.selected_runs, self.names, self._colours) if len(self.runs) < len(self.selected_runs) else None
 
     def legend(self) -> Component | None:
-        """How to read the sparklines; None where there are none."""
+        """Say how to read the sparklines; None if there are none."""
         if not self.has_sparklines:
             return None
-        lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
+        lines = "a line per run, its dot filled if the last guess is right and hollow if it is wrong"
         parts = [lines] if self.runs else []
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]

@@ -1,6 +1,6 @@
-"""Draws the markup of quizbowl questions and answer lines: HTML tags, entities, ``_underlined_``, ``__**and bold**__``.
+"""Draw the markup of quizbowl questions and answer lines: HTML tags, entities, ``_underlined_``, ``__**and bold**__``.
 
-Only known tags are markup, and none of it reaches the page as HTML: each becomes a component. Everything else is text.
+Only known tags count as markup. They become components and never reach the page as HTML. Everything else is text.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "u": "u", "sub": "sub", "sup": "sup"}  # of tags
-# The names of the tags that are markup; those without a style are left out. Entities are one character.
+STYLES = {"b": "b", "strong": "b", "i": "i", "em": "i", "u": "u", "sub": "sub", "sup": "sup"}  # styles of tags
+# Tags that count as markup, and entities, each of which is one character. Tags without a style are dropped.
 TAG = re.compile(
     r"<(?P<end>/?)(?P<name>b|strong|i|em|u|sub|sup|p|br|span|div|font|small)(?:\s[^<>]*)?/?>"
     r"|&(?:#\d{1,6}|#x[0-9a-f]{1,5}|[a-z]{2,8});",
     re.IGNORECASE,
 )
-BREAKS = ("br", "p", "div")  # tags that part words
+BREAKS = ("br", "p", "div")  # tags that separate words
 SIGNS = {"__**": "ub", "**__": "ub", "__": "u", "_": "u", "**": "b"}
 SIGNED = re.compile(r"(?<![^\W_])(__\*\*|\*\*__|__|\*\*|_)(?=[^\s_*])([^_*\n]*)(?<=\S)(\*\*__|__\*\*|__|\*\*|_)(?![^\W_])")
 COMPONENTS = {"b": html.B, "i": html.I, "u": html.U, "sub": html.Sub, "sup": html.Sup}
 
 
 class Character(NamedTuple):
-    """A character that is shown.
+    """A visible character.
 
     Attributes:
         text: the character.
-        place: where it stands in the text with its markup.
-        styles: names of ``COMPONENTS``, sorted.
+        place: index in the text with its markup.
+        styles: keys of ``COMPONENTS``, sorted and separated by spaces.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Character(NamedTuple):
 
 
 def characters(text: str) -> list[Character]:
-    """The characters of a text that are shown, each with its styles. Tags that are not closed end with the text."""
+    """Return the visible characters of a text, each with its styles. Unclosed tags extend to the end of the text."""
     shown: list[Character] = []
     opened: list[str] = []
     before = 0
@@ -65,7 +65,7 @@ def characters(text: str) -> list[Character]:
 
 
 def _signed(shown: list[Character]) -> list[Character]:
-    """The same, with what stands between signs such as underscores in the style of the signs, which are left out."""
+    """The characters, with text between signs such as underscores in the style of the signs, and without the signs."""
     result: list[Character] = []
     before = 0
     for match in SIGNED.finditer("".join(character.text for character in shown)):
@@ -81,7 +81,7 @@ def _signed(shown: list[Character]) -> list[Character]:
 
 
 def draw(shown: Iterable[Character]) -> list[Component | str]:
-    """Characters as text and components."""
+    """Return characters as text and components."""
     parts: list[Component | str] = []
     for styles, letters in groupby(shown, key=lambda character: character.styles):
         part: Component | str = "".join(letter.text for letter in letters)
@@ -92,12 +92,12 @@ def draw(shown: Iterable[Character]) -> list[Component | str]:
 
 
 def draw_text(text: str) -> list[Component | str]:
-    """A text with its markup."""
+    """Return a text with its markup as components."""
     return draw(characters(text))
 
 
 def without_markup(text: str) -> str:
-    """A text as it reads without its styles.
+    """Return a text without its markup.
 
     >>> without_markup("<b>_Walt Disney_ World</b> &amp; x_1 < y <z>")
     'Walt Disney World & x_1 < y <z>'
@@ -106,14 +106,14 @@ def without_markup(text: str) -> str:
 
 
 def main_answer(line: str | None, *, quizbowl: bool) -> str:
-    """An answer line without what else is accepted or prompted on; blank where there is none.
+    """Return an answer line without alternatives in brackets; blank if there is no answer line.
 
     >>> main_answer("_Anne Brontë_ [accept Acton Bell]", quizbowl=True)
     'Anne Brontë'
 
     Args:
-        line: as the dataset has it.
-        quizbowl: whether it may have the markup of quizbowl.
+        line: answer line of the dataset.
+        quizbowl: whether it can contain quizbowl markup.
     """
     first = (line or "").partition("[")[0]
     return (without_markup(first) if quizbowl else first).strip()

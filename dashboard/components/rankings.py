@@ -19,15 +19,15 @@ from queries.rank_agreement import rank_correlations
 
 
 def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: RunColours) -> html.Div:
-    """Ranks of the runs by each metric, and Kendall's tau-b between the metrics, as figures and tables.
+    """Return the ranks of the runs by each metric, and Kendall's tau-b between the metrics, as figures and tables.
 
     Args:
-        board: its rows in the order to draw.
+        board: leaderboard, its rows in the order to draw.
         ranked: metrics that rank.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
-    # The page has the values already that /api/v1/agreement reads for them.
+    # The page already has the values that /api/v1/agreement would read.
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
     agreed = rank_correlations(ranked, values)
     ranks = [

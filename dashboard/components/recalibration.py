@@ -1,4 +1,4 @@
-"""What recalibration would make of each run: metrics before and after, and what single items gain and lose."""
+"""What recalibration would do to each run: metrics before and after, and what single items gain and lose."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], .
 
 
 def recalibration_section(result: Recalibration, names: dict[str, str], colours: RunColours) -> html.Section:
-    """Each metric before and after, and by how much items come nearer to their correctness, as a table and a figure.
+    """Return each metric before and after, and how much nearer items come to their correctness, as a table and a figure.
 
     Args:
-        result: of one method.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: recalibration by one method.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in result.runs)]
     terms = _TERMS.get(result.method, ())
@@ -59,7 +59,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
             cells.append(html.Td(values, className="number", title=change.missing or metric.name))
         cells += [html.Td(f"{run.improved:,}", className="number"), html.Td(f"{run.worsened:,}", className="number")]
         sacrificed = f"{run.sacrificed:,} of {run.well_calibrated:,}"
-        cells.append(html.Td(sacrificed, className="number", title="Items within 0.1 of their correctness that no longer are"))
+        cells.append(html.Td(sacrificed, className="number", title="Items within 0.1 of their correctness before, but not after"))
         rows.append(html.Tr(cells))
     return html.Section(
         [
@@ -68,7 +68,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
             figure(
                 "changes",
                 changes_figure(result, names, colours),
-                "Change of each item's distance from its correctness: left of 0 it comes nearer, right of 0 it goes further",
+                "Change in each item's distance from its correctness: left of 0 it comes nearer, right of 0 it moves away",
             ),
         ],
         className="what-if",

@@ -1,4 +1,4 @@
-"""A metric over release dates: the figure, its table, and what is left out."""
+"""A metric by release date: the figure, its table, and which runs are left out."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dashboard.figures.release_dates import release_dates_figure
 from queries.metrics import Metric
 from queries.release_dates import ReleaseDates
 
-MIN_DATES = 2  # dates that make a figure
+MIN_DATES = 2  # fewer dates make no figure
 
 
 def release_dates_section(
     result: ReleaseDates, metric: Metric, names: Mapping[str, str], colours: RunColours
 ) -> html.Section | None:
-    """The metric of each run at the date when its model was released; None with fewer than two dates.
+    """Return the metric of each run at the release date of its model; None with fewer than two dates.
 
     Args:
         result: runs by date.
-        metric: that is shown.
-        names: run id to what it is called.
-        colours: run id to colour.
+        metric: metric that is shown.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     runs = [run for run in result.runs if run.value is not None]
     if len({run.day for run in runs}) < MIN_DATES:
@@ -41,15 +41,15 @@ def release_dates_section(
         )
         for run in runs
     ]
-    left_out = [f"{count(result.undated, 'run has', 'runs have')} no tag released"] if result.undated else []
-    left_out += [f"{names[run]} has “{text}”, which is no date" for run, text in result.unreadable.items()]
+    left_out = [f"{count(result.undated, 'run has', 'runs have')} no tag “released”"] if result.undated else []
+    left_out += [f"{names[run]} has “{text}”, which is not a date" for run, text in result.unreadable.items()]
     return html.Section(
         [
             html.H2("By release date"),
             figure(
                 "release-dates",
                 release_dates_figure(runs, metric, names, colours),
-                f"{metric.name} of each run at the date when its model was released, with its 95 % interval. "
+                f"{metric.name} of each run at the release date of its model, with its 95 % interval. "
                 + ("The line is the best so far" if metric.ranks else ""),
                 table(["Run", "Released", metric.name, "95 % interval", "Best so far"], rows, f"{metric.name} by release date"),
                 legend([run.run for run in runs], names, colours),

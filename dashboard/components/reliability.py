@@ -1,4 +1,4 @@
-"""Reliability diagrams, their bins, and how far each run is off on either side."""
+"""Reliability diagrams, their bins, and the over- and underconfidence of each run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from queries.selection.parameter_kinds import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
 BAND_WORDS: dict[BandKind, str] = {
-    "pointwise": "pointwise: 90 % of simulated curves at each confidence by itself",
-    "simultaneous": "simultaneous: 90 % of simulated curves throughout",
+    "pointwise": "pointwise: 90 % of simulated curves at each confidence separately",
+    "simultaneous": "simultaneous: 90 % of simulated curves over the whole range",
 }
 
 
@@ -33,29 +33,29 @@ def reliability_diagrams(
     *,
     brush: bool = True,
 ) -> html.Figure:
-    """A diagram per run, and their bins as a table.
+    """Return a diagram per run, with the bins as a table.
 
     Args:
-        runs: their diagrams.
-        names: run id to what it is called.
-        colours: run id to colour.
-        recalibrated: run id to its diagram after recalibration.
-        marked: the range of confidence whose items are listed.
-        band: of the consistency band.
-        brush: whether a range of confidence can be dragged, which lists its items.
+        runs: diagrams of the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        recalibrated: diagrams after recalibration, by run id.
+        marked: range of confidence whose items are listed; None for no range.
+        band: kind of the consistency band.
+        brush: whether dragging over a range of confidence lists its items.
     """
     return figure(
         "reliability",
         reliability_figure(runs, names, colours, recalibrated, marked),
         "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-        f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker",
+        f"run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, multiples of 5 % darker",
         bins_table(runs, names),
         hint="Drag sideways over a diagram to list the items of a range of confidence" if brush else "",
     )
 
 
 def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> html.Div:
-    """A row per run and bin that holds items; ``names``: run id to what it is called."""
+    """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
     head = ["Run", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
     rows = [
         html.Tr(
@@ -76,12 +76,12 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> 
 
 
 def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
-    """How far each ranked run is off, and on which side.
+    """Return how far each ranked run is over- and underconfident.
 
     Args:
-        board: with the metrics ``SPLIT``.
-        names: run id to what it is called.
-        colours: run id to colour.
+        board: leaderboard with the metrics ``SPLIT``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = []
     for row in (row for row in board.rows if row.ranked):

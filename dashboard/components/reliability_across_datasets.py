@@ -11,17 +11,17 @@ from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_d
 from queries.across import Across, AcrossDiagrams
 
 CAPTION = (
-    "Each field is a reliability diagram: confidence from 0 (left) to 1 (right), accuracy from 0 (below) to 1 (above). A mark "
-    "per bin, the larger the more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not"
+    "Each field is a reliability diagram: confidence from 0 (left) to 1 (right), accuracy from 0 (bottom) to 1 (top). One mark "
+    "per bin, larger with more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not"
 )
 
 
 def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
-    """The figure.
+    """Return the figure and its table.
 
     Args:
-        result: whose rows and datasets are shown.
-        diagrams: of its runs.
+        result: models and datasets that are shown.
+        diagrams: diagrams of its runs.
     """
     titles = {column.dataset: column.title for column in result.datasets}
     rows = [

@@ -1,4 +1,4 @@
-"""Two runs beside each other: their metrics, their questions, and who wins in which category."""
+"""Two runs side by side: their metrics, their questions, and which run wins in which category."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from queries.metrics import Metric
 from queries.question_differences import CategoryWins, QuestionDifferences
 
 MAX_QUESTIONS = 200  # rows of the table of questions
-Pair = tuple[str, str]  # of the first run and the second one
+Pair = tuple[str, str]  # a value of the first run and one of the second
 
 
 def questions_section(
     result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, link: Callable[[str], str]
 ) -> html.Div | html.P:
-    """Every question as a dot, beside a histogram of the differences; where there is no question, a sentence.
+    """Return every question as a dot, next to a histogram of the differences; a sentence if there are no questions.
 
     Args:
-        result: by question.
-        metric: by which questions are compared.
-        names, tones: what the runs are called, and their colours.
-        link: question id to address.
+        result: differences by question.
+        metric: metric by which questions are compared.
+        names, tones: display names and colours of the two runs.
+        link: function from a question id to its address.
     """
     if not result.questions:
-        return html.P(f"No question has {metric.name} in both runs.", className="note")
+        return html.P(f"No question has {metric.name} for both runs.", className="note")
     return html.Div(
         [
             figure(
@@ -52,13 +52,13 @@ def questions_section(
 
 
 def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
-    """Links to the list of questions by the difference of both runs, from either end.
+    """Return links to the list of questions, sorted by the difference of both runs from either end.
 
     Args:
-        metric: of the difference.
-        names: what the runs are called.
-        first_above, second_above: addresses of the list with the questions first where the first run, or the second one, has the
-            higher value.
+        metric: metric of the difference.
+        names: display names of the two runs.
+        first_above, second_above: addresses of the list that starts with the questions where the first run, or the second, has
+            the higher value.
     """
     return html.P(
         [
@@ -71,27 +71,27 @@ def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: 
 
 
 def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
-    """The difference of each metric, with its interval.
+    """Return the difference in each metric, with its interval.
 
     Args:
-        result: of the metrics ``shown``.
-        shown: the rows.
-        names, tones: what the runs are called, and their colours.
+        result: comparison by the metrics ``shown``.
+        shown: metrics, one per row.
+        names, tones: display names and colours of the two runs.
     """
     return figure(
         "forest",
         forest_figure(result, shown, names, tones),
-        "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
+        "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours",
     )
 
 
 def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
-    """Each metric of both runs, their difference, and which run is better.
+    """Return each metric of both runs, their difference, and which run is better.
 
     Args:
-        result: of the metrics ``shown``.
-        shown: the rows.
-        names, tones: what the runs are called, and their colours.
+        result: comparison by the metrics ``shown``.
+        shown: metrics, one per row.
+        names, tones: display names and colours of the two runs.
     """
 
     def better(difference: Difference) -> Component:
@@ -99,7 +99,7 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
             return html.Span(DASH)
         if difference.p_value >= SIGNIFICANCE:
             return html.Span(
-                "not clear", title="The interval contains 0, or nearly so: another set of questions could reverse the difference"
+                "not clear", title="The interval contains 0 or comes close: another set of questions could reverse the difference"
             )
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
@@ -133,12 +133,12 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
 
 
 def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
-    """The first dots of the scatter plot as a table.
+    """Return the first dots of the scatter plot as a table.
 
     Args:
-        result: with the dots.
-        names: what the runs are called.
-        link: question id to address.
+        result: differences by question, with the dots.
+        names: display names of the two runs.
+        link: function from a question id to its address.
     """
     rows = [
         row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MAX_QUESTIONS]
@@ -149,12 +149,12 @@ def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[st
 
 
 def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
-    """On how many questions of each category either run is better; None where there is no category.
+    """Return the number of questions in each category on which either run is better; None if there are no categories.
 
     Args:
-        wins: by category.
-        metric: by which a run wins a question.
-        names, tones: what the runs are called, and their colours.
+        wins: wins by category.
+        metric: metric by which a run wins a question.
+        names, tones: display names and colours of the two runs.
     """
     if not wins:
         return None
@@ -178,4 +178,4 @@ def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones:
 def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
     part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
-    return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
+    return f"{metric.name}, question by question{part}; on the diagonal both are equal" + (f", {best} is better" if best else "")

@@ -16,12 +16,12 @@ BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 i
 
 
 def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
-    """A row per metric that the run has: value, interval, rank.
+    """Return a row per metric that the run has: value, interval, rank.
 
     Args:
-        row: of the leaderboard, with intervals.
-        metrics: in order.
-        ranked: number of runs that are ranked.
+        row: row of the leaderboard, with intervals.
+        metrics: metrics in order.
+        ranked: number of ranked runs.
     """
     rows = []
     for metric in metrics:
@@ -52,7 +52,7 @@ def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) 
         [
             html.H2("Metrics, and where the run stands"),
             html.P(
-                "Place: the dot is at the left for the best run, at the right for the last."
+                "Place: the dot is on the left for the best run, on the right for the last."
                 if row.ranked
                 else "Not ranked: the run answered too few of the questions.",
                 className="note",
@@ -64,7 +64,7 @@ def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) 
 
 
 def _place(rank: float | None, ranked: int) -> html.Span | None:
-    """Where a rank lies between the first and the last."""
+    """A mark for where a rank lies between the first and the last."""
     if rank is None or ranked < 2:
         return None
     return html.Span(className="standing", style={"--at": f"{100 * (rank - 1) / (ranked - 1):.0f}%"})

@@ -1,8 +1,8 @@
-"""How a run is named and coloured, the same on every page.
+"""Names and colours of runs, the same on every page.
 
-A run has the colour of its place in the order of import of its dataset, on every page and under every filter. The style sheet
-has 48 colours, so runs share one only beyond that number. A figure of more runs than can be told apart shows a few of them in
-their colours, with their names beside them, and all others in grey.
+The colour of a run depends on its place in its dataset's order of import, on every page and under every filter. The style sheet
+has 48 colours, so runs share one only beyond that number. A figure of more runs than can be distinguished shows a few of them in
+their colours, with their names next to them, and all others in grey.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class RunColours(Mapping[str, str]):
 
 
 def run_colours(facets: Facets, highlighted: Sequence[str]) -> RunColours:
-    """Colours of the runs of a dataset.
+    """Return the colours of a dataset's runs.
 
     Args:
-        facets: of the dataset.
+        facets: facets of the dataset.
         highlighted: ids of the runs to show in their colours.
     """
     own = {run: f"var(--run-{index % COLOURS + 1})" for index, run in enumerate(facets.imported)}
@@ -58,19 +58,19 @@ def run_colours(facets: Facets, highlighted: Sequence[str]) -> RunColours:
 
 
 class RunName(str):
-    """What a run is called.
+    """Display name of a run.
 
     Attributes:
-        label: the same, shortened where it is long, and still different from the labels of the other runs.
+        label: the name, shortened if it is long, and still different from the labels of the other runs.
     """
 
     label: str
 
     def __new__(cls, name: str, label: str) -> RunName:
-        """A name and its label."""
-        made = super().__new__(cls, name)
-        made.label = label
-        return made
+        """Create a name with its label."""
+        instance = super().__new__(cls, name)
+        instance.label = label
+        return instance
 
 
 class Named(Protocol):
@@ -85,7 +85,7 @@ class Named(Protocol):
 
 
 def run_names(runs: Iterable[Named]) -> dict[str, str]:
-    """Run id to what it is called on a page: its model, with its elicitation where there are several."""
+    """Return the display name of each run, by run id: its model, with its elicitation if the runs have several."""
     runs = list(runs)
     several = len({run.elicitation for run in runs}) > 1
     names = [f"{run.model} · {run.elicitation}" if several else run.model for run in runs]
@@ -93,32 +93,32 @@ def run_names(runs: Iterable[Named]) -> dict[str, str]:
 
 
 def name_text(name: str) -> html.Span:
-    """A name, shortened in the middle where it is long; then the whole name is shown on hover."""
+    """Return a name; a long one is shortened in the middle, with the whole name shown on hover."""
     text = name.label if isinstance(name, RunName) else shortened(name, MAX_NAME_LENGTH)
     return html.Span(text, className="name", title=name) if text != name else html.Span(name, className="name")
 
 
 def named(colour: str | None, name: str) -> list[html.Span]:
-    """A run's name behind its colour."""
+    """Return a run's name after a dot in its colour."""
     return [swatch(colour), name_text(name)]
 
 
 def run_cell(name: str, colour: str | None) -> html.Th:
-    """The head of a table's row: a run's name behind its colour."""
+    """Return the heading of a table row: a run's name after a dot in its colour."""
     return html.Th(named(colour, name), scope="row")
 
 
 def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, people: str = "") -> html.Div | None:
-    """Which colour is which run; None where there is nothing to say.
+    """Return a legend of the runs; None if it would be empty.
 
-    Each name is a button: on hover and focus its line comes forward in the figure, a click pins it
+    Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
     (``assets/figure_painting.js``). Runs in grey are listed behind a disclosure.
 
     Args:
-        runs: those that are drawn.
-        names: run id to what it is called.
-        colours: of the runs.
-        people: what is drawn of them in the colour of the text, if anything.
+        runs: runs that are drawn.
+        names: display name of each run, by run id.
+        colours: colours of the runs.
+        people: label of what is drawn for people in the colour of the text; blank for nothing.
     """
     runs = list(runs)
     entries = [html.Li(_pin(run, names[run], colours, grey=False)) for run in runs if run in colours]
@@ -150,5 +150,5 @@ def _pin(run: str, name: str, colours: RunColours, *, grey: bool) -> html.Button
 
 
 def swatch(colour: str | None) -> html.Span:
-    """A dot in the colour of a run."""
+    """Return a dot in the colour of a run; grey for None."""
     return html.Span(className="swatch", style={"background": colour or OTHERS}, **aria(hidden="true"))

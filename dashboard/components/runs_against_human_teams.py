@@ -1,4 +1,4 @@
-"""How runs do against the human teams that heard the same questions."""
+"""How runs fare against the human teams that heard the same questions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from queries.buzzing.results import RunThresholds
 
 Names = Mapping[str, str]
 
-COLUMNS = ("Run", "Wins", "95 % interval", "of which not sure", "Neither", "People win", "95 % interval", "Questions")
+COLUMNS = ("Run", "Wins", "95 % interval", "of these uncertain", "Neither", "People win", "95 % interval", "Questions")
 
 
 def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
-    """How often each run wins, loses or neither against a human team, as a figure and a table.
+    """Return how often each run wins, loses or does neither against a human team, as a figure and a table.
 
     Args:
-        explorer: with the runs.
-        names: run id to what it is called.
-        colours: run id to colour.
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     played = [run for run in explorer.runs if run.outcome.win is not None]
     title = html.H2("Against the human teams")
@@ -35,14 +35,14 @@ def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours
         without = html.P(f"There is no win probability: {why}.", className="note")
         return html.Section([title, without], className="rooms")
     note = (
-        "One question against one human team drawn evenly from those that heard it, which does what it did in its own match. "
-        "A run wins by answering correctly first, and loses where the team answers correctly and the run has not. "
-        "Intervals are over questions, at the threshold as it is."
+        "One question against one human team, drawn at random from those that heard it, which does what it did in its own "
+        "match. A run wins by answering correctly first, and loses if the team answers correctly and the run has not. "
+        "Intervals are over questions, with the threshold fixed."
     )
     if any(run.outcome.unsure for run in played):
         note += (
-            " Hatched: wins over teams whose question was ended by others before the run buzzed. What they would have done is "
-            "not recorded; they count as teams that had not answered."
+            " Hatched: wins over teams whose question others ended before the run buzzed. What these teams would have done is "
+            "not recorded; they count as not having answered."
         )
     rows = [row(named(colours.get(run.run), names[run.run]), *_outcome(run), f"{run.heard:,}") for run in played]
     return html.Section(
@@ -52,8 +52,8 @@ def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours
             figure(
                 "rooms",
                 outcomes_figure(played, names, colours),
-                "Share of questions: in the colour of the run, won by it (hatched: not sure); light, won by neither; in the "
-                "colour of the text, won by people",
+                "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
+                "colour of the text: won by people",
                 table(COLUMNS, rows, "Against the human teams"),
             ),
         ],

@@ -1,4 +1,4 @@
-"""Runs as a table: where each came from, what went in, and a button that withdraws or restores it."""
+"""Runs as a table: where each came from, what was imported, and a button that withdraws or restores it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dashboard.components.table import table
 from data.importing.report import rows_without_answer
 from queries.runs import RunFacts
 
-MAX_DECISIONS = 200  # that stand on the page; the JSON has them all
+MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
 
 
 def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Div:
-    """A row per run.
+    """Return a row per run.
 
     Args:
-        result: the runs, at least one; all of them withdrawn, or none.
-        titles: dataset to title.
+        result: the runs, at least one; either all of them are withdrawn or none is.
+        titles: titles by dataset.
         every_dataset: whether there is a column of datasets.
-        mode: ``CLUELINE_UPLOADS``; "off": without buttons.
+        mode: value of ``CLUELINE_UPLOADS``; "off" leaves out the buttons.
     """
     head = ["Run", *(["Dataset"] if every_dataset else []), "Imported", "From", "Answers", "Decided", "Download", "See",
             *([] if mode == "off" else [""])]  # fmt: skip
@@ -33,7 +33,7 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
 
 
 def provenance(facts: RunFacts) -> html.Section:
-    """Where a run came from, and its files to download."""
+    """Return where a run came from, and its files to download."""
     download = f"/api/v1/runs/{facts.run}/responses"
     files = [html.A(form.upper(), href=f"{download}.{form}") for form in ("csv", "jsonl", "parquet")]
     items: dict[str, Sequence[Component | str] | Component | str] = {
@@ -48,7 +48,7 @@ def provenance(facts: RunFacts) -> html.Section:
         "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
     }
     for name, values in facts.attributes.items():
-        listed = "too many values to choose from" if values is None else ", ".join(values)
+        listed = "too many values to list" if values is None else ", ".join(values)
         items[f"Attribute {name}"] = listed
     if facts.tags:
         items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
@@ -60,7 +60,7 @@ def provenance(facts: RunFacts) -> html.Section:
 
 def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Tr:
     name = f"{facts.model} · {facts.elicitation}"
-    went = f"/api/v1/runs/{facts.run}/responses"
+    download = f"/api/v1/runs/{facts.run}/responses"
     withdrawn = facts.withdrawn_at is not None
     see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if withdrawn else "")
     change = html.Button(
@@ -78,8 +78,8 @@ def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: 
                  html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
         html.Td([count(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
         html.Td(_decided(facts)),
-        html.Td(html.Span([html.A("CSV", href=f"{went}.csv"), html.A("JSONL", href=f"{went}.jsonl"),
-                           html.A("Parquet", href=f"{went}.parquet")], className="links")),
+        html.Td(html.Span([html.A("CSV", href=f"{download}.csv"), html.A("JSONL", href=f"{download}.jsonl"),
+                           html.A("Parquet", href=f"{download}.parquet")], className="links")),
         html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{facts.run}")],
                           className="links")),
         None if mode == "off" else html.Td(change),
@@ -98,7 +98,7 @@ def _when(at: str | None) -> html.Time:
 
 
 def _who(name: str | None) -> str:
-    return {None: "the command line", "open": "an open server's visitor"}.get(name, str(name))
+    return {None: "the command line", "open": "a visitor (open server)"}.get(name, str(name))
 
 
 def _counts(facts: RunFacts) -> str:

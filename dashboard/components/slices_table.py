@@ -15,8 +15,8 @@ from queries.metrics import Metric
 from queries.selection.parameters import split_key
 from queries.slices import Slice
 
-MAX_SIGNIFICANT = 200  # rows of a table
-MIN_ROWS = 10  # of a table, filled with the largest differences that are not significant
+MAX_SIGNIFICANT = 200  # significant rows in a table
+MIN_ROWS = 10  # rows in a table; it is filled up with the largest differences that are not significant
 
 
 def slices_section(
@@ -27,15 +27,15 @@ def slices_section(
     colours: RunColours,
     link: Callable[[Slice], str],
 ) -> html.Section:
-    """All significant slices, and the largest differences of the others.
+    """Return the significant slices, and the largest differences of the others.
 
     Args:
-        title: of the section.
-        slices: in order.
-        metric: by which runs are compared.
-        names: run id to what it is called.
-        colours: run id to colour.
-        link: address that shows a slice.
+        title: title of the section.
+        slices: slices in order.
+        metric: metric by which runs are compared.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        link: function from a slice to the address that shows it.
     """
     significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in slices if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
@@ -56,7 +56,7 @@ def slices_section(
     ]
     difference = "Difference" if metric.direction == "zero" else "Worse by"
     head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
-    summary = f"{len(significant)} of {count(len(slices), 'part')} significant" if slices else "No part."
+    summary = f"{len(significant)} of {count(len(slices), 'part')} significant" if slices else "No parts."
     body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
     return html.Section(body, className="section")
 

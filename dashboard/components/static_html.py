@@ -1,4 +1,4 @@
-"""HTML of components that are only read: those of ``dash.html`` that no callback knows."""
+"""HTML of read-only components: those of ``dash.html`` that no callback refers to."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dash import html
 from dash.development.base_component import Component
 from markupsafe import escape
 
-NAMES = {"className": "class", "htmlFor": "for"}  # of attributes that are not the property's name in small letters
+NAMES = {"className": "class", "htmlFor": "for"}  # attributes that are not the property's name in lower case
 NO_ATTRIBUTES = {"children", "key", "n_clicks", "available_properties", "available_wildcard_properties"}
 
 
 def children_of(part: Component) -> list[Any]:
-    """What is in a component, as a list."""
+    """Return the children of a component as a list."""
     inside = getattr(part, "children", None)
     return list(inside) if isinstance(inside, (list, tuple)) else [] if inside is None else [inside]
 
 
 def descendants(part: Any) -> Iterator[Component]:
-    """A component and every one in it; those of each in turn, where several are given."""
+    """Yield a component and all components in it; for a list, those of each in turn."""
     if isinstance(part, Component):
         yield part
         part = children_of(part)
@@ -30,7 +30,7 @@ def descendants(part: Any) -> Iterator[Component]:
 
 
 def is_read_only(part: Component) -> bool:
-    """Whether no callback knows anything in it: all of it is HTML, and no id is one of those that callbacks match."""
+    """Whether no callback refers to anything in it: all of it is plain HTML, and no id is a dict that callbacks could match."""
     return all(
         getattr(html, type(component).__name__, None) is type(component) and not isinstance(getattr(component, "id", None), dict)
         for component in descendants(part)
@@ -38,7 +38,7 @@ def is_read_only(part: Component) -> bool:
 
 
 def markup(part: Any) -> str:
-    """HTML of a component; text is escaped, but for ``markupsafe.Markup``.
+    """Return the HTML of a component; text is escaped, except ``markupsafe.Markup``.
 
     Example:
         >>> markup(html.P(["2 < 3, ", html.B("always")], className="note"))
@@ -53,7 +53,7 @@ def markup(part: Any) -> str:
 
 
 def content_markup(part: Component) -> str:
-    """HTML of what is in a component."""
+    """Return the HTML of a component's children."""
     return "".join(map(markup, children_of(part)))
 
 

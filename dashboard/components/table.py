@@ -1,4 +1,4 @@
-"""Plain tables, which scroll by themselves where they are wider than the page."""
+"""Plain tables, which scroll on their own if they are wider than the page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Cell = str | Component
 
 
 def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name: str | None = None) -> html.Div:
-    """A table of rows. A heading is aligned as the cell below it in the first row.
+    """Return a table of rows. Each heading is aligned like the cell below it in the first row.
 
     Args:
-        head: headings of the columns; an ``html.Th`` stands as it is.
-        rows: with ``html.Th(scope="row")`` first.
+        head: headings of the columns; an ``html.Th`` is used as it is.
+        rows: rows, each starting with ``html.Th(scope="row")``.
         label: what the table holds, for screen readers.
-        class_name: of the table.
+        class_name: CSS classes of the table.
     """
     first = rows[0].children if rows else []
     sides = [getattr(cell, "className", None) or "" for cell in first] or [""] * len(head)
@@ -32,6 +32,6 @@ def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name:
 
 
 def row(name: Cell | Sequence[Component], *cells: Cell) -> html.Tr:
-    """A row: its name, and its cells. Text is taken for a number, and aligned right."""
+    """Return a row: its name, and its cells. Cells of plain text are treated as numbers and aligned right."""
     first = html.Th(name if isinstance(name, str | Component) else list(name), scope="row")
     return html.Tr([first, *(html.Td(cell, className="number" if isinstance(cell, str) else "") for cell in cells)])

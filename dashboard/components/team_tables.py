@@ -1,4 +1,4 @@
-"""Human teams: who they are, where they buzz, and how categories and questions went."""
+"""Human teams: where they buzz, and how they did by category, question and room."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dashboard.components.table import row, table
 from dashboard.figures.team_buzzes import MAX_TEAMS, team_figure, teams_figure
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
-MAX_ROWS = 40  # of a table of questions or buzzes
-MAX_TEAMS_OF_A_ROOM = 4  # that its row names
+MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
+MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
 POWERS = "Powers"
 BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
 TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
 TERMS = (
-    "Heard: teams that heard a question, once per room. Conversion: share of rooms in which a team was right. "
+    "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
     "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
     "Correct at: mean share of the question that had been read. "
     "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
@@ -30,11 +30,11 @@ TERMS = (
 
 
 def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.Section:
-    """Where each team buzzes, and what came of it.
+    """Return where each team buzzes, and how often it is right.
 
     Args:
-        teams: in order.
-        link: address that lists a team's buzzes.
+        teams: teams in order.
+        link: function from a team to the address that lists its buzzes.
     """
     right = [team for team in teams if team.correct][:MAX_TEAMS]
     left_out = len(teams) - len(right)
@@ -65,11 +65,11 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
 
 
 def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
-    """How each category went; None where questions have no categories.
+    """Return the results by category; None if questions have no categories.
 
     Args:
-        categories: in order.
-        link: address of the list of a category's questions.
+        categories: categories in order.
+        link: function from a category to the address of the list of its questions.
     """
     if not any(part.category for part in categories):
         return None
@@ -89,13 +89,13 @@ def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[st
 def questions_section(
     questions: Sequence[QuestionBuzzing], link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """How each question went, the hardest first.
+    """Return the results by question, the hardest first.
 
     Args:
-        questions: in any order.
-        link: question id to address.
-        whole: address of all of them as CSV.
-        quizbowl: whether answer lines may have the markup of quizbowl.
+        questions: questions in any order.
+        link: function from a question id to its address.
+        whole: address of the CSV file with all of them.
+        quizbowl: whether answer lines can contain quizbowl markup.
     """
     hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))
     powers = _have_powers(questions)
@@ -120,12 +120,12 @@ def questions_section(
 
 
 def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
-    """Which teams met, and what came of it; None where no two teams shared a room.
+    """Return which teams met, and their results; None if no two teams shared a room.
 
     Args:
-        rooms: in order.
-        link: address that lists a room's buzzes.
-        whole: address of all of them as CSV.
+        rooms: rooms in order.
+        link: function from a room to the address that lists its buzzes.
+        whole: address of the CSV file with all of them.
     """
     if not rooms:
         return None
@@ -156,14 +156,14 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
 def buzzes_section(
     whose: str, buzzes: Sequence[TeamBuzz], link: Callable[[str], str], back: str, *, quizbowl: bool
 ) -> html.Section:
-    """Every buzz of one team, or in one room.
+    """Return every buzz of one team, or in one room.
 
     Args:
-        whose: completes "Buzzes".
-        buzzes: in order.
-        link: question id to address; ``ID`` stands for any.
-        back: address of the page without a team and a room.
-        quizbowl: whether answer lines may have the markup of quizbowl.
+        whose: completes the heading "Buzzes ...".
+        buzzes: buzzes in order.
+        link: function from a question id, or the placeholder ``ID``, to its address.
+        back: address of the page without a team or room.
+        quizbowl: whether answer lines can contain quizbowl markup.
     """
     powers = any(buzz.power is not None for buzz in buzzes)
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
@@ -195,14 +195,14 @@ def buzzes_section(
         if buzzes
         else html.P("No buzz on these questions.", className="note"),
         table(head, rows, f"Buzzes {whose}") if buzzes else None,
-        html.P("Place: among the correct buzzes on the question in all rooms, the earliest first.", className="note"),
+        html.P("Place: rank among the correct buzzes on the question in all rooms, earliest first.", className="note"),
         html.P(f"{more:,} more are in /api/v1/teams.csv?table=buzzes", className="note") if more else None,
     ]
     return html.Section(parts, className="section")
 
 
 def _have_powers(parts: Sequence[Buzzing | TeamRow | RoomRow]) -> bool:
-    """Whether any question has a power mark. Elsewhere tables have no column of them."""
+    """Whether any question has a power mark. Otherwise tables have no column for powers."""
     return any(part.powers is not None for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Expected wins over the threshold of each run, a slider per run, and what comes of the thresholds."""
+"""Expected wins over the threshold of each run, a slider per run, and the outcomes at these thresholds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def threshold_explorer_section(
     scale: str,
     questions: str,
 ) -> html.Section:
-    """The section.
+    """Return the section.
 
     Args:
-        explorer: with the runs.
-        names: run id to what it is called.
-        colours: run id to colour.
-        given: the thresholds of the address, as written there.
-        scale: the scale of the address, as written there.
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        given: thresholds as the address states them.
+        scale: scale as the address states it.
         questions: address of the first question, at the same thresholds.
     """
     drawable = [run for run in explorer.runs if run.curve is not None]

@@ -1,4 +1,4 @@
-"""What comes of the thresholds of runs: tables of the page Buzz."""
+"""Outcomes of the thresholds of runs: tables of the page Buzz."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from queries.buzzing.results import RunThresholds
 
 Names = Mapping[str, str]
 
-LISTED = 12  # steps of a run's curve in its table
+LISTED = 12  # steps of a run's curve in the table
 
 COLUMNS = (
-    ("threshold", "Threshold", "Answers at the first clue above it"),
-    ("expected_wins", "Expected wins", "Mean over questions of the chance that nobody has answered, where the buzz is correct"),
-    ("best", "Best", "The greatest expected wins, and the thresholds that have them"),
+    ("threshold", "Threshold", "The run buzzes at the first clue above it"),
+    (
+        "expected_wins",
+        "Expected wins",
+        "Mean over questions of the chance that nobody has answered yet, if the buzz is correct",
+    ),
+    ("best", "Best", "The highest expected wins, and the thresholds that reach them"),
     ("correct", "Correct", "Correct buzzes"),
     ("incorrect", "Incorrect", "Incorrect buzzes"),
     ("no_buzz", "No buzz", "Questions without a buzz"),
@@ -29,19 +33,19 @@ COLUMNS = (
     (
         "score",
         "Points",
-        "Points per question against a human team of it, with a 95 % interval: 10 for a correct buzz that comes first, −5 for an "
-        "incorrect one",
+        "Points per question against a human team that heard it, with a 95 % interval: 10 for a correct buzz that comes first, "
+        "−5 for an incorrect one",
     ),
 )
 
 
 def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
-    """A row per run: its threshold and what comes of it.
+    """Return a row per run: its threshold and the outcomes at it.
 
     Args:
-        explorer: with the runs.
-        names: run id to what it is called.
-        colours: run id to colour.
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = []
     for run in explorer.runs:
@@ -56,7 +60,7 @@ def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColour
             cells.append(html.Td(content, className="number", title=title, **data(key=key)))
         rows.append(html.Tr(cells, **data(run=run.run)))
     head = [html.Th(label, scope="col", title=meaning, className="number") for _, label, meaning in COLUMNS]
-    return table(["Run", *head], rows, "What comes of each threshold", "outcomes")
+    return table(["Run", *head], rows, "Outcomes of each threshold", "outcomes")
 
 
 def _missing(run: RunThresholds, key: str) -> str | None:
@@ -85,11 +89,11 @@ def _interval(run: RunThresholds) -> str:
 
 
 def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
-    """Some steps of the curve of each run, evenly among those that there are.
+    """Return some evenly spaced steps of each run's curve.
 
     Args:
-        runs: each with a curve of expected wins.
-        names: run id to what it is called.
+        runs: runs, each with a curve of expected wins.
+        names: display name of each run, by run id.
     """
     rows = []
     for run in runs:
@@ -110,6 +114,6 @@ def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
 
 
 def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) -> str:
-    """The interval of a value of a run in words, each end written by ``form``; a dash where there is none."""
+    """Return the interval of a run's value in words, each end formatted by ``form``; a dash if there is none."""
     ends = run.intervals.get(key)
     return DASH if ends is None else f"{form(ends.low)} to {form(ends.high)}"

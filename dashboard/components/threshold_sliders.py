@@ -1,7 +1,7 @@
-"""A threshold per run: a slider to move it, a box to type it, and what comes of it, which follows while the slider moves.
+"""A threshold per run: a slider to move it, a box to type it, and a read-out that follows the slider.
 
-The box is the control of the address: blank while the run keeps to its default. Moving the slider fills the box, and only that.
-What the server has drawn is the state of each row, from which ``assets/threshold_explorer.js`` sets slider and read-out.
+The box is the control of the address: it is blank while the run has its default. Moving the slider only fills the box. What the
+server has drawn is the state of each row, from which ``assets/threshold_explorer.js`` sets the slider and the read-out.
 """
 
 from __future__ import annotations
@@ -20,27 +20,25 @@ from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
-MAX_SLIDERS = 8  # with more runs, the rows of sliders would push all else down
-# What a box takes.
+MAX_SLIDERS = 8  # more rows of sliders would push everything else down
+# What a box accepts, by scale.
 PATTERNS = {
     "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
     "logprob": r"0|0?\.0+|-([0-9]*\.)?[0-9]+(e-[0-9]{1,2})?",
 }
 NOUNS = ("expected wins", "points", "won")
 STEP = 0.001  # of the sliders; the boxes take any number
-DIGITS = 6  # significant ones of the steps that the browser follows; what the server draws is exact
-MIN_LOG_PROBABILITY = (
-    -5.0
-)  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
+DIGITS = 6  # significant digits of the steps that the browser follows; what the server draws is exact
+MIN_LOG_PROBABILITY = -5.0  # below e^-5 there is little to choose; the slider goes lower only if a threshold does
 
 
 def part(role: str, run: str, scale: str) -> dict[str, str]:
-    """Id of what belongs to the control of a run's threshold on a scale."""
+    """Return the id of a part of the control of a run's threshold on a scale."""
     return {"role": role, "run": run, "scale": scale}
 
 
 def span(explorer: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float, float]:
-    """The thresholds that the sliders and the figure reach over."""
+    """Return the lowest and highest threshold of the sliders and the figure."""
     if explorer.scale == "confidence":
         return 0.0, 1.0
     used = [run.outcome.threshold for run in runs] + [run.optimum.threshold if run.optimum else None for run in runs]
@@ -56,15 +54,15 @@ def threshold_rows(
     given: Sequence[str],
     scale: str,
 ) -> html.Div:
-    """A row per run.
+    """Return a row per run.
 
     Args:
-        explorer: the explorer.
+        explorer: threshold explorer.
         runs: those of its runs that have a row; each has a curve.
-        names: run id to what it is called.
-        colours: run id to colour.
-        given: the thresholds of the address, as written there.
-        scale: the scale of the address, as written there.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        given: thresholds as the address states them.
+        scale: scale as the address states it.
     """
     own = {text.rpartition(":")[0]: float(text.rpartition(":")[2]) for text in given if ":" in text}
     common = next((float(text) for text in given if ":" not in text), None)
@@ -96,7 +94,7 @@ def _row(
     colour: str | None,
 ) -> list[Component]:
     used = run.outcome.threshold
-    shown = used if used is not None else ends[1]  # no best one, and none is given
+    shown = used if used is not None else ends[1]  # no best threshold, and none in the address
     slider = dcc.Slider(
         min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", run.run, written),
         marks=None, allow_direct_input=False,
@@ -119,46 +117,42 @@ def _row(
 
 
 def _kept(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
-    """Where a run's threshold comes from, or how it gets back there."""
+    """Where a run's threshold comes from or, if it has its own, a button that resets it."""
     if own is not None:
         title = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
         label = "Reset" if default is None else f"Reset to {short(default)}"
         marks = data(reset=run.run) | aria(label=f"{label}: {name}")
         return html.Button(label, className="quiet", title=title, **marks)
     if run.outcome.threshold is None:
-        return html.Span("give a threshold", className="default")
+        return html.Span("enter a threshold", className="default")
     return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")
 
 
 def no_sliders(runs: int, given: bool) -> list[Component | str]:
-    """What a page says where there are too many runs for sliders; ``given``: whether the address names thresholds."""
-    at = "at the thresholds of the address" if given else "at its best threshold"
-    sentence = (
-        f"Each of these {runs} runs buzzes {at}. Choose up to {MAX_SLIDERS} runs in the filters to move theirs with a slider. "
-    )
-    best = html.Button("All to their best threshold", className="quiet", **data(set=f"{KEY}="))
+    """Return what a page says if there are too many runs for sliders; ``given``: whether the address names thresholds."""
+    at = "at the threshold in the address" if given else "at its best threshold"
+    sentence = f"Each of these {runs} runs buzzes {at}. Choose up to {MAX_SLIDERS} runs in the filters to get a slider for each. "
+    best = html.Button("Reset all to their best threshold", className="quiet", **data(set=f"{KEY}="))
     return [sentence, best] if given else [sentence]
 
 
 def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str:
-    """When a run buzzes, and what expected wins are."""
+    """Say when a run buzzes, and what expected wins are."""
     worth = (
-        f"this dataset's people have not answered (1 \u2212 h, h the {CURVE_NAMES[explorer.human_curve]})"
+        f"this dataset's people have not answered yet (1 \u2212 h; h: {CURVE_NAMES[explorer.human_curve]})"
         if explorer.human_curve
-        else "the published curve says that nobody has answered (GRACE app. E.3)"
+        else "nobody has answered yet by the published curve (GRACE app. E.3)"
     )
     score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
     return (
         f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean over questions of the "
-        f"chance with which {worth}, where that buzz is correct."
-        + "".join(
-            f" Of {names[run.run]} there is nothing: {run.missing['threshold']}." for run in explorer.runs if run.curve is None
-        )
+        f"probability that {worth}, if that buzz is correct."
+        + "".join(f" No values for {names[run.run]}: {run.missing['threshold']}." for run in explorer.runs if run.curve is None)
     )
 
 
 def readout(outcome: ThresholdOutcome) -> list[str]:
-    """What comes of a threshold, in three numbers; ``assets/threshold_explorer.js`` writes them while the slider moves."""
+    """Return the outcome of a threshold in three numbers; ``assets/threshold_explorer.js`` updates them as the slider moves."""
     return [short(outcome.expected_wins), short(outcome.score, 2), percent(outcome.win)]
 
 
@@ -168,7 +162,7 @@ def _drawn(
     assert run.curve is not None
     curve = run.curve
     steps = {
-        "thresholds": curve.thresholds,  # exact: they are compared with
+        "thresholds": curve.thresholds,  # exact, because values are compared with them
         "expected_wins": _few(curve.expected_wins),
         "score": _few(curve.score),
         "win": _few(curve.win),
@@ -186,7 +180,7 @@ def _few(values: list[float] | None) -> list[float] | None:
 
 SLIDER, STATE = (part(role, MATCH, MATCH) for role in ("slide", "state"))  # type: ignore[arg-type]
 BOX = control(KEY, "threshold", MATCH, MATCH)  # type: ignore[arg-type]
-# The first two set what the other one reads, in a circle that ends where nothing changes: they do so by ``set_props``.
+# The first two each set what the other reads, a circle that ends when nothing changes; so they use ``set_props``.
 clientside_callback(
     ClientsideFunction("clueline", "releaseSlider"),
     Input(SLIDER, "value"), State(STATE, "data"), State(BOX, "value"), State(BOX, "id"),

@@ -19,15 +19,15 @@ MAX_ROWS = 20
 def unsolved_section(
     result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """How many there are by category, and which.
+    """Return their number by category, and a list.
 
     Args:
-        result: of the selection.
-        names: run id to what it is called.
-        colours: run id to colour.
-        link: question id to address.
-        whole: address of all of them as CSV.
-        quizbowl: whether answer lines may have the markup of quizbowl.
+        result: unsolved questions of the selection.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        link: function from a question id to its address.
+        whole: address of the CSV file with all of them.
+        quizbowl: whether answer lines can contain quizbowl markup.
     """
     heading = html.H2("Questions that no run answered correctly")
     if not result.answered:
@@ -43,9 +43,9 @@ def unsolved_section(
         ]
         note += f"By category: {', '.join(parts)}. "
     if any(question.people is not None for question in result.questions):
-        note += "What people knew best stands first, then what a run was surest of."
+        note += "Sorted by how many people were right, then by the highest confidence of a run."
     else:
-        note += "What a run was surest of stands first."
+        note += "Sorted by the highest confidence of a run."
     rows = [
         row(
             [

@@ -1,4 +1,4 @@
-"""Histograms of items by how far runs are from the votes of people, beside a human reference."""
+"""Histograms of items by how far runs are from people's votes, compared with a human reference."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Names = Mapping[str, str]
 
 
 def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
-    """Items by DistCE.
+    """Return a histogram of items by DistCE.
 
     Args:
-        result: with histograms.
-        names: run id to what it is called.
-        colours: run id to colour.
+        result: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
-    reference = f"the outline is a human reference: the shares of {result.reference_votes} of its votes, drawn at random"
+    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
     return figure(
         "distance",
         distance_figure(result, names, colours),
@@ -35,7 +35,7 @@ def distance_histograms(result: People, names: Names, colours: RunColours) -> ht
 
 
 def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
-    """Items by EntCE, or by its absolute value. See ``distance_histograms``."""
+    """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return figure(
         "entropy",
@@ -46,7 +46,10 @@ def entropy_histograms(result: People, names: Names, colours: RunColours, absolu
 
 
 def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
-    """Items by the pairs of classes that a run ranks otherwise; None where classes are very many. See ``distance_histograms``."""
+    """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
+
+    None if there are too many classes. See ``distance_histograms``.
+    """
     most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
     if not most:
         return None
@@ -54,29 +57,29 @@ def ranking_histograms(result: People, names: Names, colours: RunColours) -> htm
         "ranking",
         ranking_figure(result, names, colours),
         "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
-        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked otherwise"),
+        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
     )
 
 
 def _table(
     result: People, names: Names, edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
 ) -> html.Div:
-    """A row per run and bin that holds items, beside the human reference.
+    """Return a row per run and non-empty bin, with the count of the human reference.
 
     Args:
-        result: with the histograms.
-        names: run id to what it is called.
-        edges: of the bins, shape (bins + 1,).
-        counts: which counts of a run's histograms, shape (bins,).
+        result: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        edges: edges of the bins, shape (bins + 1,).
+        counts: function from histograms to the counts to show, shape (bins,).
         label: what the table holds.
     """
     rows = []
     for run in result.rows:
         if run.histograms is None:
             continue
-        beside = counts(run.reference) if run.reference else None
+        human = counts(run.reference) if run.reference else None
         for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
-            if items or (beside and beside[place]):
-                reference = f"{beside[place]:,}" if beside else DASH
+            if items or (human and human[place]):
+                reference = f"{human[place]:,}" if human else DASH
                 rows.append(row(f"{names[run.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
     return table(["Run and bin", "Items", "Reference"], rows, label)

@@ -1,4 +1,4 @@
-"""The metrics of runs against the votes of people."""
+"""Metrics of runs against the votes of people."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from queries.metrics.catalogue import VOTES
 
 
 def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
-    """The metrics against votes of each ranked run.
+    """Return the metrics against votes of each ranked run.
 
     Args:
-        board: with the metrics ``VOTES``.
-        names: run id to what it is called.
-        colours: run id to colour.
+        board: leaderboard with the metrics ``VOTES``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     ranked = [run for run in board.rows if run.ranked]
     shown = [metric for metric in VOTES if any(run.metrics[metric.key].value is not None for run in ranked)]

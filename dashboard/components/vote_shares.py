@@ -1,4 +1,4 @@
-"""The shares of the classes of one question: what people voted, and what each run gives."""
+"""The shares of a question's classes: what people voted, and what each run gives."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from queries.question import Question
 
 
 def vote_shares(question: Question, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """People and runs as whole distributions, as a figure and a table.
+    """Return the distributions of people and runs, as a figure and a table.
 
     Args:
-        question: with votes.
-        names: run id to what it is called.
-        colours: run id to colour.
+        question: question with votes.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     votes = question.votes
     assert votes is not None
@@ -38,9 +38,9 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     return figure(
         "votes",
         votes_figure(question, names, colours),
-        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: what each run gives the class"
-        + ("" if few else ", grey where more than 8 runs are shown")
-        + (". Runs without a whole distribution have none" if without else ""),
+        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
+        + ("" if few else ", grey if more than 8 runs are shown")
+        + (". Runs without a full distribution have no dots" if without else ""),
         table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
         legend([run.run for run in question.runs if run.shares], names, colours, "People"),
     )

@@ -1,4 +1,4 @@
-"""Variants of the calibration error: values and ranks of the runs, bins of one of them, and a text to paste."""
+"""Variants of the calibration error: values and ranks of the runs, bins of one run, and a text to paste."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, RunError, WhichEce
 
 Names = Mapping[str, str]
-OTHER_SCALES = ("corp_mcb", "ks")  # the last of the variants, which are no mean gap: not compared with the others in words
+OTHER_SCALES = ("corp_mcb", "ks")  # the last variants; they are not mean gaps, so the text does not compare them with the others
 
 
 def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
-    """A row per variant, a column per run with its error and its rank, and how many items of the chosen run it leaves out."""
+    """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
     place = [run.run for run in result.runs].index(result.focus or "")
     rows = []
     for variant in result.variants:
@@ -46,7 +46,7 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
             )
         )
     heads: list[Cell] = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
-    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that fall into no counted bin")]
+    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that are in no counted bin")]
     return table(head, rows, "Calibration error by variant", "which-ece")
 
 
@@ -57,7 +57,7 @@ def _interval(cell: RunError) -> html.Span | None:
 
 
 def definitions_section(result: WhichEce) -> html.Section:
-    """What each variant is, where it was read, and what to know of it."""
+    """Return the definition, source and caveat of each variant."""
     rows = [
         html.Tr(
             [
@@ -69,12 +69,14 @@ def definitions_section(result: WhichEce) -> html.Section:
         )
         for variant in result.variants
     ]
-    head = ["Variant", "What it is", "Read from", "To know"]
-    return html.Section([html.H2("What each one is"), table(head, rows, "Definitions", "which-definitions")], className="section")
+    head = ["Variant", "What it is", "Source", "Caveat"]
+    return html.Section(
+        [html.H2("What each variant is"), table(head, rows, "Definitions", "which-definitions")], className="section"
+    )
 
 
 def bins_section(result: WhichEce, names: Names, colours: RunColours) -> html.Section:
-    """The bins of the chosen run under each variant that has bins."""
+    """Return the bins of the chosen run under each variant that has bins."""
     drawn = [variant for variant in result.variants if variant.bins]
     run = result.focus or ""
     rows = [
@@ -102,11 +104,11 @@ def bins_section(result: WhichEce, names: Names, colours: RunColours) -> html.Se
 
 
 def agreement_section(result: WhichEce) -> html.Section:
-    """How far the ranking of the runs depends on the choice."""
+    """Return how far the ranking of the runs depends on the variant."""
     rows = [row(CATALOGUE[pair.a].label, CATALOGUE[pair.b].label, short(pair.tau), f"{pair.runs}") for pair in result.agreement]
     return html.Section(
         [
-            html.H2("Does the ranking depend on it?"),
+            html.H2("Does the ranking depend on the variant?"),
             html.P(ranking_words(result), className="note"),
             figure(
                 "agreement",
@@ -120,20 +122,20 @@ def agreement_section(result: WhichEce) -> html.Section:
 
 
 def ranking_words(result: WhichEce) -> str:
-    """Which pair of variants agrees least, and how many runs are best by one of them."""
+    """Say which two variants agree least, and how many runs are best by at least one."""
     known = [pair for pair in result.agreement if pair.tau is not None]
     if not known:
         return "With fewer than two runs there is no ranking."
     least = min(known, key=lambda pair: pair.tau or 0.0)
     best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
     return (
-        f"Least alike are {CATALOGUE[least.a].label} and {CATALOGUE[least.b].label}: tau-b = {short(least.tau, 2)}. "
+        f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
         f"{count(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
     )
 
 
 def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
-    """Sentences for a review or a rebuttal, with the numbers of this selection."""
+    """Return sentences for a review or a rebuttal, with the numbers of this selection."""
     return html.Section(
         [html.H2("To paste into a review"), html.Blockquote(review_words(result, names, title), className="review")],
         className="section",
@@ -141,7 +143,7 @@ def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
 
 
 def review_words(result: WhichEce, names: Names, title: str) -> str:
-    """The text: the range of the error over variants, what is left out, and what it does to the ranking."""
+    """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
     place = [run.run for run in result.runs].index(result.focus or "")
     cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
     errors = cells[: -len(OTHER_SCALES)]
@@ -150,9 +152,9 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
     dropped = [f"{label} {cell.left_out:,}" for label, cell in cells if cell.left_out]
     missing = [label for label, cell in cells if cell.value is None]
     parts = [
-        f"\u201cECE\u201d does not say which calibration error was computed. On {title} ({result.items:,} items), that of "
-        f"{names[result.focus or '']} is {short(low)} by {lowest} and {short(high)} by {highest}, of {len(known)} definitions in "
-        "use."
+        f"\u201cECE\u201d does not say which calibration error was computed. On {title} ({result.items:,} items), the error of "
+        f"{names[result.focus or '']} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {len(known)} "
+        "definitions in use."
     ]
     if dropped:
         parts.append(f"Some leave items out without saying so: {', '.join(dropped)} of {result.items:,}.")

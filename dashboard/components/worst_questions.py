@@ -19,14 +19,14 @@ SNIPPET = 110  # characters of a question
 def worst_questions(
     questions: Sequence[QuestionRow], metric: Metric, run: str, link: Callable[[str], str], *, quizbowl: bool
 ) -> html.Section | None:
-    """A row per question, the worst first; None without any.
+    """Return a row per question, the worst first; None if there are none.
 
     Args:
-        questions: in order, with the metric of the run.
-        metric: by which they are ordered.
-        run: its id.
-        link: question id to address.
-        quizbowl: whether texts may have the markup of quizbowl.
+        questions: questions in order, with the metric of the run.
+        metric: metric by which they are ordered.
+        run: id of the run.
+        link: function from a question id to its address.
+        quizbowl: whether texts can contain quizbowl markup.
     """
     plain = without_markup if quizbowl else str
     rows = [
@@ -45,7 +45,7 @@ def worst_questions(
     ]
     if not rows:
         return None
-    head = ["Question", "Words", "Category", "Difficulty", metric.label]
+    head = ["Question", "Text", "Category", "Difficulty", metric.label]
     return html.Section(
         [html.H2(f"Worst questions by {metric.name}"), table(head, rows, "Worst questions")], className="section worst"
     )

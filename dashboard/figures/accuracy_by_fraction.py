@@ -14,8 +14,8 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
 
     Args:
         accuracies: of runs and people.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     data = [
         {

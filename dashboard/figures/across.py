@@ -15,7 +15,7 @@ BELOW = 150  # pixels for the names of columns
 
 
 def across_figure(result: Across, metric: Metric) -> PlotlyJson:
-    """A field per model and dataset, blue for the best place of a dataset, orange for its last, blank where there is no run.
+    """A field per model and dataset, blue for the best place of a dataset, orange for its last, blank if there is no run.
 
     Models are rows unless there are many datasets, which have more room down the page.
     A metric that is best at 0 is orange above 0 and blue below. One that does not rank is orange where it is low and blue where

@@ -17,8 +17,8 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
 
     Args:
         question: with a lifespan.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     life = question.lifespan
     assert life is not None and question.radius is not None

@@ -30,8 +30,8 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
 
     Args:
         curves: of runs and people.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
@@ -86,8 +86,8 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
 
     Args:
         rates: of runs and people.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]

@@ -21,8 +21,8 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
 
     Args:
         board: a leaderboard with ``accuracy`` and ``mean_confidence``.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS

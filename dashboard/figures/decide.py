@@ -95,8 +95,8 @@ def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, st
 
     Args:
         decisions: with the curves.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         t: the chosen threshold.
         accuracy: whether accuracy is drawn in the place of risk.
     """

@@ -18,8 +18,8 @@ def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
 
     Args:
         people: with histograms.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     return _histograms(
         people,
@@ -38,8 +38,8 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
 
     Args:
         people: with histograms.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         absolute: whether differences are folded at 0.
     """
     edges = people.entropy_edges
@@ -63,8 +63,8 @@ def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
 
     Args:
         people: with histograms.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     shown = _shown(people)
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
@@ -148,8 +148,8 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
 
     Args:
         people: with the reliability of classes.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []

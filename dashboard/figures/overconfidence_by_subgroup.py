@@ -19,8 +19,8 @@ def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names
     Args:
         breakdown: with intervals.
         metric: its key.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
     rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}

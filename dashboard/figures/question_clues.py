@@ -23,8 +23,8 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
 
     Args:
         question: with at least one clue.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         cursor: clue at which the cursor stands.
     """
     words = [clue.word_end for clue in question.clues]

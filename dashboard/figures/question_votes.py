@@ -18,8 +18,8 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
 
     Args:
         question: with votes.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     votes = question.votes
     assert votes is not None

@@ -14,7 +14,7 @@ NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
 def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> PlotlyJson:
-    """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank where undefined.
+    """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
 
     The colours go beyond -1 and 1, so that the numbers are readable on all of them.
     """

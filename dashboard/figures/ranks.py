@@ -23,8 +23,8 @@ def ranks_figure(
     Args:
         board: with intervals.
         metrics: that rank.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     highlighted = [row for row in board.rows if row.run in colours]
     labels = run_labels(names, [row.run for row in highlighted])

@@ -22,8 +22,8 @@ def release_dates_figure(
     Args:
         runs: by date, each with a value.
         metric: that is shown.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     by_id = {run.run: run for run in runs}
     labels = run_labels(names, [run for run in by_id if run in colours])

@@ -23,8 +23,8 @@ def reliability_figure(
 
     Args:
         diagrams: one per run.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         after: diagrams of the same runs after recalibration, drawn as open dots.
         chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets it be dragged there.
     """

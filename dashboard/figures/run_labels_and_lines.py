@@ -17,7 +17,7 @@ def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX
     """Run id to its name as a label of a figure.
 
     Args:
-        names: run id to what it is called.
+        names: display name of each run, by run id.
         runs: those that are labelled.
         longest: characters of a label.
     """

@@ -17,7 +17,7 @@ MAX_POINTS = 46  # points of a line: more than one in two pixels would not be se
 
 
 def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson | None:
-    """Paths of the lines, the dots at their ends and the whole in words; None where there is nothing to draw.
+    """Paths of the lines, the dots at their ends and the whole in words; None if there is nothing to draw.
 
     Args:
         spark: the question.

@@ -30,8 +30,8 @@ def wins_figure(
 
     Args:
         runs: those that have expected wins.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
         scale: of the thresholds.
         ends: of the axis.
         dots: whether thresholds in use are shown.
@@ -87,7 +87,7 @@ def wins_figure(
 
 
 def _interval(run: RunThresholds, name: str) -> str:
-    """The interval of a share in brackets; blank where there is none."""
+    """The interval of a share in brackets; blank if there is none."""
     ends = run.intervals.get(name)
     return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
 
@@ -97,8 +97,8 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
 
     Args:
         runs: with a win probability.
-        names: run id to what it is called.
-        colours: run id to colour.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
     """
     labels = [plain(names[run.run]) for run in runs]
     shades = [colours.get(run.run, OTHERS) for run in runs]

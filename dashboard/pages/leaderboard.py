@@ -153,7 +153,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
 def _by_release_date(
     request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
 ) -> html.Section | None:
-    """The metric over release dates; None where no run has one."""
+    """The metric over release dates; None if no run has one."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
     return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)

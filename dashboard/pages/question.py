@@ -82,7 +82,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
 
 
 def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
-    """CalScore of one run, worked out; None where nobody heard the question, or it is asked whole."""
+    """CalScore of one run, worked out; None if nobody heard the question, or it is asked whole."""
     if question.human is None or len(question.clues) < 2 or not question.runs:
         return None
     default, worked = question.runs[0].run, request.parameters.worked

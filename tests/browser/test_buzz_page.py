@@ -315,7 +315,7 @@ def test_many_runs_have_sliders_once_they_are_chosen(page, more):
     assert page.locator(".threshold").count() == 0
     assert "Choose up to 8 runs" in page.locator(".explorer").inner_text()
     assert "no human team heard" in page.locator(".rooms").inner_text()
-    page.get_by_role("button", name="All to their best threshold").click()
+    page.get_by_role("button", name="Reset all to their best threshold").click()
     eventually(page, lambda: _pairs_are(page, [throng]))
     choose(page, "run", "model 03 · verbalized")
     (row,) = eventually(page, lambda: _rows_of(page, 1))

@@ -23,6 +23,6 @@ def test_a_metric_says_what_the_questions_could_have_shown(page):
 
 def _shows(page, row):
     (sentence,) = page.evaluate(SECTION)
-    assert f"With {row['questions']:,} questions you could have seen a difference of {written(row['detectable'])}" in sentence
+    assert f"With {row['questions']:,} questions, a difference of {written(row['detectable'])} would have been" in sentence
     assert f"takes {row['needed']:,} questions" in sentence
     assert page.evaluate(DOT) == [row["questions"], row["detectable"]]

@@ -57,14 +57,14 @@ def test_guesses_follow_what_is_typed(desk):
     box = desk.get_by_label("Question, hardest")
     box.press_sequentially(HARD)
     shows(desk, "1 sentence, 7 words.")
-    shows(desk, "Type the answer line, too")
+    shows(desk, "Type the answer line as well")
     box.press_sequentially(f" {GIVEAWAY}")
     shows(desk, "2 sentences, 20 words.")
     assert box.evaluate("box => box === document.activeElement") and box.input_value() == f"{HARD} {GIVEAWAY}"
     write(desk, answer="Dracula")
     shows(desk, "Misleading: TF-IDF words is")
     write(desk, answer=ANSWER)
-    shows(desk, "Nothing to warn of.")
+    shows(desk, "No warnings.")
     wait_for_rest(desk)
     lines = {trace["name"]: trace for trace in traces(desk, "draft") if len(trace["x"]) == 2}
     assert {*lines} == {"TF-IDF words", "TF-IDF characters", "BM25", "LSA 64"}

@@ -22,7 +22,7 @@ def test_players_of_a_collection_are_not_called_simulated():
         chosen = FACETS.human_collection(people)
         assert (chosen and chosen[1]) == name, people
         text = str(content_markup(simulated_banner(FACETS, people)))
-        assert "The teams are simulated." in text and ("not about" in text) == (name is not None)
+        assert "The teams are simulated." in text and ("does not apply to" in text) == (name is not None)
         assert not name or name in text
     assert alone.human_collection("") == ("b", "People, 8 players")  # the newest that is not withdrawn
     assert simulated_banner(msgspec.structs.replace(FACETS, simulated=False), "a") is None

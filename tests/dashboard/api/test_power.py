@@ -16,5 +16,5 @@ def test_json_csv_and_page_say_the_same(app, client, snapshot):
     (cells,) = table(client, f"/api/v1/power.csv?{keys}&metrics=brier&d=0.02")
     assert int(cells["needed"]) == row["needed"] and float(cells["detectable"]) == row["detectable"]
     text = words(drawn(app, "compare", f"{keys}&metric=brier"))
-    assert f"With 808 questions you could have seen a difference of {row['detectable']:.3f}" in text
+    assert f"With 808 questions, a difference of {row['detectable']:.3f} would have been detected with 80 % power" in text
     assert error(client, f"/api/v1/power?{keys}&d=0", 400)["field"] == "d"

@@ -28,9 +28,11 @@ def words(stretches, shown=(), dominant=None):
 )
 def test_where_a_run_is_better_as_measured(stretches, sentence):
     text = words(stretches)
-    assert text == f"{sentence} With 95 % for all t at once: neither, at no t. Better at every t with 95 %: none."
+    shown = "With 95 % confidence for all t at once: neither is better at any t."
+    assert text == f"{sentence} {shown} Better at every t with 95 % confidence: none."
 
 
 def test_what_the_band_shows_is_told_apart():
     text = words([Stretch(0.01, 0.99, "a")], [Stretch(0.2, 0.4, "a")], "a")
-    assert text.endswith("With 95 % for all t at once: Alpha is better at t = 0.20 to 0.40. Better at every t with 95 %: Alpha.")
+    shown = "With 95 % confidence for all t at once: Alpha is better at t = 0.20 to 0.40."
+    assert text.endswith(f"{shown} Better at every t with 95 % confidence: Alpha.")

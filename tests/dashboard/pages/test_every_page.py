@@ -101,7 +101,7 @@ def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
     with app.test_request_context("/"):
         content = draw({"path": "/", "query": "dataset=pyramid&utm_source=a&utm_source=b&fbclid=x", "page": True})
         silent = draw({"path": "/", "query": "dataset=pyramid&theme=dark", "page": True})
-    assert "Ignored keys of the link: utm_source, fbclid" in content
+    assert "Ignored keys in the link: utm_source, fbclid" in content
     assert "Ignored" not in silent
 
 

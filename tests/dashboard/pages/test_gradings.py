@@ -74,8 +74,8 @@ def test_links_lead_somewhere(app, store):
 
 
 def test_pages_say_which_runs_lack_the_grading(app):
-    assert "1 run of 2 without the grading “reviewed”: measured by the first grading" in whole(app, "/", "grading=reviewed")
-    assert "without the grading" not in whole(app, "/")
+    assert "Without the grading “reviewed”: 1 run of 2, measured by the first grading" in whole(app, "/", "grading=reviewed")
+    assert "Without the grading" not in whole(app, "/")
 
 
 def test_where_no_uploads_are_taken_nothing_can_be_corrected(store):

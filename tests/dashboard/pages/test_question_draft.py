@@ -50,8 +50,8 @@ def test_every_draft_has_the_same_structure(app):
     ("text", "answer", "words"),
     [
         ("", "", "Type a question."),
-        (TEXT, "", "Type the answer line, too"),
-        (TEXT, "Moby-Dick", "None of the 192 entries"),
+        (TEXT, "", "Type the answer line as well"),
+        (TEXT, "Moby-Dick", "This answer line accepts none of the 192 entries"),
         (TEXT, "Dracula", "Misleading: LSA 64 is"),
         (f"{TEXT.split('. ')[1]} {TEXT} {TEXT}", "Frankenstein", "Too early: LSA 64 is"),
         ("word " * 2001, "", "The text has 2,001 words; it can have 2,000."),

@@ -41,9 +41,9 @@ def test_there_is_none_without_two_dates(copied, client):
 def test_it_shows_the_metric_of_the_order(copied, client):
     release(copied, client, one="2024-05-13", other="2025-01", third="soon")
     page = leaderboard_page(client)
-    assert "By release date" in page and "CalScore of each run at the date" in page
-    assert "runs have no tag released" in page and "“soon”, which is no date" in page
-    assert "Brier score of each run at the date" in leaderboard_page(client, "dataset=pyramid&sort=brier")
+    assert "By release date" in page and "CalScore of each run at the release date" in page
+    assert "runs have no tag “released”" in page and "“soon”, which is not a date" in page
+    assert "Brier score of each run at the release date" in leaderboard_page(client, "dataset=pyramid&sort=brier")
 
 
 def test_json_and_csv_agree(copied, client):

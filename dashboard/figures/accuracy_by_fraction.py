@@ -1,4 +1,4 @@
-"""Accuracy of runs and of people, as a question is revealed."""
+"""Accuracy of runs and people as a question is revealed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ AXIS = 60  # pixels below and above the axis of accuracy
 
 
 def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
-    """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text.
+    """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text.
 
     Args:
-        accuracies: of runs and people.
+        accuracies: accuracies of runs and people.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -31,7 +31,7 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
     for teams in accuracies.teams:
         if teams.kind != "human":
             continue
-        guessing = any(at.accuracy is not None for at in teams.fractions)  # of a human collection, at every clue
+        guessing = any(at.accuracy is not None for at in teams.fractions)  # a human collection, with a guess at every clue
         data.append({
             "type": "scatter", "mode": "lines+markers",
             "name": "People" if guessing else "Human teams that have answered correctly",

@@ -9,17 +9,16 @@ from queries.across import Across, AcrossCell
 from queries.metrics import Metric
 
 ROW_HEIGHT = 26  # pixels
-NAMED = 12  # columns; with more, numbers in the fields would be too small, and slanted names overlap
-MAX_NAME_LENGTH, UPRIGHT = 30, 20  # characters of a name, and of one that is written upwards
-BELOW = 150  # pixels for the names of columns
+NAMED = 12  # columns; with more, numbers in the fields would be too small and slanted names would overlap
+MAX_NAME_LENGTH, UPRIGHT = 30, 20  # characters of a name, and of a vertical name
+BELOW = 150  # pixels for the column names
 
 
 def across_figure(result: Across, metric: Metric) -> PlotlyJson:
-    """A field per model and dataset, blue for the best place of a dataset, orange for its last, blank if there is no run.
+    """Draw a field per model and dataset: blue for the best place on a dataset, orange for the last, blank if there is no run.
 
-    Models are rows unless there are many datasets, which have more room down the page.
-    A metric that is best at 0 is orange above 0 and blue below. One that does not rank is orange where it is low and blue where
-    it is high.
+    Models are rows, unless there are many datasets: these have more room down the page.
+    A metric that is best at 0 is orange above 0 and blue below. A metric that does not rank is orange if low and blue if high.
     """
     values = [cell.value for row in result.rows for cell in row.cells.values() if cell.value is not None]
     low, high = min(values, default=0.0), max(values, default=1.0)

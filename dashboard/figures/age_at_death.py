@@ -11,12 +11,12 @@ ROW = 24  # pixels per run
 
 
 def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Bars of the probability of death by age; below, each run's guess with the span of the radius around it.
+    """Draw bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
-    The bars within the span add up to the run's y. Of a run with several answers, a dot for each stands without a span.
+    The bars within the span add up to the run's y. A run with several answers has a dot for each, without a span.
 
     Args:
-        question: with a lifespan.
+        question: question with a lifespan.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -57,7 +57,7 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
 
 
 def _guesses(run: RunResponses, guesses: Sequence[float], radius: int, label: str, colour: str) -> PlotlyJson:
-    """The guesses of a run in its row: one with the span of the radius, or several without."""
+    """The guesses of a run in its row: a single one with the span of the radius, or several without."""
     if len(guesses) > 1:
         return {
             "mode": "markers", "x": [*guesses], "y": [label] * len(guesses),

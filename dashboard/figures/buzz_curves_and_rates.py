@@ -1,4 +1,4 @@
-"""When people and runs buzz, and how often they do so with a correct guess."""
+"""When people and runs buzz, and how often with a correct guess."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
-WIDTH, HEIGHT = 430, 300  # of a panel
-ROW = 24
+WIDTH, HEIGHT = 430, 300  # pixels of a panel
+ROW = 24  # pixels per row
 TINTS = {"people": 1.0, "Q1": 0.34, "Q2": 0.5, "Q3": 0.68, "Q4": 0.86}
 PEOPLE = {"people": "All people", "Q1": "Q1 (fewest correct)", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4 (most correct)"}
 LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
-LABEL = 18  # characters of a run's name beside its line
+LABEL = 18  # characters of a run's name next to its line
 
 
 def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
-    """What a curve is called on the page."""
+    """Return the display name of a curve."""
     return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (model)"
 
 
 def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Cumulative buzzes per question heard over the fraction revealed: correct ones, solid, in one panel; incorrect ones, dotted.
+    """Draw cumulative buzzes per question heard over the fraction revealed: a panel for correct ones, solid, and one for
+    incorrect ones, dotted.
 
     People are in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
 
     Args:
-        curves: of runs and people.
+        curves: curves of runs and people.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -42,7 +43,7 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     data, labels = [], []
     for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
         ends: list[tuple[str, float, str]] = []
-        # People above the runs, so that they stay in sight among many.
+        # People are drawn above the runs, so that they stay visible among many.
         for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
             person = curve.kind == "human"
             line: PlotlyJson = run_line(colours, curve.name)
@@ -80,12 +81,12 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
 
 
 def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of runs and of the players of a human collection.
+    """Draw P(buzz | correct) as a ring and P(buzz | incorrect) as a cross, for runs and the players of a human collection.
 
-    Of teams, whose guesses are not known, triangles are the least that these can be.
+    For teams, whose guesses are not known, triangles are lower bounds.
 
     Args:
-        rates: of runs and people.
+        rates: rates of runs and people.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -109,7 +110,7 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
         "data": data,
         "layout": layout(
             ROW * len(rows) + 64,
-            xaxis=axis("chance to buzz", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            xaxis=axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
                 range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
                 categoryorder="array", categoryarray=rows, tickvals=rows,
@@ -149,7 +150,7 @@ def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> Plotl
         "x": [getattr(team, f"given_{kind}") for team in known], "y": [_who(team) for team in known], "cliponaxis": False,
         "customdata": [team.teams for team in known],
         "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
-        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>a mean over %{{customdata:,}} players<extra></extra>",
+        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
     }  # fmt: skip
 
 
@@ -161,5 +162,5 @@ def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJs
         "y": [_who(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
         "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
-        "a mean over %{customdata:,} teams<extra></extra>",
+        "mean over %{customdata:,} teams<extra></extra>",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Beside reliability diagrams: ROC curves, Murphy curves, the plane of miscalibration and discrimination, smooth diagrams."""
+"""ROC and Murphy curves, the plane of miscalibration and discrimination, smooth diagrams, and confidence when right or wrong."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layo
 from queries.calibration_and_discrimination import BINS, RunTriptych
 
 HEIGHT = 340  # pixels
-ISOLINES = 7  # of the Brier score in the plane, at most
-DIGITS = 5
+ISOLINES = 7  # lines of equal Brier score in the plane, at most
+DIGITS = 5  # significant digits of what is drawn
 
 
 def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have their hull alone."""
+    """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
     by_id = {run.run: run for run in runs}
     data: list[PlotlyJson] = [_diagonal({"xaxis": "x", "yaxis": "y"})]
     for run_id in grey_first([*by_id], colours):
@@ -45,7 +45,7 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
 def murphy_panel(
     runs: Sequence[RunTriptych], thresholds: Sequence[float], names: Names, colours: Mapping[str, str]
 ) -> PlotlyJson:
-    """Murphy curves of the runs."""
+    """Draw the Murphy curves of the runs."""
     by_id = {run.run: run for run in runs}
     data = [
         {
@@ -66,7 +66,7 @@ def murphy_panel(
 
 
 def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """Miscalibration against discrimination, a dot per run, with lines of equal Brier score at the mean uncertainty."""
+    """Draw miscalibration against discrimination, a dot per run, with lines of equal Brier score at the mean uncertainty."""
     shown = [run for run in runs if run.mcb is not None and run.dsc is not None and run.unc is not None]
     x, y = [run.mcb or 0.0 for run in shown], [run.dsc or 0.0 for run in shown]
     x_range, y_range = padded(x, zero=True), padded(y, zero=True)
@@ -106,14 +106,14 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
 
 
 def _round_values(low: float, high: float) -> list[float]:
-    """Round numbers between two, a few of them."""
+    """A few round numbers between two numbers."""
     step = next((s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if (high - low) / s <= ISOLINES), 1.0)
     first = int(np.ceil(low / step))
     return [round(number * step, 6) for number in range(first, int(high / step) + 1)]
 
 
 def smooth_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """A panel per run: the smooth reliability diagram."""
+    """Draw a panel per run: the smooth reliability diagram."""
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
         axes = panel_axes(place)
@@ -133,7 +133,7 @@ def smooth_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[st
 
 
 def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """A panel per run: how confident it is when right (above the line) and when wrong (below)."""
+    """Draw a panel per run: how confident it is when right (above the line) and when wrong (below)."""
     data: list[PlotlyJson] = []
     centres = [(place + 0.5) / BINS for place in range(BINS)]
     for place, run in enumerate(runs):

@@ -1,4 +1,4 @@
-"""Two runs against each other, question by question."""
+"""Two runs compared, question by question and metric by metric."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from queries.compare import Comparison
 from queries.metrics import Metric
 from queries.question_differences import QuestionDifferences, QuestionDot
 
-WIDE = 44  # characters of an axis title on one line, on a small screen
+WIDE = 44  # characters of an axis title that fit on one line of a small screen
 
 
 def scatter_figure(
     dots: Sequence[QuestionDot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
 ) -> PlotlyJson:
-    """A dot per question: the metric of ``a`` across, of ``b`` upwards, on the side of the better one in its colour.
+    """Draw a dot per question: the metric of ``a`` across, that of ``b`` up, in the colour of the better run.
 
     Args:
         dots: the questions.
-        metric: what is compared.
-        link: address of question ``ID``, opened by a press on its dot.
-        names: of a and b.
-        colours: of a and b.
+        metric: metric that is compared.
+        link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
+        names: names of a and b.
+        colours: colours of a and b.
     """
     a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
     better = metric.loss(b) - metric.loss(a)  # above 0: a is better
@@ -54,12 +54,12 @@ def scatter_figure(
 
 
 def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
-    """Histogram of a - b over questions; bars where ``a`` is better have its colour.
+    """Draw a histogram of a - b over questions; bars have the colour of the better run.
 
     Args:
-        sides: the two runs.
-        metric: by which they are compared.
-        colours: of both runs.
+        sides: differences of the two runs.
+        metric: metric by which they are compared.
+        colours: colours of both runs.
     """
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -87,14 +87,14 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tupl
 def forest_figure(
     comparison: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
 ) -> PlotlyJson:
-    """The difference of each metric with its interval, in units of the interval's half width, so that all fit on one axis.
+    """Draw the difference in each metric with its interval, in units of the interval's half width, so that all fit on one axis.
 
-    Metrics whose best value is 0 are left out: the sign of a difference says nothing about which run is better.
+    Metrics whose best value is 0 are left out: the sign of a difference does not say which run is better.
 
     Args:
-        comparison: of the metrics.
+        comparison: comparison of the runs by the metrics.
         metrics: the rows, from the top.
-        names, colours: of both runs.
+        names, colours: names and colours of both runs.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]

@@ -1,4 +1,4 @@
-"""Accuracy and mean confidence of each run on one line: the gap is what calibration is about."""
+"""Accuracy and mean confidence of each run on one line: the gap between them is over- or underconfidence."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout
 from dashboard.name_shortening import fitting
 from queries.leaderboard import Leaderboard
 
-ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name
+ROW, MORE = 26, 14  # pixels per run, and for each further line of the longest name
 LINE = 22  # characters of a name on one line
 MAX_NAME_LENGTH = 60  # characters of a name
-MAX_SPACED_RUNS = 16  # runs above which each has one line, as close as lines of text
-DENSE_ROW = 18  # pixels per run then
+MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
+DENSE_ROW = 18  # pixels per run in that case
 
 
 def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
+    """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
 
     Args:
-        board: a leaderboard with ``accuracy`` and ``mean_confidence``.
+        board: leaderboard with ``accuracy`` and ``mean_confidence``.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -66,6 +66,6 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
 
 
 def _lines(name: str) -> str:
-    """A name on as many lines as leave the figure its room on a small screen; a long word stays whole."""
+    """A name wrapped into lines, so that the figure has room on a small screen; long words are not broken."""
     lines = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
-    return " <br>".join(plain(line) for line in lines) or plain(name)  # whole words, with their spaces
+    return " <br>".join(plain(line) for line in lines) or plain(name)  # the space before each break keeps words separate

@@ -1,4 +1,4 @@
-"""Curves of what answers are worth, over the threshold t and over the share of items that are answered."""
+"""Curves of what answers are worth, over the threshold t and over the share of items answered."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dashboard.figures.run_labels_and_lines import Names, end_labels, grey_first
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.decide import CurveDifference, Decisions, PeopleDecisions, RunDecisions
 
-HEIGHT, AXIS = 320, 60  # pixels of a figure, and of what is below and above its axis
-DIGITS = 5  # of what is drawn
+HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
+DIGITS = 5  # significant digits of what is drawn
 T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
-SHOWN_T = 80  # net scores fall without end as t nears 1: the axis shows those up to this percent, and lines leave it below
+SHOWN_T = 80  # percent; net scores fall without bound as t nears 1, so the axis fits those up to here, and lines leave it below
 
 
 def murphy_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
-    """Murphy curves: the mean elementary score over t, lower is better. A line at the chosen ``t``."""
+    """Draw Murphy curves: the mean elementary score over t, lower is better. A line marks the chosen ``t``."""
     curves = {run.run: run.murphy for run in decisions.runs}
     return _over_t(decisions, curves, names, colours, t, "mean elementary score", zero=True)
 
 
 def net_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
-    """Net scores over t, those of people dotted. A line at the chosen ``t``."""
+    """Draw net scores over t, that of people dotted. A line marks the chosen ``t``."""
     curves = {run.run: run.net_score.values for run in decisions.runs}
     return _over_t(decisions, curves, names, colours, t, "net score per item", people=decisions.people)
 
@@ -65,7 +65,7 @@ def _over_t(
 
 
 def difference_figure(difference: CurveDifference, thresholds: Sequence[float], t: float) -> PlotlyJson:
-    """Murphy curve of the first run minus that of the second, with its simultaneous band. A line at the chosen ``t``."""
+    """Draw the Murphy curve of the first run minus that of the second, with its simultaneous band. A line marks ``t``."""
     low, high = _few(difference.low), _few(difference.high)
     edges = [*high, *low[::-1]]
     band: PlotlyJson = {
@@ -91,22 +91,22 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
 
 
 def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float, *, accuracy: bool) -> PlotlyJson:
-    """Risk, or accuracy, of the most confident share of the items. A dot on each line where its confidence is above ``t``.
+    """Draw risk or accuracy of the most confident share of the items. A dot on each line marks the share answered above ``t``.
 
     Args:
-        decisions: with the curves.
+        decisions: decisions with the curves.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
         t: the chosen threshold.
-        accuracy: whether accuracy is drawn in the place of risk.
+        accuracy: whether accuracy is drawn instead of risk.
     """
 
-    def turned(values: Sequence[float | None]) -> list[float | None]:
+    def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:
         return [1 - value if accuracy and value is not None else value for value in values]
 
     runs = {run.run: run for run in decisions.runs}
     ordered = grey_first([*runs], colours)
-    curves = {run: turned(runs[run].risks) for run in ordered}
+    curves = {run: risk_or_accuracy(runs[run].risks) for run in ordered}
     noun = "accuracy" if accuracy else "risk"
     hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
     data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
@@ -121,7 +121,7 @@ def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, st
             yaxis=axis("accuracy of the answers" if accuracy else "share of errors among the answers", range=[bottom, top]),
             margin=label_margin(list(labels.values())),
             annotations=end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
-            shapes=[_dot(runs[run], turned(runs[run].risk), colours, t) for run in ordered],
+            shapes=[_dot(runs[run], risk_or_accuracy(runs[run].risk), colours, t) for run in ordered],
         ),
     }
 
@@ -145,7 +145,7 @@ def _marker(t: float) -> PlotlyJson:
 
 
 def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, str], t: float) -> PlotlyJson:
-    """Where a run is at the chosen threshold; hidden where it answers nothing. ``assets/decide.js`` moves it."""
+    """A dot on a run's line at the chosen threshold; hidden if it answers nothing. ``assets/decide.js`` moves it."""
     place = nearest(t)
     value = at_t[place]
     return {
@@ -157,7 +157,7 @@ def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, 
 
 
 def nearest(t: float) -> int:
-    """Place of the threshold nearest to t among those of the curves; below 1, where a wrong answer has no cost."""
+    """Return the index of the curves' threshold nearest to t, at most that of 0.99: the cost t/(1 - t) is infinite at 1."""
     return min(round(100 * t), 99)
 
 

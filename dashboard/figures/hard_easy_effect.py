@@ -11,10 +11,13 @@ from queries.hard_easy_effect import HardEasyFit
 
 
 def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> PlotlyJson:
-    """A panel per run: a dot per question, the fitted line and its interval.
+    """Draw a panel per run: a dot per question, the fitted line and its interval.
 
     Args:
-        link: address of a question, with ``ID`` in place of its id, that a press on its dot opens.
+        runs: fits, one per panel.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
     """
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):

@@ -1,4 +1,4 @@
-"""Runs against human votes: distance, difference of entropy, ranking of classes, and reliability of each class."""
+"""Runs against human votes: distance, entropy difference, ranking of classes, and reliability of each class."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, padded, plain
 from queries.human_votes import Histograms, People, RunHistograms
 
-Counts = Callable[[Histograms], Sequence[int]]  # of one histogram
+Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 
 def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per run: items by DistCE; the human reference as an outline.
+    """Draw a panel per run: items by DistCE; the human reference as an outline.
 
     Args:
-        people: with histograms.
+        people: comparison with people, with histograms.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -34,10 +34,10 @@ def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
 
 
 def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
-    """A panel per run: items by EntCE; right of 0, the run is less certain than people.
+    """Draw a panel per run: items by EntCE; right of 0, the run is less certain than people.
 
     Args:
-        people: with histograms.
+        people: comparison with people, with histograms.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
         absolute: whether differences are folded at 0.
@@ -59,10 +59,10 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
 
 
 def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per run: items by the pairs of classes that it ranks otherwise than people do.
+    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people.
 
     Args:
-        people: with histograms.
+        people: comparison with people, with histograms.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -77,7 +77,7 @@ def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         lambda histograms: histograms.ranking,
         "%{x:.0f} pairs",
         [-0.6, pairs - 0.4],
-        "pairs ranked otherwise",
+        "pairs ranked differently",
     )
 
 
@@ -144,10 +144,10 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per class: how often most people chose it against the share that runs give it, a line per run.
+    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run.
 
     Args:
-        people: with the reliability of classes.
+        people: comparison with people, with the reliability of classes.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """

@@ -14,11 +14,11 @@ ROW = 17  # pixels per run of a part
 
 
 def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row.
+    """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row.
 
     Args:
-        breakdown: with intervals.
-        metric: its key.
+        breakdown: breakdown with intervals.
+        metric: key of the metric.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """

@@ -1,4 +1,4 @@
-"""The smallest difference that is shown, by the number of questions."""
+"""The smallest detectable difference, by the number of questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TICKS = (10, 30, 100, 300, 1000, 3000, 10000)
 
 
 def power_figure(result: MetricPower) -> PlotlyJson:
-    """A falling curve over a logarithmic axis, with a dot at the questions that are there."""
+    """Draw a falling curve over a logarithmic axis, with a dot at the number of questions present."""
     questions, differences = [size for size, _ in result.curve], [difference for _, difference in result.curve]
     present = [result.questions] if result.detectable is not None else []
     ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
@@ -21,12 +21,12 @@ def power_figure(result: MetricPower) -> PlotlyJson:
             {
                 "type": "scatter", "mode": "lines", "x": questions, "y": differences,
                 "line": {"color": "var(--run-1)", "width": 2},
-                "hovertemplate": "%{x:,} questions show %{y:.3f}<extra></extra>",
+                "hovertemplate": "%{x:,} questions detect %{y:.3f}<extra></extra>",
             },
             {
                 "type": "scatter", "mode": "markers", "x": present, "y": [result.detectable] if present else [],
                 "marker": {"color": "var(--run-1)", "size": 10, "line": {"color": INK, "width": 1}},
-                "hovertemplate": "these %{x:,} questions show %{y:.3f}<extra></extra>",
+                "hovertemplate": "these %{x:,} questions detect %{y:.3f}<extra></extra>",
             },
         ],
         "layout": layout(

@@ -10,22 +10,22 @@ from queries.question import Question, RunResponses
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
 MAIN = (0.0, 0.86)
-RANGE = (-0.03, 1.05)  # of confidence
-HEIGHT, AXIS = 420, 60  # pixels of the figure, and of what is below and above its axes
-MAX_SEPARATED_CLUES = 40  # clues; beyond this, lines between clues would be all there is to see
+RANGE = (-0.03, 1.05)  # range of the confidence axis
+HEIGHT, AXIS = 420, 60  # pixels of the figure, and of the space below and above its axes
+MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
 def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
-    """Confidence of each run at the end of each clue, correctness by the marker's shape, a diamond where it buzzes, a triangle
-    where the system itself decided to; the human curve as steps, buzzes above.
+    """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
 
+    The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle where the system itself decided to.
     The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js`` moves it.
 
     Args:
-        question: with at least one clue.
+        question: question with at least one clue.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
-        cursor: clue at which the cursor stands.
+        cursor: clue at the cursor, from 0.
     """
     words = [clue.word_end for clue in question.clues]
     end = words[-1]
@@ -121,7 +121,7 @@ def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], c
 
 
 def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A diamond round the answer with which a run buzzes."""
+    """A diamond around the answer with which a run buzzes."""
     point = run.buzzpoint
     assert point is not None and point.clue is not None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
@@ -133,7 +133,7 @@ def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colou
 
 
 def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A run's entry in the legend: its colour alone, since its markers say what was correct."""
+    """A run's entry in the legend: only its colour, because its markers show what was correct."""
     return {
         "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "x": [None], "y": [None],
         "line": {"color": colours.get(run.run, OTHERS), "width": 3}, "hoverinfo": "skip",
@@ -141,7 +141,7 @@ def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, st
 
 
 def _rail(question: Question) -> list[PlotlyJson]:
-    """Buzzes over the words at which they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
+    """Buzzes at the words where they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
     assert question.human
     end = question.clues[-1].word_end
     traces = []

@@ -8,19 +8,19 @@ from dashboard.figures.run_labels_and_lines import end_labels, label_margin
 from dashboard.figures.style import FAINT, PlotlyJson, axis, layout, plain
 from queries.question_draft import DraftClue, DraftGuess, GuesserOnDraft, QuestionDraft
 
-HEIGHT, AXIS = 360, 60  # pixels of the figure, and of what is above and below its axes
-RANGE = (-0.03, 1.05)  # of confidence
+HEIGHT, AXIS = 360, 60  # pixels of the figure, and of the space above and below its axes
+RANGE = (-0.03, 1.05)  # range of the confidence axis
 SYMBOLS = {"accept": "circle", "prompt": "square-open", "reject": "x-thin-open", None: "circle-open"}
 MEANINGS = {"accept": "right", "prompt": "to prompt on", "reject": "wrong", None: "not graded"}
-NO_WORDS = 10  # where the axis ends before anything is typed
+NO_WORDS = 10  # end of the axis before anything is typed
 
 
 def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson:
-    """Confidence of each guesser at the end of each sentence, the grade by the marker's shape, a diamond where it buzzes.
+    """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz.
 
     Args:
-        draft: with its guessers.
-        colours: model to colour.
+        draft: draft with its guessers.
+        colours: colours by model.
     """
     ends = [clue.word_end for clue in draft.clues]
     last = [(plain(guesser.model), guesser.guesses[-1].confidence, colours[guesser.model]) for guesser in draft.guessers]
@@ -42,7 +42,7 @@ def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson
 
 
 def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -> list[PlotlyJson]:
-    """The line of a guesser, and the diamond round the guess with which it buzzes."""
+    """The line of a guesser, and the diamond around the guess with which it buzzes."""
     shared = {"type": "scatter", "name": plain(guesser.model), "showlegend": False, "cliponaxis": False}
     line = {
         **shared, "mode": "lines+markers", "meta": guesser.model,
@@ -66,5 +66,5 @@ def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -
 
 
 def meaning(guess: DraftGuess) -> str:
-    """What is made of a guess, in words."""
+    """Return the grade of a guess in words."""
     return MEANINGS[guess.verdict]

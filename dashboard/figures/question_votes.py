@@ -1,4 +1,4 @@
-"""The votes on one question, class by class, and what each run gives the classes."""
+"""The votes on one question, class by class, and the share that each run gives each class."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, layout, plain
 from dashboard.name_shortening import fitting
 from queries.question import Question
 
-ROW = 40  # pixels of a class; more where there are many runs
+ROW = 40  # pixels of a class, at least; more with many runs
 DOT = 7  # pixels between the dots of two runs, at least
-MAX_CLASS_NAME_LENGTH = 28  # characters of a class's name
+MAX_CLASS_NAME_LENGTH = 28  # characters
 
 
 def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A row per class: a bar for its share of the votes, and below one another a dot for the share that each run gives it.
+    """Draw a row per class: a bar for its share of the votes, and a column of dots for the share that each run gives it.
 
     Args:
-        question: with votes.
+        question: question with votes.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """

@@ -14,9 +14,9 @@ NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
 def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> PlotlyJson:
-    """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
+    """Draw a field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
 
-    The colours go beyond -1 and 1, so that the numbers are readable on all of them.
+    The colour scale extends beyond -1 and 1, so that the numbers are readable on every colour.
     """
     labels = [plain(metric.label) for metric in metrics]
     place = {metric.key: index for index, metric in enumerate(metrics)}

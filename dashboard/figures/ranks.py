@@ -1,4 +1,4 @@
-"""Ranks of runs across metrics: lines that cross are metrics that disagree."""
+"""Ranks of runs across metrics: lines cross where metrics disagree."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ AXIS = 48  # pixels below and above the axis of ranks
 def ranks_figure(
     board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
 ) -> PlotlyJson:
-    """A line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
+    """Draw a line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
 
     Args:
-        board: with intervals.
-        metrics: that rank.
+        board: leaderboard with intervals.
+        metrics: metrics that rank.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
     highlighted = [row for row in board.rows if row.run in colours]
     labels = run_labels(names, [row.run for row in highlighted])
-    # As high as the heatmap beside it, if need be; of very many runs, lines lie closer together.
+    # At least as high as the heat map next to it; with very many runs, lines are closer together.
     height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), SIDE * len(metrics) + 90)
     bottom, top = len(board.rows) + 0.6, 0.4
-    # Bars of neighbouring runs stand beside each other, not upon each other.
+    # Bars of neighbouring runs are side by side and do not overlap.
     aside = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
     data = []
     for row in sorted(board.rows, key=lambda row: row.run in colours):
@@ -73,7 +73,7 @@ def ranks_figure(
 def _ends(
     rows: Sequence[LeaderboardRow], metrics: Sequence[Metric], labels: Mapping[str, str], colours: Mapping[str, str]
 ) -> list[tuple[str, float, str]]:
-    """Of each run its label, its rank by the last metric that ranks it, and its colour."""
+    """Label, rank by the last metric that ranks it, and colour of each run."""
     ranks = {row.run: [row.metrics[metric.key].rank for metric in metrics] for row in rows}
     last = {run: [rank for rank in values if rank is not None][-1:] for run, values in ranks.items()}
     return [(labels[run], rank, colours[run]) for run, values in last.items() for rank in values]

@@ -1,4 +1,4 @@
-"""What recalibration does to single items: who gains by it and who pays."""
+"""What recalibration does to single items: which gain and which lose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queries.recalibration import Recalibration
 
 
 def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """A panel per run: how many items come nearer to their correctness (left of 0) and how many go further (right of it)."""
+    """Draw a panel per run: how many items come nearer to their correctness (left of 0) and how many move away (right of 0)."""
     shown = [run for run in recalibration.runs if run.missing is None]
     data: list[PlotlyJson] = []
     for number, run in enumerate(shown):

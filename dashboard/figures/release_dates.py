@@ -1,4 +1,4 @@
-"""A metric over the dates on which models were released."""
+"""A metric over the release dates of models."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from queries.metrics import Metric
 from queries.release_dates import DatedRun
 
 HEIGHT = 340  # pixels
-ROOM = 0.08  # of the span of dates, before the first and after the last
+ROOM = 0.08  # space before the first date, as a share of the span of dates; after the last there is three times as much
 
 
 def release_dates_figure(
     runs: list[DatedRun], metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]
 ) -> PlotlyJson:
-    """A dot per run at its date, with its interval, and a stepped line through the best so far.
+    """Draw a dot per run at its date, with its interval, and a stepped line through the best so far.
 
     Args:
-        runs: by date, each with a value.
-        metric: that is shown.
+        runs: runs by date, each with a value.
+        metric: metric that is shown.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -50,7 +50,7 @@ def release_dates_figure(
             "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
         } | reach)  # fmt: skip
     ends = [value for run in runs for value in (run.value, run.low, run.high)]
-    # Named as labels of lines are, which a narrow screen leaves out.
+    # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
     beside = [
         {
             "name": "end-label", "x": by_id[run].day, "y": by_id[run].value, "text": label, "showarrow": False,
@@ -70,7 +70,7 @@ def release_dates_figure(
 
 
 def _range(runs: list[DatedRun]) -> list[str]:
-    """The dates of the axis, with more room at the end, where names stand."""
+    """The range of the date axis, with more room at the end for the names."""
     first, last = (date.fromisoformat(run.day) for run in (runs[0], runs[-1]))
     span = max((last - first).days, 60)
     return [(first - timedelta(ROOM * span)).isoformat(), (last + timedelta(3 * ROOM * span)).isoformat()]

@@ -18,15 +18,15 @@ def reliability_figure(
     after: Mapping[str, ReliabilityDiagram] | None = None,
     chosen: tuple[float, float] | None = None,
 ) -> PlotlyJson:
-    """A panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency band, the
-    diagonal; below 0, how often each confidence was stated, multiples of 5 % darker.
+    """Draw a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
+    band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
 
     Args:
-        diagrams: one per run.
+        diagrams: diagrams, one per run.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
-        after: diagrams of the same runs after recalibration, drawn as open dots.
-        chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets it be dragged there.
+        after: diagrams of the same runs after recalibration, by run id, drawn as open dots.
+        chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets the user drag it.
     """
     data: list[PlotlyJson] = []
     for number, diagram in enumerate(diagrams):
@@ -46,7 +46,7 @@ def reliability_figure(
         y={"title": "share right", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
         bargap=0,
-        clickanywhere=True,  # a click beside every point clears the range
+        clickanywhere=True,  # a click away from all points clears the range
         shapes=[_brush(number, chosen) for number in range(len(diagrams))],
     )
     drawn["layout"]["meta"] |= {"brush": "confidence", "range": list(chosen or (0.0, 1.0))}

@@ -1,4 +1,4 @@
-"""Reliability diagrams of each model on each dataset: a field per model and dataset, all on one pair of axes."""
+"""Reliability diagrams of each model on each dataset: a field per pair, all on one pair of axes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from dashboard.name_shortening import fitting
 from queries.across import Across, AcrossDiagram
 from queries.engine.reliability_diagrams import ReliabilityBin
 
-COLUMN, ROW = 1.12, 1.32  # from one field to the next, in units of confidence and of accuracy: a row has a name above it
+COLUMN, ROW = 1.12, 1.32  # distance between fields, in units of confidence and accuracy: each row has a name above it
 ROW_HEIGHT = 100  # pixels
-MAX_NAME_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's
-MAX_DATASETS = 12  # that are drawn; more would have no room
-LEVEL, UPRIGHT = 6, 20  # datasets whose names are written in level lines, and characters of one that is written upwards
+MAX_NAME_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's name
+MAX_DATASETS = 12  # drawn at most; more would have no room
+LEVEL, UPRIGHT = 6, 20  # with more datasets than this, their names are vertical; characters of a vertical name
 COLOURS = ("var(--run-1)", "var(--run-2)")  # bins that are under- or well calibrated, and overconfident ones
 
 
 def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) -> PlotlyJson:
-    """A row per model and a column per dataset. In each field, confidence goes from 0 on the left to 1 on the right and accuracy
-    from 0 below to 1 above; a dot per bin, as large as the share of the run's items in it, with the interval of its accuracy.
+    """Draw a row per model and a column per dataset.
+
+    In each field, confidence runs from 0 on the left to 1 on the right, and accuracy from 0 at the bottom to 1 at the top. Each
+    bin is a dot with the interval of its accuracy; its size grows with the share of the run's items in the bin.
 
     Args:
-        result: whose rows and datasets, the first twelve, are those of the figure.
-        diagrams: of its runs.
+        result: models and datasets of the figure, of which the first ``MAX_DATASETS`` datasets are drawn.
+        diagrams: diagrams of its runs.
     """
     columns = result.datasets[:MAX_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}
@@ -68,7 +70,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
 
 
 def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overconfident: bool) -> PlotlyJson:
-    """The bins of all fields whose accuracy is below their confidence, or of all others."""
+    """The bins of all fields: either those whose accuracy is below their confidence, or all others."""
     dots = [
         (x, y, bin_, bin_.items / sum(other.items for other in diagram.bins), f"{plain(model)}<br>{plain(title)}")
         for x, y, diagram, model, title in fields
@@ -103,5 +105,5 @@ def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overco
 
 
 def is_overconfident(bin_: ReliabilityBin) -> bool:
-    """Whether fewer items of a bin that holds some are right than its mean confidence says."""
+    """Whether the accuracy of a non-empty bin is below its mean confidence."""
     return (bin_.accuracy or 0.0) < (bin_.mean_confidence or 0.0)

@@ -1,4 +1,4 @@
-"""Names of runs in figures: their labels beside lines and rows, and colours."""
+"""Names of runs in figures: labels next to lines and rows, and how lines are drawn."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Mapping, Sequence
 from dashboard.figures.style import OTHERS, PlotlyJson, plain
 from dashboard.name_shortening import MAX_LABEL_LENGTH, fitting
 
-Names = Mapping[str, str]  # run id to what it is called, or to its colour
-MAX_ROW_LABEL_LENGTH = 30  # characters of a name beside a row of a figure
-CHARACTER = 6.2  # pixels of one in a label
+Names = Mapping[str, str]  # display names or colours, by run id
+MAX_ROW_LABEL_LENGTH = 30  # characters of a name next to a row of a figure
+CHARACTER = 6.2  # pixels per character of a label
 LINE = 14  # pixels between two labels
 
 
 def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
-    """Run id to its name as a label of a figure.
+    """Return the label of each run in a figure, by run id.
 
     Args:
         names: display name of each run, by run id.
-        runs: those that are labelled.
-        longest: characters of a label.
+        runs: runs that are labelled.
+        longest: maximum number of characters in a label.
     """
     return dict(zip(runs, map(plain, fitting([names[run] for run in runs], longest)), strict=True))
 
 
 def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:
-    """How the line of a run is drawn: in its colour, or thin and grey."""
+    """Return the style of a run's line: in its colour, or thin and grey."""
     return {"color": colours[run], "width": 2.2} if run in colours else {"color": OTHERS, "width": 0.8}
 
 
 def grey_first(runs: Sequence[str], colours: Mapping[str, str]) -> list[str]:
-    """Runs in the order to draw, so that lines in colour are above those in grey."""
+    """Return runs in drawing order, so that lines in colour are above those in grey."""
     return sorted(runs, key=lambda run: run in colours)
 
 
@@ -42,18 +42,19 @@ def end_labels(
     axes: Mapping[str, str] | None = None,
     x: float | None = None,
 ) -> list[PlotlyJson]:
-    """Annotations beside the right ends of lines, moved apart where these meet. Narrow screens leave them out
-    (``assets/figure_painting.js``): there the legend names the lines.
+    """Return annotations at the right ends of lines, moved apart if they would overlap.
+
+    Narrow screens leave them out (``assets/figure_painting.js``): there the legend names the lines.
 
     Args:
-        ends: of each line its label, its last value and its colour.
-        bottom, top: the ends of the y axis; ``bottom`` may be the greater one.
-        height: of the axis in pixels.
-        axes: of a panel; those of the figure by default.
-        x: where the labels begin, on the axis; by default right of the plot.
+        ends: label, last value and colour of each line.
+        bottom, top: ends of the y axis; ``bottom`` can be the greater one.
+        height: height of the axis in pixels.
+        axes: axes of a panel; those of the figure by default.
+        x: where the labels begin on the x axis; by default right of the plot.
     """
     axes = axes or {"xaxis": "x", "yaxis": "y"}
-    pixels = [height * (value - bottom) / (top - bottom) for _, value, _ in ends]  # above the lower edge
+    pixels = [height * (value - bottom) / (top - bottom) for _, value, _ in ends]  # above the bottom edge
     order = sorted(range(len(ends)), key=lambda index: pixels[index])
     placed: dict[int, float] = {}
     floor = float(-LINE)
@@ -73,5 +74,5 @@ def end_labels(
 
 
 def label_margin(labels: Sequence[str]) -> PlotlyJson:
-    """The margin of a figure with room for labels on its right."""
+    """Return the margins of a figure, with room for labels on its right."""
     return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}

@@ -1,4 +1,4 @@
-"""Small multiples: several panels on common axes in one figure, which the browser lays out to fit the width it has."""
+"""Small multiples: several panels with common axes in one figure, which the browser arranges to fit its width."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
 from dashboard.name_shortening import fitting
 
-HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
+HEIGHT, WIDTH = 240, 250  # pixels of a panel, which is wider if the columns that fit leave room
 
 
 def panel_axes(number: int) -> dict[str, str]:
-    """The axes of a trace in a panel, counted from 0."""
+    """Return the axes of a trace in a panel; panels are counted from 0."""
     suffix = "" if number == 0 else str(number + 1)
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
 
@@ -26,15 +26,15 @@ def panels(
     ranges: Sequence[list[float]] | None = None,
     **more: Any,
 ) -> PlotlyJson:
-    """A figure of one panel per title.
+    """Return a figure with one panel per title.
 
     Args:
         data: traces, each with the axes of its panel.
-        titles: one line above each panel.
-        x, y: the axes that all have in common. Their titles stand once, below and beside the first column.
-        height: of a panel, in pixels.
-        ranges: of the y axis of each panel, where they differ.
-        more: of the layout; shapes and annotations may refer to panels' axes.
+        titles: a line above each panel.
+        x, y: axes that all panels share. Their titles are shown once, below and to the left of the first column.
+        height: height of a panel, in pixels.
+        ranges: range of each panel's y axis, if they differ.
+        more: other keys of the layout; shapes and annotations can refer to the panels' axes.
     """
     x, y = dict(x), dict(y)
     x_title, y_title = x.pop("title"), y.pop("title")

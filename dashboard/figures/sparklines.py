@@ -1,4 +1,4 @@
-"""A small figure of one question for its row in the list: what each run was sure of, clue by clue, and what people knew.
+"""A small figure of one question for its row in the list: each run's confidence clue by clue, and what people knew.
 
 It is drawn by the cell renderer ``QuestionSparklines`` of ``assets/dashAgGridComponentFunctions.js``.
 """
@@ -12,16 +12,16 @@ from dashboard.figures.style import INK, PlotlyJson
 from queries.sparklines import QuestionSparklines
 
 WIDTH, HEIGHT = 92, 26  # pixels
-LEFT, RIGHT, EDGE = 1, 4, 4  # margins; dots need room
-MAX_POINTS = 46  # points of a line: more than one in two pixels would not be seen
+LEFT, RIGHT, EDGE = 1, 4, 4  # pixels of the margins; dots need room
+MAX_POINTS = 46  # points of a line: more than one per two pixels would not be visible
 
 
 def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson | None:
-    """Paths of the lines, the dots at their ends and the whole in words; None if there is nothing to draw.
+    """Return the paths of the lines, the dots at their ends and a text equivalent; None if there is nothing to draw.
 
     Args:
-        spark: the question.
-        names, colours: of each run that is drawn.
+        spark: sparklines of the question.
+        names, colours: names and colours of the runs that are drawn, by run id.
     """
     drawn = {run: line for run, line in spark.runs.items() if run in colours}
     if not drawn and spark.people is None:
@@ -50,7 +50,7 @@ def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: M
 
 
 def _thinned(at: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    """Points of a line, evenly picked where there are too many; its first and last stay."""
+    """Points of a line, thinned evenly if there are too many; the first and last stay."""
     last = len(at) - 1
     picked = range(last + 1) if last < MAX_POINTS else [round(index * last / (MAX_POINTS - 1)) for index in range(MAX_POINTS)]
     return [(at[index], values[index]) for index in picked]

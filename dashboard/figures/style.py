@@ -1,4 +1,4 @@
-"""What all figures have in common."""
+"""Colours, axes and layout that all figures share."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 INK, MUTED, FAINT, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--faint)", "var(--grid)", "var(--paper)"
-PlotlyJson = dict[str, Any]  # a part of a figure, as Plotly's schema has it
+PlotlyJson = dict[str, Any]  # a part of a figure, in Plotly's schema
 OTHERS = "var(--run-other)"  # runs without a colour of their own
 FONT = "Inter, system-ui, sans-serif"
 
-# Of the files that go out; pages have one of their own, see components/figure.py.
+# The legend in downloaded files; pages have their own, see components/figure.py.
 LEGEND: PlotlyJson = {
     "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12, "color": MUTED},
 }  # fmt: skip
 
 
 def plain(text: str) -> str:
-    """Text as Plotly shows it: it takes tags in labels and names for markup."""
+    """Escape text for Plotly, which treats tags in labels and names as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def axis(title: str = "", **more: Any) -> PlotlyJson:
-    """An axis with faint lines and no zero line."""
+    """Return an axis with faint lines and no zero line."""
     return {
         "title": {"text": title, "font": {"size": 12, "color": MUTED}, "standoff": 8},
         "tickfont": {"size": 11, "color": MUTED},
@@ -32,16 +32,16 @@ def axis(title: str = "", **more: Any) -> PlotlyJson:
 
 
 def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
-    """The range of an axis that shows these values.
+    """Return the range of an axis that shows these values.
 
-    Every axis gets its range here. Plotly's own one depends on what the figure showed before.
+    Every axis gets its range from here, because Plotly's own range depends on what the figure showed before.
 
     Args:
-        values: what is shown; None counts for nothing.
-        zero: whether the axis shows 0, too, and ends there where all values lie on one side of it.
+        values: values that are shown; None is ignored.
+        zero: whether the axis also shows 0, and ends there if all values are on one side of it.
 
     Returns:
-        both ends, 5 % of the span beyond the values.
+        Both ends, 5 % of the span beyond the values.
     """
     numbers = [value for value in values if value is not None] + ([0.0] if zero else [])
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
@@ -50,16 +50,16 @@ def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
 
 
 def downwards(rows: int, room: float = 0.1) -> list[float]:
-    """The range of an axis that counts rows from the top, with this room above the first and below the last, in rows."""
+    """Return the range of an axis that counts rows from the top, with ``room``, in rows, above the first and below the last."""
     return [rows - 0.5 + room, -0.5 - room]
 
 
 def layout(height: int, **more: Any) -> PlotlyJson:
-    """A layout without decoration."""
+    """Return a layout without decoration."""
     return {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "minreducedheight": 20,  # of the plot, so that a figure of a single run keeps the room of its axis' labels
+        "minreducedheight": 20,  # of the plot, so that a figure of a single run keeps room for its axis labels
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": INK},
         "showlegend": False, "legend": LEGEND, "hovermode": "closest", "dragmode": False,

@@ -1,4 +1,4 @@
-"""Where teams buzz."""
+"""Where in the question teams buzz."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
 
 
 def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
-    """A row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
+    """Draw a row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
 
     Args:
-        teams: those that were right at least once, at most ``MAX_TEAMS``, in order.
+        teams: teams that were right at least once, at most ``MAX_TEAMS``, in order.
     """
     quartiles = [team.correct_at_quartiles or [] for team in teams]
     places = list(range(len(teams)))
@@ -49,12 +49,12 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
 
 
 def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) -> PlotlyJson:
-    """Every buzz of one team: a row per category, where in the question it came, and whether it was right.
+    """Draw every buzz of one team: a row per category, where in the question it came, and whether it was right.
 
     Args:
-        buzzes: of the team.
-        labels: what the question of each is called.
-        link: address of a question, with ``ID`` in place of its id, that a click on its mark opens.
+        buzzes: buzzes of the team.
+        labels: name of the question of each buzz.
+        link: address of a question, with ``ID`` in place of its id; a click on a mark opens it.
     """
     categories = sorted({_category(buzz) for buzz in buzzes})
     place = {category: number for number, category in enumerate(categories)}

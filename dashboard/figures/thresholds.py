@@ -1,4 +1,4 @@
-"""What a threshold is worth: expected wins over it, and what becomes of a question against people."""
+"""What a threshold is worth: expected wins over the threshold, and wins and losses against people."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from queries.buzzing.results import RunThresholds
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run
-DIGITS = 5
-HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of what is below and above its axis
+DIGITS = 5  # significant digits of what is drawn
+HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
 
 
 def wins_figure(
@@ -22,18 +22,18 @@ def wins_figure(
     ends: tuple[float, float],
     dots: bool,
 ) -> PlotlyJson:
-    """Expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
+    """Draw expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
 
-    Names stand right of the lines, at the height of the optimum: the lines themselves all end at 0.
+    Names are right of the lines, at the height of the optimum, because the lines all end at 0.
 
-    The dots are shapes of the layout, named by their runs; ``assets/threshold_explorer.js`` moves them.
+    The dots are shapes of the layout, named after their runs; ``assets/threshold_explorer.js`` moves them.
 
     Args:
-        runs: those that have expected wins.
+        runs: runs that have expected wins.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
-        scale: of the thresholds.
-        ends: of the axis.
+        scale: scale of the thresholds, a key of ``AXES``.
+        ends: ends of the axis.
         dots: whether thresholds in use are shown.
     """
     data: list[PlotlyJson] = []
@@ -93,10 +93,10 @@ def _interval(run: RunThresholds, name: str) -> str:
 
 
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """The share of questions that each run wins against a human team (hatched: not sure), that nobody wins, and that it loses.
+    """Draw the share of questions that each run wins against a human team (hatched: uncertain), that nobody wins, and it loses.
 
     Args:
-        runs: with a win probability.
+        runs: runs with a win probability.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -115,13 +115,13 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
                 **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
                 "marker": {"color": shades},
                 "customdata": [[win, _interval(run, "win")] for win, run in zip(won, runs, strict=True)],
-                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of which sure %{{x:.1%}}{no_box}",
+                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of these certain %{{x:.1%}}{no_box}",
             },
             {
                 **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
                 "hovertemplate": (
-                    "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is not sure:<br>"
-                    f"the question had been ended for the team by others{no_box}"
+                    "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is uncertain:<br>"
+                    f"others had ended the question for the team{no_box}"
                 ),
             },
             {

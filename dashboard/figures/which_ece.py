@@ -10,12 +10,14 @@ from queries.which_ece import ErrorBin, ErrorVariant
 
 
 def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str) -> PlotlyJson:
-    """A panel per variant: each bin from edge to edge at its accuracy, a dot at its mean confidence; open: it does not count.
+    """Draw a panel per variant: each bin from edge to edge at its accuracy, with a dot at its mean confidence.
+
+    Open dots are bins that do not count.
 
     Args:
-        variants: those that have bins.
-        labels: what each is called.
-        colour: of the run.
+        variants: variants that have bins.
+        labels: label of each variant.
+        colour: colour of the run.
     """
     data: list[PlotlyJson] = []
     for place, variant in enumerate(variants):
@@ -36,7 +38,7 @@ def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour:
 
 
 def _steps(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str) -> PlotlyJson:
-    """From edge to edge at the accuracy of the bin."""
+    """A line per bin, from edge to edge at its accuracy."""
     x = [value for part in parts for value in (part.lower, part.upper, None)]
     y = [value for part in parts for value in (part.accuracy, part.accuracy, None)]
     return {

@@ -91,7 +91,7 @@ def _refuted(example: RefutedAxiom) -> str:
     changes = " and ".join(f"the {_ordinal(index)} moves to {confidence:g}" for index, confidence in example.changes)
     before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
     outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
-    return f"Not {example.axiom}: with {items}, if {changes}, the metric {outcome}."
+    return f"Not {example.axiom}: for {items}, the metric {outcome} when {changes}."
 
 
 def _ordinal(index: int) -> str:

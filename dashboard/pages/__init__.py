@@ -1,4 +1,4 @@
-"""The pages, one module each; a new page is one new module here."""
+"""The pages, one module each. A new page is a new module here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flask import Flask
 
 
 def register_all(server: Flask) -> None:
-    """Import every page, which registers it, and serve what its scripts ask for: ``ROUTES`` of its module, by address."""
+    """Import every page, which registers it, and serve the ``ROUTES`` of its module: what its scripts request, by address."""
     for result in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{result.name}")
         for path, answer in getattr(module, "ROUTES", {}).items():

@@ -1,4 +1,4 @@
-"""All datasets: a metric of each model on each of them."""
+"""All datasets: a metric of each model on each dataset."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from queries.selection.parameter_kinds import Flag
 PATH = "/across"
 DEFAULT_METRIC = "net_score"
 POOLED = (
-    " The last rows are means over the ranked runs that have the tag, each run counting the same. Their intervals hold for these "
-    "models on other questions, not for other models; distances from calibration have none."
+    " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
+    "other questions, not for other models; distances from calibration have none."
 )
 
 
 class AcrossPage(PageParameters, frozen=True):
-    """Which metric, of which datasets."""
+    """Metric, datasets and rows of the page."""
 
     metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
     datasets: AcrossDatasets = ()
@@ -52,9 +52,7 @@ def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
 
 
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
-    """The table of models by datasets, its heat map, reliability diagrams on demand, and where each model is over- or
-    underconfident.
-    """
+    """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
@@ -86,8 +84,8 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         ),
         across_table(result, metric),
         html.P(
-            "A row is a model with one elicitation; of several runs on a dataset, the latest import counts. Each dataset is "
-            "measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals."
+            "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. Each dataset "
+            "is measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals."
             + (POOLED if result.groups else ""),
             className="note",
         ),

@@ -1,4 +1,4 @@
-"""Buzz: at which threshold each run does best, what becomes of it against people, and when everybody buzzes."""
+"""Buzz: the best threshold of each run, how it does against people, and when runs and people buzz."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ SCALE_NAMES = {"confidence": "Confidence", "logprob": "Token log-probability"}
 
 
 class BuzzPage(PageParameters, frozen=True):
-    """How runs buzz."""
+    """Rules by which runs buzz."""
 
     rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
 
 
 def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
-    """The threshold explorer, runs against people, buzzes along the question, and buzzes given what a guess was worth."""
+    """Draw the threshold explorer, runs against people, buzzes along the question and by category, and buzz rates."""
     rules = request.parameters.rules
     result = service().ask(buzz, request.selection, rules)
     if not result.questions:
@@ -66,13 +66,13 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
 
 
 def _best_first(explorer: ThresholdExplorer) -> list[str]:
-    """Ids of the runs by expected wins at the threshold in use, most first."""
+    """Ids of the runs, by expected wins at the threshold in use, highest first."""
     wins = {run.run: run.outcome.expected_wins for run in explorer.runs}
     return sorted(wins, key=lambda run: value if (value := wins[run]) is not None else -math.inf, reverse=True)
 
 
 def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
-    """The dataset's questions are not read clue by clue: those whose questions are."""
+    """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
     others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
     return html.Section(
         [
@@ -81,7 +81,7 @@ def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
                 f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
                 f"when to answer. Those of {request.facets.title} are asked whole."
             ),
-            html.P("Datasets that have it:" if others else "The store holds no dataset that has it."),
+            html.P("Datasets of this kind:" if others else "The store holds no dataset of this kind."),
             html.Ul(others, className="choices"),
         ],
         className="panel",

@@ -1,4 +1,4 @@
-"""Cite: what a paper takes from another page."""
+"""Cite: what a paper needs from another page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PATH = "/cite"
 
 
 class CitePage(PageParameters, frozen=True):
-    """Which view is cited."""
+    """The view that is cited."""
 
     view: Annotated[str, View("the page that is cited: its path and query; the leaderboard of the dataset by default")] = ""
 
 
 def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
-    """The permanent link, the table, the paragraph on methods, references, and the script."""
+    """Draw the permanent link, the methods paragraph, the table, the references, and the script."""
     view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
     citation = cite(view, http_request.host_url.rstrip("/"))
     return [
@@ -34,8 +34,8 @@ def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
                 html.P([page_link("Back to the view", href=view)], className="crumbs"),
                 html.H1(f"Cite: {citation.title}"),
                 html.P(
-                    "What a paper needs of this view. The link pins the data: as long as the questions and these runs are the "
-                    "same, it shows the same digits, and else it says what changed.",
+                    "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
+                    "same, it shows the same digits; otherwise it says what changed.",
                     className="lead",
                 ),
             ],

@@ -39,20 +39,21 @@ from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricLi
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
-# Replicates of what is no sum take as long as all the others together, a hundred times over: shown where they are asked for.
+# Replicates of metrics over sorted pairs, which are not sums, take a hundred times as long as all others together. They are
+# shown only on request.
 DEFAULT_METRICS = tuple(metric for metric in RANKED if metric.pairs is None)
 NAMED = {metric.key: metric.name for metric in RANKED}
 
 
 class ComparePage(PageParameters, frozen=True):
-    """Which two runs, by which metrics."""
+    """The two runs, and the metrics by which they are compared."""
 
     a: Annotated[str, known_run("the first run; the first of the selection by default", blank=True)] = ""
     b: Annotated[str, known_run("the second run; the next of the selection by default", blank=True)] = ""
     metric: Annotated[
         Metric,
         MetricChoice(
-            "by which single questions are compared",
+            "the metric by which single questions are compared",
             PER_QUESTION,
             "Questions have no metric {value!r} to compare.",
             dataset_default=default_metric,
@@ -65,7 +66,7 @@ class ComparePage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
-    """Who is better by which metric and how sure that is; every question as a dot; who wins where."""
+    """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""
     runs = _runs(request)
     if len(runs) < 2:
         return [nothing_selected(PATH, request.selection, "two runs", request.facets, "Compare")]
@@ -114,7 +115,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
-    """What the leaderboard does otherwise, where the address does not say which questions count."""
+    """A notice that the leaderboard counts other questions; None if the address says which ones count."""
     if request.selection.common is not None:
         return None
     pairs = [*request.selection.pairs(), *((key, text) for key, texts in request.texts.items() for text in texts)]
@@ -122,7 +123,7 @@ def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
 
 
 def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
-    """Addresses of the list of questions by the difference of both runs: the first run's highest first, and the second one's."""
+    """Addresses of the list of questions by the difference of both runs, in descending and in ascending order."""
     pairs = request.selection.on_runs((a, b)).pairs()
     key = [("metric", metric.key)] if metric.key != default_metric(request.facets) else []
     descending, ascending = (address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]) for sign in ("-", ""))
@@ -130,9 +131,9 @@ def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Me
 
 
 def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
-    """The runs that can be compared, with their names: those of the selection come first."""
+    """Names of the runs that can be compared, by run id; those of the selection come first."""
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
-    # A withdrawn run is selected only where it is named, and then the others must be named too.
+    # A withdrawn run is selected only if it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
     result = service().ask(leaderboard, request.selection.on_runs(runs).replace(common=False), ())
     names = run_names(row for row in result.rows if row.answered)
@@ -141,7 +142,7 @@ def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
 
 
 def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:
-    """The run that either key means where the address leaves it out: the first one, and the next, that the other is not."""
+    """The runs that apply if the address leaves out either key: the first, and the next; neither is the other key's run."""
     a, b = request.parameters.a, request.parameters.b
     first = next((run for run in runs if run != b), "")
     second = next((run for run in runs if run != (a or first)), "")
@@ -149,7 +150,7 @@ def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, s
 
 
 def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
-    """Both runs of the address; the first two of the selection where it names none. Raises ``BadRequest``."""
+    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
     runs = list(_runs(request))
     chosen = []
     for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
@@ -163,10 +164,10 @@ def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
 
 
 def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
-    """Values and names of the runs that a key can name, and the value in force.
+    """Values and names of the runs that a key can name, and the current value.
 
-    A key that the address leaves out means the standard run, which the other key may change. So a key that is named stays
-    named, even if it names the standard run.
+    A key that the address leaves out means the standard run, which can change with the other key. So a key in the address stays
+    there, even if it names the standard run.
     """
     choices = {run: name for run, name in runs.items() if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
@@ -175,7 +176,7 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
 def _table(request: PageRequest[ComparePage]) -> TableSource:
     runs = _runs(request)
     if len(runs) < 2:
-        raise BadRequest("nothing_to_cite", "Two runs make a comparison: this selection has fewer.", "run")
+        raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
     return TableSource(
         "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),

@@ -1,4 +1,4 @@
-"""The datasets: what each is, where it comes from, whether it is simulated. And what files of others become datasets and runs."""
+"""The datasets: what each is, where it comes from, and whether it is simulated; and the file formats that can be imported."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from data.readers import formats
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
-    """A card per dataset, and the table of formats."""
+    """Draw a card per dataset, and the table of formats."""
     return [
         html.Div(
             [
                 html.H1("Datasets"),
-                html.P("What each dataset holds, where it comes from, and which files go in", className="lead"),
+                html.P("What each dataset holds, where it comes from, and which files can be imported", className="lead"),
             ],
             className="heading",
         ),

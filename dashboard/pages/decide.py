@@ -1,4 +1,4 @@
-"""Answer or abstain: what the answers of each run are worth, for every cost of a wrong one."""
+"""Answer or abstain: what the answers of each run are worth, at every cost of a wrong one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CITED = ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr")
 
 
 class DecidePage(PageParameters, frozen=True):
-    """Which two runs are compared."""
+    """The two runs that are compared."""
 
     a: FirstCurve = ""
     b: SecondCurve = ""
 
 
 def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
-    """The slider of the cost, the table that follows it, two runs compared, and curves over t and over coverage."""
+    """Draw the slider for the cost, the table that follows it, curves over t and coverage, and two runs compared."""
     a, b = request.parameters.a, request.parameters.b
     result: Decisions = service().ask(decide, _at_any_t(request.selection), a, b)
     if not result.runs:
@@ -51,7 +51,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
             [
                 html.H1("Answer or abstain"),
                 html.P(
-                    f"{request.facets.title}: what it is worth to answer only where a run is confident enough; "
+                    f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
                     f"{count(len(result.runs), 'run')}",
                     className="lead",
                 ),
@@ -69,7 +69,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
 
 
 def _at_any_t(selection: Selection) -> Selection:
-    """The selection without its t: the answer has every t, so that a slider that moves asks for nothing new."""
+    """The selection without its t: the result has every t, so that moving the slider needs no new request."""
     return selection.replace(conventions=replace(selection.conventions, t=Conventions().t))
 
 

@@ -29,13 +29,13 @@ PATH = "/difficulty"
 
 
 class DifficultyPage(PageParameters, frozen=True):
-    """Which runs have a panel."""
+    """The runs that have a panel."""
 
     panels: Panels = ""
 
 
 def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
-    """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
+    """Draw the hard-easy effect, overconfidence by radius and category, and accuracy by fraction revealed."""
     result = service().ask(difficulty, request.selection)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
@@ -46,7 +46,7 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             [
                 html.H1("Difficulty"),
                 html.P(
-                    f"{request.facets.title}: whether confidence falls as questions get harder, {count(len(result.runs), 'run')}",
+                    f"{request.facets.title}: whether confidence falls as questions get harder; {count(len(result.runs), 'run')}",
                     className="lead",
                 ),
             ],

@@ -1,4 +1,4 @@
-"""Gradings: how far graders agree on each run, the guesses on which they differ, and correcting single grades by keyboard."""
+"""Gradings: how far graders agree on each run, the guesses on which they differ, and correction of grades by keyboard."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesse
 PATH = "/gradings"
 MAX_LISTED = 100  # guesses
 SHOW_NAMES = {"": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected", "all": "all"}
-OFF = "This server takes no corrections (CLUELINE_UPLOADS=off): its operator makes them on the command line."
+OFF = "This server accepts no corrections (CLUELINE_UPLOADS=off); its operator makes them on the command line."
 KEYS = (
-    "Keys in the table: y right, n wrong, u undo, arrows to move. Each correction is kept with your name and the time, and none "
-    "is overwritten; it covers every clue at which the run gave this guess. Together they make the grading "
+    "Keys in the table: y right, n wrong, u undo, arrows to move. Each correction is stored with your name and the time and is "
+    "never overwritten; it covers every clue at which the run gave this guess. Together they form the grading "
 )
 
 
 class GradingsPage(PageParameters, frozen=True):
-    """Whose guesses are listed, and which."""
+    """The run whose guesses are listed, and which of them."""
 
     graded_run: Annotated[
         str, known_run("the run whose guesses are listed; by default, the one whose gradings differ most", blank=True)
@@ -41,7 +41,7 @@ class GradingsPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
-    """The agreement of gradings, and the guesses of one run."""
+    """Draw the agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
     run = request.parameters.graded_run or _default_run(request, compared)
     heading = html.Div([html.H1("Gradings"), html.P(_lead(request, compared), className="lead")], className="heading")
@@ -62,7 +62,7 @@ def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
 def _lead(request: PageRequest[GradingsPage], compared: Gradings) -> str:
     several, single = count(compared.total, "run"), count(compared.single, "run")
     if not compared.total:
-        return f"{request.facets.title}: {single}, each with one grading. Corrections make a second one."
+        return f"{request.facets.title}: {single}, each with one grading. Corrections add a second one."
     return f"{request.facets.title}: {several} with several gradings, {single} with one. Where graders differ, a person decides."
 
 
@@ -116,7 +116,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
 
 def _counted(result: GradedGuesses, show: Show) -> str:
     what = {
-        "differ": "on which the gradings differ", "uncertain": "of which Clueline's rules are uncertain",
+        "differ": "on which the gradings differ", "uncertain": "about which Clueline's rules are uncertain",
         "corrected": "that were corrected", "all": "in all",
     }[show]  # fmt: skip
     listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""

@@ -1,4 +1,4 @@
-"""People: distributions of runs against the votes of human annotators."""
+"""People: distributions of runs compared with the votes of human annotators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
 
 
 class PeoplePage(PageParameters, frozen=True):
-    """How differences of entropy are shown."""
+    """How entropy differences are shown."""
 
     entropy: Annotated[
         str,
@@ -40,7 +40,7 @@ class PeoplePage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
-    """Metrics against votes, then the histograms behind them with the human reference drawn in."""
+    """Draw metrics against votes, then the histograms behind them with the human reference."""
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
@@ -48,7 +48,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     if result.missing or not any(run.histograms for run in result.rows):
         heading = _heading(f"{request.facets.title}: {question}")
         return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
-    heading = _heading(f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes: {question}")
+    heading = _heading(f"{request.facets.title}: {count(len(result.rows), 'run')} compared with human votes: {question}")
     colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
@@ -70,7 +70,7 @@ def _heading(lead: str) -> html.Div:
 
 
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
-    """Why there is nothing to show, and which datasets have it."""
+    """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
     links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
@@ -78,12 +78,10 @@ def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
         [
             html.H2("Nothing to compare with people here"),
             html.P(f"{'; '.join(reason for reason in reasons if reason).capitalize()}."),
-            html.P(
-                ["Teams of people heard its questions: ", page_link("where they buzzed", href=f"/teams?dataset={dataset}"), "."]
-            )
+            html.P(["Human teams heard its questions: ", page_link("where they buzzed", href=f"/teams?dataset={dataset}"), "."])
             if teams
             else None,
-            html.P("Datasets with human votes:") if links else html.P("No dataset of this store has human votes."),
+            html.P("Datasets with human votes:") if links else html.P("No dataset in this store has human votes."),
             html.Ul(links, className="choices") if links else None,
         ],
         className="panel empty",

@@ -39,14 +39,15 @@ from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
 from queries.selection.parameters import named_key
 
-SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}  # of confidence 0 throughout
+# Scores of a run that always states confidence 0.
+SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
 NAMED = {metric.key: metric.name for metric in CATALOGUE.values()}
 TABLES = tuple(table.key for table in published().tables)
 
 
 @dataclass(frozen=True)
 class RowOrder(Kind[str]):
-    """A metric or a name, ``-`` in front for the other way round."""
+    """A metric or a name, with a leading ``-`` for the reverse order."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
@@ -57,12 +58,12 @@ class RowOrder(Kind[str]):
 
 
 class LeaderboardPage(PageParameters, frozen=True):
-    """Columns, order, and figures of papers beside them."""
+    """Columns, order, shading, and published figures."""
 
     sort: Annotated[
         str,
         RowOrder(
-            "a metric or `model` or `elicitation`, `-` in front for the other way round; by default the first column that ranks"
+            "a metric, `model` or `elicitation`, with a leading `-` for the reverse order; by default the first column that ranks"
         ),
     ] = ""
     heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
@@ -81,7 +82,7 @@ class LeaderboardPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
-    """The table, what is missing from it and why, ranks across metrics, their agreement, confidence against accuracy."""
+    """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
     chosen, sort = request.parameters.metrics, request.parameters.sort
     lead = leading_metric(request.facets.human_teams > 0)
     metrics = tuple(dict.fromkeys((*chosen, *GAP_METRICS, lead)))
@@ -128,8 +129,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.P(
-                    "Beside each value is its rank, below it the 95 % interval. Runs that share a letter are not shown to differ "
-                    f"(p ≥ 0.05, adjusted for all pairs of runs). {_silence(shown)}",
+                    "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to "
+                    f"differ (p ≥ 0.05, adjusted for all pairs of runs). {_silence(shown)}",
                     className="note",
                 ),
                 html.Button(
@@ -153,14 +154,14 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
 def _by_release_date(
     request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
 ) -> html.Section | None:
-    """The metric over release dates; None if no run has one."""
+    """The metric over release dates; None if no run has a date."""
     if named_key("tag", TAG) not in request.facets.values:
         return None
     return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
 
 
 def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
-    """What calibration is about, in one question, for somebody who has just arrived at a store with nothing but samples."""
+    """What calibration is about, shown on one question to somebody who opens a store that holds only samples."""
     if not request.bare or not only_samples(service().datasets()):
         return None
     surest = service().ask(surest_early_mistake, request.selection).surest
@@ -172,13 +173,13 @@ def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
 
 
 def _meaning(sort: str) -> str:
-    """What the metric says by which the runs are ordered."""
+    """What the metric that sorts the runs says."""
     metric = CATALOGUE.get(sort.removeprefix("-"))
     return f", by {metric.name}: {metric.words[0].lower()}{metric.words[1:].partition('. ')[0].rstrip('.')}" if metric else ""
 
 
 def _silence(shown: Sequence[Metric]) -> str:
-    """What a run scores that never commits itself: the mark by which to read the metrics that charge for bad guesses."""
+    """The score of a run that never commits itself: a baseline for metrics that penalise bad guesses."""
     scores = [f"{SILENCE[metric.key]} in {metric.name}" for metric in shown if metric.key in SILENCE]
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
 

@@ -1,4 +1,4 @@
-"""The metrics: what each one is, where it comes from, what it satisfies, and what the papers leave open."""
+"""The metrics: what each one is, where it comes from, which axioms it satisfies, and what the papers leave open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from queries.metric_definitions import MetricDefinitions, metric_definitions
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
-    """A table of contents, the metrics by family, the axioms, the notes."""
+    """Draw a table of contents, the metrics by family, intervals and tests, the axioms, and the notes."""
     known = metric_definitions()
     titles = {entry.key: entry.name for entry in known.metrics}
     return [

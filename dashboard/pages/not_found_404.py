@@ -11,7 +11,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 
 def draw(request: object) -> Sequence[Component]:
-    """Nothing to draw."""
+    """Draw nothing: raise ``BadRequest`` with status 404."""
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 

@@ -36,7 +36,7 @@ from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 
 
 class QuestionPage(PageParameters, frozen=True):
-    """The cursor, the order of the list that the question was reached from, and how runs buzz."""
+    """Cursor, order of the list that led to the question, order of the runs, and rules by which they buzz."""
 
     clue: Annotated[str, Text("the clue at the cursor, from 0; the last one by default")] = ""
     rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
@@ -44,7 +44,7 @@ class QuestionPage(PageParameters, frozen=True):
     metric: Annotated[
         Metric | None,
         MetricChoice(
-            "by which the runs are ordered; their import by default",
+            "the metric by which the runs are ordered; in order of import by default",
             QUESTION_METRICS,
             "There is no metric {value!r} of a single question.",
             blank=True,
@@ -56,7 +56,7 @@ class QuestionPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
-    """The question as a whole, with the cursor where the address puts it."""
+    """Draw the question, with the cursor at the clue that the address names."""
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
     colours = run_colours(
@@ -82,7 +82,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
 
 
 def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
-    """CalScore of one run, worked out; None if nobody heard the question, or it is asked whole."""
+    """CalScore of one run, worked out clue by clue; None if nobody heard the question, or it is asked whole."""
     if question.human is None or len(question.clues) < 2 or not question.runs:
         return None
     default, worked = question.runs[0].run, request.parameters.worked
@@ -93,7 +93,7 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: d
 
 
 def _exists(request: PageRequest[QuestionPage]) -> None:
-    """Raise ``BadRequest`` where there is no such question, or no such clue of it."""
+    """Raise ``BadRequest`` if the question or the clue does not exist."""
     _cursor(request, service().ask(question_query, request.selection, request.item))
 
 
@@ -103,12 +103,12 @@ def _shared_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence
 
 
 def _rules_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
-    """Keys of how runs buzz, as the address writes them."""
+    """Keys of the rules by which runs buzz, as the address states them."""
     return {key: request.texts.get(key) for key in RULES.keys}
 
 
 def _cursor(request: PageRequest[QuestionPage], question: Question) -> int:
-    """The clue that the address names, the last one where it names none."""
+    """The clue that the address names, from 0; the last one if it names none."""
     last = len(question.clues) - 1
     text = request.parameters.clue
     if not text:

@@ -1,6 +1,6 @@
 """The writer's desk: a question typed sentence by sentence, and what guessers answer to it so far.
 
-``assets/write.js`` makes the form, keeps what is typed in the browser, and has the page drawn anew as somebody types.
+``assets/write.js`` builds the form, keeps the text in the browser, and has the page redrawn while somebody types.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class WritePage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
-    """The form beside what guessers say of the draft that came with the request, and how to keep it."""
+    """Draw the form next to the guesses at the draft that came with the request, and how to save it."""
     draft, problem = _guesses(request)
     chosen = request.parameters.confidence_from
     titles = {"": "Softmax", "margin": "Margin"}
@@ -68,7 +68,7 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
 
 
 def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
-    """What guessers say of a draft, and what is wrong with it; nothing, where something is."""
+    """The guesses at a draft, and what is wrong with it; with a problem, the guesses are those of an empty draft."""
     elicitation = next(name for name in ELICITATIONS if name == request.parameters.confidence_from)
     try:
         return service().compute_alone(question_draft, request.draft, (elicitation,)), ""
@@ -84,12 +84,12 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P:
     buzz = request.link("/buzz", dataset="pyramid")
     return html.P(
         [
-            f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries, and are no language "
-            "models: what they find early, a model is likely to know. A guesser buzzes once it is surer than the threshold that "
-            "wins it most on Pyramid (",
+            f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
+            "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
+            "threshold that wins it most on Pyramid (",
             page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
-            "). A right buzz within the first half of the words is too early. What you type is kept in this browser alone, until "
-            "you save it as a dataset.",
+            "). A right buzz within the first half of the words is too early. What you type stays in this browser until you "
+            "save it as a dataset.",
         ],
         className="note",
     )

@@ -1,4 +1,4 @@
-"""Every question of the selection, sortable by any metric of any run, the difference of two runs, and by who was wrong early."""
+"""Every question of the selection, sortable by a metric of any run, the difference of two runs, or how early a run was wrong."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from queries.selection.parameter_kinds import BadRequest, MetricChoice
 from queries.sparklines import Sparklines, sparklines
 
 STATE = {"role": "state", "name": "grid"}
-MAX_ROWS = 1000  # that the grid is given at a time
+MAX_ROWS = 1000  # rows that one request can return
 
 
 class QuestionsPage(PageParameters, frozen=True):
-    """The order, and the metric of each run."""
+    """Order of the list, and metric shown for each run."""
 
     sort: Sort = "position"
     metric: Annotated[
         Metric,
         MetricChoice(
-            "whose values each run has in the list",
+            "the metric that is listed for each run",
             QUESTION_METRICS,
             "There is no metric {value!r} of a single question.",
             dataset_default=default_metric,
@@ -50,13 +50,13 @@ class QuestionsPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
-    """The grid; its rows are asked for as they come into sight."""
+    """Draw the grid; it requests its rows as they scroll into view."""
     total = len(question_order(request.selection, request.parameters.sort).questions)
     if not total:
         return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
-    revision = service().revision(request.selection.dataset)  # so that the rows fit the columns, whatever is imported meanwhile
+    revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
     own = request.parameters.sort if grid.extra_column else ""
     keys = {"metric": request.written("metric"), "revision": revision, "own": own}
     rows_address = service().access.address_of_view(
@@ -68,7 +68,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
             [
                 html.H1("Questions"),
                 html.P(
-                    f"{request.facets.title}: {count(total, 'question')}{f', with what {who} did on it' if who else ''}",
+                    f"{request.facets.title}: {count(total, 'question')}{f', with what {who} did on them' if who else ''}",
                     className="lead",
                 ),
                 menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
@@ -79,7 +79,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.P(
-                    "Darker: the better of the runs on this question. Sort by a heading, or choose an order that no column has."
+                    "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has."
                     if grid.runs
                     else "Sort by a heading.",
                     className="note",
@@ -101,9 +101,10 @@ def _csv(request: PageRequest[QuestionsPage]) -> str:
 
 
 def rows() -> flask.Response:
-    """Rows of the grid as JSON: ``count`` from ``start`` on, in the order of ``sort``, of the ``revision`` of the dataset that
-    the page was drawn from, if it is still kept. ``own`` is the order that has a column of its own on the page.
-    ``assets/questions.js`` asks for them.
+    """Return rows of the grid as JSON: ``count`` rows from ``start`` on, in the order of ``sort``.
+
+    They are from the ``revision`` of the dataset that the page was drawn from, if it is still stored. ``own`` is the order that
+    has a column of its own on the page. ``assets/questions.js`` requests the rows.
     """
     pairs = list(flask.request.args.items(multi=True))
     texts = dict(pairs)
@@ -143,7 +144,7 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
     return service().ask(sparklines, selection, tuple(question.question_id for question in questions))
 
 
-# The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
+# When the rows are those of another selection, the grid stays, requests them again, and adapts its height.
 clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
 ROUTES = {ROWS: rows}
 

@@ -1,4 +1,4 @@
-"""Reliability: what each run's confidence is worth, bin by bin, and what recalibration would make of it."""
+"""Reliability: what each run's confidence is worth, bin by bin, and what recalibration would change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BAND_NAMES = {"": "Pointwise", "simultaneous": "Simultaneous"}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
-    """Recalibration, and whose answers are listed."""
+    """Recalibration, kind of band, panels, and the answers that are listed."""
 
     method: Annotated[
         str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
@@ -60,7 +60,7 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
-    """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
+    """Draw diagrams, the triptych, over- and underconfidence, what-if recalibration, and the items of a confidence range."""
     band = request.parameters.band or "pointwise"
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
@@ -76,7 +76,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             [
                 html.H1("Reliability"),
                 html.P(
-                    f"{request.facets.title}: how often each run is right at the confidence it states, "
+                    f"{request.facets.title}: how often each run is right at the confidence it states; "
                     f"{count(len(result.runs), 'run')}",
                     className="lead",
                 ),
@@ -95,7 +95,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
 
 
 def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
-    """The run whose items are listed: the one that the address names, else the first."""
+    """The run whose items are listed: the one that the address names, otherwise the first."""
     focus = request.parameters.focus
     if focus and focus not in runs:
         raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
@@ -103,12 +103,12 @@ def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
 
 
 def _choices(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> dict[str, str]:
-    """Value to name of each run; the first one is what an address without the key means."""
+    """Name of each run, by its value in the address; the first run is the default, so its value is blank."""
     return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
 
 
 def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
-    """The items of one run in a range of confidence, furthest off first."""
+    """The items of one run in a range of confidence, largest error first."""
     focus = _focus(request, [run.run for run in runs])
     chosen = request.parameters.confidence
     result: ItemList = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)

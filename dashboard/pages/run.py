@@ -1,4 +1,4 @@
-"""One run: where it came from, how good it is and where it stands, its reliability, and the questions that it does worst on."""
+"""One run: where it came from, its metrics and ranks, its reliability, and its worst questions."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from queries.runs import RunFacts
 from queries.runs import run as run_query
 
 WORST = 12  # questions that are listed
-# Of metrics over sorted pairs, intervals take as long as those of all others together.
+# Metrics over sorted pairs are left out: their intervals take as long as those of all others together.
 QUICK = {metric.key: metric for metric in METRICS if metric.direction != "none" and metric.pairs is None}
 SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*DEFAULT_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
-    """The run's provenance, its metrics beside those of the other runs, its reliability diagram and its worst questions."""
+    """Draw the run's provenance, its metrics and ranks, its reliability diagram and its worst questions."""
     facts = _facts(request)
     everyone = request.selection.without_filters("runs")
     alone = everyone.on_runs((facts.run,))
@@ -70,7 +70,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
 
 
 def _facts(request: PageRequest[PageParameters]) -> RunFacts:
-    """Provenance of the run that the path names. Raises ``BadRequest`` where there is none."""
+    """Provenance of the run that the path names. Raise ``BadRequest`` if there is none."""
     return service().ask(run_query, request.item or "")
 
 
@@ -94,7 +94,7 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
                 html.H1(facts.model),
                 html.P(
                     f"Confidence: {facts.elicitation}. {count(facts.items, 'answer')} to {count(facts.questions, 'question')} of "
-                    f"{request.facets.title}. How good it is, where it stands, and what it gets most wrong.",
+                    f"{request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
                     className="lead",
                 ),
                 html.P(links, className="links"),

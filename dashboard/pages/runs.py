@@ -1,4 +1,4 @@
-"""The runs: where each came from, what went in, and what was withdrawn."""
+"""The runs: where each came from, what was imported, and what was withdrawn."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from queries.runs import runs
 from queries.selection.parameter_kinds import Choice
 
 PATH = "/runs"
-OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."
+OFF = "This server accepts no uploads and no changes to runs (CLUELINE_UPLOADS=off); its operator imports and withdraws runs."
 
 
 class RunsPage(PageParameters, frozen=True):
-    """Of which datasets."""
+    """The datasets whose runs are listed."""
 
     show: Annotated[str, Choice("`all`: the runs of every dataset", ("all",), blank=True)] = ""
 
 
 def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
-    """Runs that count, and those that were withdrawn."""
+    """Draw the runs that count, and those that were withdrawn."""
     every_dataset = request.parameters.show == "all"
     result = service().ask(runs, None if every_dataset else request.selection.dataset).runs
     titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
@@ -53,14 +53,14 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         html.Section(
             [
                 html.H2("Withdrawn"),
-                html.P("Pages leave them out unless the address names them. Nothing was erased.", className="note"),
+                html.P("Pages leave them out unless the address names them. Nothing was deleted.", className="note"),
                 runs_table(withdrawn, titles, every_dataset, mode),
             ],
             className="section withdrawn",
         )
         if withdrawn
         else None,
-        html.P(["Where graders differ, and correcting single grades: ",
+        html.P(["To see where graders differ, and to correct single grades: ",
                 page_link("Gradings", href=request.link("/gradings")), "."], className="note"),
         html.P(
             [

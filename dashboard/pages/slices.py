@@ -1,4 +1,4 @@
-"""Slices: every run by category, the parts of a dataset where a run does worse, and questions that all runs fail on."""
+"""Slices: every run by category, the parts of a dataset where a run does worse, and questions that all runs get wrong."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and me
 
 
 UNTESTED = (
-    " Attributes of responses divide the first table, and are not tested: a question may be in several of their parts, and the "
-    "tests take each to be in one alone."
+    " Response attributes divide the first table but are not tested: a question can be in several of their parts, and the tests "
+    "assume that it is in one only."
 )
 
 
 def default_division(facets: Facets) -> str:
-    """By what a dataset's questions are divided unless somebody asks for something else."""
+    """Return the key that divides a dataset's questions by default."""
     return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
 
 
 class SlicesPage(PageParameters, frozen=True):
-    """By which metric, and against whom."""
+    """Metric, reference, division of the first table, and published figures."""
 
     metric: Annotated[
         Metric,
         MetricChoice(
-            "by which parts of the selection are compared; `overconfidence` by default",
+            "the metric by which parts of the selection are compared; `overconfidence` by default",
             RANKED,
             "Parts cannot be compared by {value!r}.",
         ),
@@ -85,8 +85,9 @@ class SlicesPage(PageParameters, frozen=True):
 
 
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
-    """Every run in every part; where each is worse, and where better: all that are significant, and the largest of the others;
-    and what no run answered correctly.
+    """Draw every run in every part; the parts where each is worse or better; and the questions that no run answered correctly.
+
+    Parts with a significant difference are listed, then the largest differences of the others.
     """
     metric, runs = request.parameters.metric, _runs(request)
     if not runs:
@@ -124,9 +125,9 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
-            "Parts are categories, radii, thirds of difficulty, every two of these, and values of attributes, with at least "
+            "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
-            "The others are the largest differences, and may be due to chance. /api/v1/slices has all."
+            "The others have the largest differences, which may be due to chance. /api/v1/slices lists all."
             + (UNTESTED if request.facets.response_attributes else ""),
             className="note",
         ),
@@ -142,7 +143,7 @@ def _by(request: PageRequest[SlicesPage]) -> str:
 
 
 def _division(request: PageRequest[SlicesPage]) -> list[Component]:
-    """The control of what divides the questions; none where there is no choice."""
+    """The control for what divides the questions; an empty list if there is no choice."""
     default = default_division(request.facets)
     fields = breakdown_fields(request.facets)
     offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
@@ -163,7 +164,7 @@ def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: 
 
 
 def _question(request: PageRequest[SlicesPage], question_id: str) -> str:
-    """Address of the page of a question."""
+    """Address of a question's page."""
     return request.link(question_path(request.selection.dataset, question_id), dataset=None)
 
 
@@ -178,7 +179,7 @@ def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
 
 
 def _against(request: PageRequest[SlicesPage]) -> str | None:
-    """The run that others are compared with. Raises ``BadRequest`` where the selection does not have it."""
+    """The run that others are compared with; None for each with itself. Raise ``BadRequest`` if the selection lacks it."""
     run, runs = request.parameters.against, _runs(request)
     if run and run not in runs:
         raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))

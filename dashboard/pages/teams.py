@@ -1,4 +1,4 @@
-"""Teams: what people did, with or without runs beside them."""
+"""Teams: what people did; the dataset does not need to have runs."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ PATH = "/teams"
 
 
 class TeamsPage(PageParameters, frozen=True):
-    """Whose buzzes are listed."""
+    """The team and the room whose buzzes are listed."""
 
     team: Annotated[str, Text("the team whose buzzes are listed; none by default")] = ""
     room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
 
 
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
-    """Where teams buzz, how categories, questions and rooms went, and the buzzes of a team or room that the address names."""
+    """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
     if not request.facets.human_teams:
         return [_heading(request, "when people know the answer"), _without()]
     team, room = request.parameters.team, request.parameters.room
     result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
     if result.missing:
-        return [nothing_selected(PATH, request.selection, "buzzes of people", request.facets, "Teams")]
+        return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
 
     def question(question_id: str) -> str:
         return request.link(question_path(request.selection.dataset, question_id), dataset=None)
@@ -72,7 +72,7 @@ def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
 
 
 def _without() -> html.Section:
-    """Which datasets have teams."""
+    """A panel that lists the datasets with teams."""
     links = [
         html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}"))
         for dataset in service().datasets()
@@ -81,7 +81,7 @@ def _without() -> html.Section:
     return html.Section(
         [
             html.H2("No team has heard these questions"),
-            html.P("Datasets that teams have heard:" if links else "No dataset of this store has buzzes of people."),
+            html.P("Datasets that teams have heard:" if links else "No dataset in this store has human buzzes."),
             html.Ul(links, className="choices") if links else None,
         ],
         className="panel empty",

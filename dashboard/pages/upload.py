@@ -1,4 +1,4 @@
-"""Uploading: what the browser needs to send a file (``assets/upload.js`` does the rest), and the way there."""
+"""Upload: what the browser needs to send a file (``assets/upload.js`` does the rest), and the questions to answer."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from queries.metrics import METRICS
 
 PATH = "/upload"
 OFF = (
-    "This server takes no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
+    "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
     "or starts it with CLUELINE_UPLOADS=token."
 )
-# What would mend a bad row, in the words of the form.
+# How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
-    "classes": "name them under Classes, with commas between them",
+    "classes": "name them under Classes, separated by commas",
     "dataset": "choose it under Dataset",
-    "dataset_upload": "this form takes it, too",
+    "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
     "model": "name it under Model",
-    "one_run": "for one run of all questions, upload all of its files in one zip; the page of a run withdraws it, and another "
-    "name under Model or Elicitation tells it apart",
+    "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
+    "name under Model or Elicitation distinguishes it",
     "password": "unpack it before you upload it",
-    "percent": "if the file states percent, choose so under Confidence runs from",
+    "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
     "replace_people": "the operator of this server can replace them on the command line",
 }
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
-    """The place where the form is built, and the questions to answer."""
+    """Draw the place where the form is built, and links to the questions to answer."""
     access, datasets = service().access, service().datasets()
     form = {
         "chosen": request.selection.dataset,
@@ -67,7 +67,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
                 html.H2("The questions"),
                 html.P(
                     "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
-                    "confidence: filled in, it uploads as it is.",
+                    "confidence: fill them in and upload the file as it is.",
                     className="note",
                 ),
                 html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),

@@ -1,4 +1,4 @@
-"""Which ECE: the calibration error as many projects compute it, and how far the ranking of the runs depends on the choice."""
+"""Which ECE: the calibration error in many definitions, and how far the ranking of the runs depends on the choice."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PATH = "/which-ece"
 
 
 class WhichEcePage(PageParameters, frozen=True):
-    """Whose bins are drawn, and whether errors have intervals."""
+    """The run whose bins are drawn, and whether errors have intervals."""
 
     focus: BinnedRun = ""
     intervals: Intervals = False
 
 
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
-    """Every variant of every run, the bins of one run, the agreement of rankings, and a text for a review."""
+    """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
     result = _which_ece(request)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
@@ -45,8 +45,8 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
             [
                 html.H1("Which ECE is this?"),
                 html.P(
-                    f"{request.facets.title}: the calibration error as {len(result.variants)} definitions have it; "
-                    f"{count(len(result.runs), 'run')}, each with its rank beside the value",
+                    f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
+                    f"{count(len(result.runs), 'run')}, each with its rank next to the value",
                     className="lead",
                 ),
                 menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
@@ -67,7 +67,7 @@ def _which_ece(request: PageRequest[WhichEcePage]) -> WhichEce:
 
 
 def _check(request: PageRequest[WhichEcePage]) -> None:
-    """Raises ``BadRequest`` where the selection does not have the run."""
+    """Raise ``BadRequest`` if the selection does not have the run."""
     _which_ece(request)
 
 

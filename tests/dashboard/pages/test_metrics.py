@@ -159,7 +159,7 @@ def test_only_the_metrics_page_typesets(app):
 
 def test_a_counterexample_is_told_in_numbers(app):
     text = shown(drawn(app, "metrics"))
-    assert "Not U: stated 0.68 right, 0.6 wrong; the first to 0.6, and it goes from 0.14 to 0.1." in text
+    assert "Not U: for 0.68 right, 0.6 wrong, the metric goes from 0.14 to 0.1 when the first moves to 0.6." in text
     assert "lower is better, [0, 1]" in text
 
 

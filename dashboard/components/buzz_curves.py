@@ -32,10 +32,10 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
     if any(curve.name == "Q1" for curve in drawn):
         note = (
             "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
-            "heard. Runs: at their thresholds in use."
+            "heard. Runs buzz at their thresholds in use."
         )
     else:
-        note = "Runs: at their thresholds in use."
+        note = "Runs buzz at their thresholds in use."
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:

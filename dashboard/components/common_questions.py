@@ -45,8 +45,8 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         fewest, most = min(counts.values()), max(counts.values())
         return _notice(
             [
-                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own. "
-                f"A run that skips hard {what} looks better than it is. ",
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own "
+                f"{what}. A run that skips hard {what} looks better than it is. ",
                 page_link(
                     f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")
                 ),

@@ -69,7 +69,7 @@ def board_table(
             "Answered",
             scope="col",
             className="number",
-            title="Questions of this selection that the run answered, with the number of clues if it did not answer all of them",
+            title="Questions of this selection that the run answered, and how many of their clues if not all",
         )
     )
     failures = any(row.failed for row in (*board.rows, *unranked))

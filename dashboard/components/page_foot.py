@@ -30,7 +30,7 @@ def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: t
         source = [f"{facets.title} ({facets.dataset})", *filters, f"data version {version}", f"Clueline {VERSION}"]
         if not embedded:
             cite = address("/cite", [("dataset", facets.dataset), ("view", address(path, pairs))])
-            about = "Link that pins the data, methods, table as LaTeX, BibTeX, Python"
+            about = "Permanent link, methods, LaTeX, BibTeX, Python"
             parts.append(page_link("Cite this view", href=cite, title=about))
         parts.append(html.Span(" · ".join(source), className="provenance"))
     if not embedded:

@@ -26,7 +26,7 @@ def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
     box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", scale)
     note: list[str | Component] = [
         f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
-        + (f" ({own} with {'its' if len(rules.thresholds) == 1 else 'their'} own)" if own else "")
+        + (f" ({own} {'has its' if len(rules.thresholds) == 1 else 'have their'} own)" if own else "")
         + ". ",
         page_link("Thresholds on Buzz", href=buzz_page),
     ]

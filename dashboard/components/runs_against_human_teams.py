@@ -17,7 +17,7 @@ from queries.buzzing.results import RunThresholds
 
 Names = Mapping[str, str]
 
-COLUMNS = ("Run", "Wins", "95 % interval", "of these uncertain", "Neither", "People win", "95 % interval", "Questions")
+COLUMNS = ("Run", "Wins", "95 % interval", "Uncertain wins", "Neither", "People win", "95 % interval", "Questions")
 
 
 def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:

@@ -23,7 +23,7 @@ COLUMNS = (
     (
         "expected_wins",
         "Expected wins",
-        "Mean over questions of the chance that nobody has answered yet, if the buzz is correct",
+        "Mean over questions of the chance that nobody has answered yet; 0 if the buzz is not correct",
     ),
     ("best", "Best", "The highest expected wins, and the thresholds that reach them"),
     ("correct", "Correct", "Correct buzzes"),

@@ -130,7 +130,7 @@ def _kept(run: RunThresholds, own: float | None, common: float | None, default: 
 
 def no_sliders(runs: int, given: bool) -> list[Component | str]:
     """Return what a page says if there are too many runs for sliders; ``given``: whether the address names thresholds."""
-    at = "at the threshold in the address" if given else "at its best threshold"
+    at = "at its threshold in the address" if given else "at its best threshold"
     sentence = f"Each of these {runs} runs buzzes {at}. Choose up to {MAX_SLIDERS} runs in the filters to get a slider for each. "
     best = html.Button("Reset all to their best threshold", className="quiet", **data(set=f"{KEY}="))
     return [sentence, best] if given else [sentence]
@@ -146,7 +146,7 @@ def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str
     score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
     return (
         f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean over questions of the "
-        f"probability that {worth}, if that buzz is correct."
+        f"probability that {worth}, or 0 if that buzz is not correct."
         + "".join(f" No values for {names[run.run]}: {run.missing['threshold']}." for run in explorer.runs if run.curve is None)
     )
 

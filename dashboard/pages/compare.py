@@ -61,7 +61,11 @@ class ComparePage(PageParameters, frozen=True):
     ] = PER_QUESTION[0]
     metrics: Annotated[
         tuple[Metric, ...],
-        MetricList("those of the table; a few by default", RANKED, "There is no metric {value!r} to compare runs by."),
+        MetricList(
+            "the metrics of the table; by default, all except those over sorted pairs",
+            RANKED,
+            "There is no metric {value!r} to compare runs by.",
+        ),
     ] = DEFAULT_METRICS
 
 

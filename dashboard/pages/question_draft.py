@@ -88,8 +88,8 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P:
             "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
             "threshold that wins it most on Pyramid (",
             page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
-            "). A right buzz within the first half of the words is too early. What you type stays in this browser until you "
-            "save it as a dataset.",
+            "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until "
+            "you save it as a dataset.",
         ],
         className="note",
     )

@@ -1,4 +1,4 @@
-"""Teams: what people did; the dataset does not need to have runs."""
+"""Teams: what people did. The page also works for a dataset without runs."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def board_table(
     failures = any(row.failed for row in (*board.rows, *unranked))
     if failures:
         head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
-    head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
+    head += [_head(_title(metric), metric.key, sort, _tooltip(metric, selection.conventions), number=True) for metric in shown]
 
     every = [*board.rows, *unranked]
     names = dict(zip([row.run for row in every], fitting([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True))
@@ -167,7 +167,7 @@ def _title(metric: Metric) -> list[str | Component]:
     return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
 
 
-def _about(metric: Metric, conventions: Conventions) -> str:
+def _tooltip(metric: Metric, conventions: Conventions) -> str:
     best = {"lower": "Lower is better.", "higher": "Higher is better.", "zero": "0 is best.", "none": "Not ranked."}[
         metric.direction
     ]
@@ -212,7 +212,7 @@ class ColumnScale:
     def from_cells(cls, cells: Sequence[MetricCell]) -> ColumnScale:
         """Return the scale of a column's cells."""
         ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None]
-        widest = max((len(_cut(letters(cell))) for cell in cells), default=0)
+        widest = max((len(_shortened_letters(letters(cell))) for cell in cells), default=0)
         ranks = [cell.rank for cell in cells if cell.rank is not None]
         return cls(min(ends, default=0.0), max(ends, default=1.0), len(ranks), widest)
 
@@ -246,14 +246,16 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
     if cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
     groups = letters(cell)
-    if _cut(groups) != groups:
+    if _shortened_letters(groups) != groups:
         about += f"; letters {groups}"
     style = scale.style(cell)
     return html.Td(
         [
             html.Span(short(cell.value), className="value"),
             html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
-            html.Span(_cut(groups), className="letters", style={"width": f"{scale.letters}ch"}) if scale.letters else None,
+            html.Span(_shortened_letters(groups), className="letters", style={"width": f"{scale.letters}ch"})
+            if scale.letters
+            else None,
         ],
         className=" ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])]),
         title=about,
@@ -288,7 +290,7 @@ def letters(cell: MetricCell) -> str:
     return ("," if max(map(max, groups), default=0) > LETTERS else "").join(parts)
 
 
-def _cut(groups: str) -> str:
+def _shortened_letters(groups: str) -> str:
     """Letters shortened to fit a cell; its tooltip has all of them."""
     return groups if len(groups) <= MAX_LETTERS else f"{groups[: MAX_LETTERS - 1].rstrip(',–')}…"
 

@@ -50,7 +50,7 @@ def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) 
     head = ["Metric", "Value", "95 % interval", "", "Place", "Rank", "95 % of replicates"]
     return html.Section(
         [
-            html.H2("Metrics, and where the run stands"),
+            html.H2("Metrics and ranks"),
             html.P(
                 "Place: the dot is on the left for the best run, on the right for the last."
                 if row.ranked

@@ -38,7 +38,7 @@ def provenance(facts: RunFacts) -> html.Section:
     files = [html.A(form.upper(), href=f"{download}.{form}") for form in ("csv", "jsonl", "parquet")]
     items: dict[str, Sequence[Component | str] | Component | str] = {
         "Run": html.Code(facts.run),
-        "Imported": [_when(facts.imported_at), f" by {_who(facts.imported_by)}"],
+        "Imported": [_timestamp(facts.imported_at), f" by {_importer(facts.imported_by)}"],
         "File": [
             html.Span(facts.file_name or "a file without a name", className="name"),
             " ",
@@ -71,8 +71,8 @@ def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: 
     )
     cells = [
         html.Td(titles.get(facts.dataset, facts.dataset)) if every_dataset else None,
-        html.Td([_when(facts.imported_at), html.Div(f"by {_who(facts.imported_by)}", className="by"),
-                 html.Div(["withdrawn ", _when(facts.withdrawn_at), f" by {_who(facts.withdrawn_by)}"], className="by")
+        html.Td([_timestamp(facts.imported_at), html.Div(f"by {_importer(facts.imported_by)}", className="by"),
+                 html.Div(["withdrawn ", _timestamp(facts.withdrawn_at), f" by {_importer(facts.withdrawn_by)}"], className="by")
                  if facts.withdrawn_at else None]),
         html.Td([html.Span(facts.file_name or "a file without a name", className="name file"),
                  html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
@@ -92,12 +92,12 @@ def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: 
     return html.Tr([first, *(cell for cell in cells if cell is not None)])
 
 
-def _when(at: str | None) -> html.Time:
+def _timestamp(at: str | None) -> html.Time:
     text = at or ""
     return html.Time(f"{text[:10]} {text[11:16]} UTC", dateTime=text, title=text)
 
 
-def _who(name: str | None) -> str:
+def _importer(name: str | None) -> str:
     return {None: "the command line", "open": "a visitor (open server)"}.get(name, str(name))
 
 

@@ -74,7 +74,7 @@ def threshold_rows(
         parts = _row(run, explorer.scale, scale, own.get(run.run), default, ends, name, colours.get(run.run))
         rows.append(
             html.Div(
-                [*parts, html.Div(_kept(run, own.get(run.run), common, default, name), className="kept")],
+                [*parts, html.Div(_origin_or_reset(run, own.get(run.run), common, default, name), className="kept")],
                 className="threshold",
                 style={"--shade": colours.get(run.run) or OTHERS},
                 **data(run=run.run),
@@ -111,12 +111,12 @@ def _row(
         ),
         dcc.Store(
             id=part("state", run.run, written),
-            data=_drawn(run, name, shown, own, short(default), numbers),
+            data=_slider_state(run, name, shown, own, short(default), numbers),
         ),
     ]
 
 
-def _kept(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
+def _origin_or_reset(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
     """Where a run's threshold comes from or, if it has its own, a button that resets it."""
     if own is not None:
         title = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
@@ -156,16 +156,16 @@ def readout(outcome: ThresholdOutcome) -> list[str]:
     return [short(outcome.expected_wins), short(outcome.score, 2), percent(outcome.win)]
 
 
-def _drawn(
+def _slider_state(
     run: RunThresholds, name: str, value: float, box: float | None, placeholder: str, numbers: list[str]
 ) -> dict[str, object]:
     assert run.curve is not None
     curve = run.curve
     steps = {
         "thresholds": curve.thresholds,  # exact, because values are compared with them
-        "expected_wins": _few(curve.expected_wins),
-        "score": _few(curve.score),
-        "win": _few(curve.win),
+        "expected_wins": _rounded(curve.expected_wins),
+        "score": _rounded(curve.score),
+        "win": _rounded(curve.win),
     }
     wins = run.outcome.expected_wins
     return {
@@ -174,7 +174,7 @@ def _drawn(
     }  # fmt: skip
 
 
-def _few(values: list[float] | None) -> list[float] | None:
+def _rounded(values: list[float] | None) -> list[float] | None:
     return None if values is None else [float(f"{value:.{DIGITS}g}") for value in values]
 
 

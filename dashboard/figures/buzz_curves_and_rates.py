@@ -92,7 +92,7 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
-    rows = [*(plain(names[run.run]) for run in runs), *map(_who, people)]
+    rows = [*(plain(names[run.run]) for run in runs), *map(_team_name, people)]
     between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
@@ -114,13 +114,13 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
             yaxis=axis(
                 range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
                 categoryorder="array", categoryarray=rows, tickvals=rows,
-                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_who, people)],
+                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_team_name, people)],
             ),
         ),
     }  # fmt: skip
 
 
-def _who(team: TeamBuzzRates) -> str:
+def _team_name(team: TeamBuzzRates) -> str:
     return f"People, {team.name}" if team.name != "people" else "People, all"
 
 
@@ -147,7 +147,7 @@ def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> Plotl
     known = [team for team in people if getattr(team, f"given_{kind}") is not None]
     return {
         "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
-        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_who(team) for team in known], "cliponaxis": False,
+        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
         "customdata": [team.teams for team in known],
         "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
         "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
@@ -159,7 +159,7 @@ def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJs
     unknown = [team for team in people if team.given_correct is None and team.given_incorrect is None]
     return {
         "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
-        "y": [_who(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
+        "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
         "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
         "mean over %{customdata:,} teams<extra></extra>",

@@ -25,11 +25,11 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
         shared: PlotlyJson = {"type": "scatter", "meta": run_id, "showlegend": run_id in colours, "name": plain(names[run_id])}
         if run_id in colours and run.roc:
             data.append({
-                **shared, "mode": "markers", "x": _few(x for x, _ in run.roc), "y": _few(y for _, y in run.roc),
+                **shared, "mode": "markers", "x": _rounded(x for x, _ in run.roc), "y": _rounded(y for _, y in run.roc),
                 "marker": {"size": 3.5, "color": colours[run_id]}, "hoverinfo": "skip", "showlegend": False,
             })  # fmt: skip
         data.append({
-            **shared, "mode": "lines", "x": _few(x for x, _ in run.hull), "y": _few(y for _, y in run.hull),
+            **shared, "mode": "lines", "x": _rounded(x for x, _ in run.hull), "y": _rounded(y for _, y in run.hull),
             "line": run_line(colours, run_id),
             "hovertemplate": "%{fullData.name}<br>%{y:.0%} of the right and %{x:.0%} of the wrong answers above<extra></extra>",
         })  # fmt: skip
@@ -50,7 +50,7 @@ def murphy_panel(
     data = [
         {
             "type": "scatter", "mode": "lines", "meta": run, "name": plain(names[run]), "line": run_line(colours, run),
-            "showlegend": run in colours, "x": [*thresholds], "y": _few(by_id[run].murphy),
+            "showlegend": run in colours, "x": [*thresholds], "y": _rounded(by_id[run].murphy),
             "hovertemplate": "%{fullData.name}<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         }
         for run in grey_first([*by_id], colours)
@@ -119,7 +119,8 @@ def smooth_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[st
         axes = panel_axes(place)
         data.append(_diagonal(axes))
         data.append({
-            "type": "scatter", "mode": "lines", "x": _few(run.smooth.confidence), "y": _few(run.smooth.accuracy), "meta": run.run,
+            "type": "scatter", "mode": "lines",
+            "x": _rounded(run.smooth.confidence), "y": _rounded(run.smooth.accuracy), "meta": run.run,
             "line": {"color": colours.get(run.run, OTHERS), "width": 2}, **axes,
             "hovertemplate": "stated %{x:.3f}: right %{y:.3f}<extra></extra>",
         })  # fmt: skip
@@ -142,8 +143,9 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
             (run.wrong, -1, MUTED, "wrong"),
         ):
             data.append({
-                "type": "bar", "x": centres, "y": _few(sign * share for share in shares), "width": 0.9 / BINS, "meta": run.run,
-                "customdata": _few(shares), "marker": {"color": colour, "line": {"width": 0}}, **panel_axes(place),
+                "type": "bar", "x": centres, "y": _rounded(sign * share for share in shares),
+                "width": 0.9 / BINS, "meta": run.run,
+                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **panel_axes(place),
                 "hovertemplate": f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}<extra></extra>",
             })  # fmt: skip
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
@@ -163,5 +165,5 @@ def _diagonal(axes: Mapping[str, str]) -> PlotlyJson:
     return {**line, "line": {"color": FAINT, "width": 1}, **axes}
 
 
-def _few(values: Iterable[float | None]) -> list[float | None]:
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]

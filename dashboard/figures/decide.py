@@ -41,7 +41,7 @@ def _over_t(
     if people:
         data.append({
             "type": "scatter", "mode": "lines", "name": "people",
-            "x": decisions.thresholds[:-1], "y": _few(people.net_score.values),
+            "x": decisions.thresholds[:-1], "y": _rounded(people.net_score.values),
             "line": {"color": INK, "width": 2, "dash": "dot"}, "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
@@ -66,13 +66,13 @@ def _over_t(
 
 def difference_figure(difference: CurveDifference, thresholds: Sequence[float], t: float) -> PlotlyJson:
     """Draw the Murphy curve of the first run minus that of the second, with its simultaneous band. A line marks ``t``."""
-    low, high = _few(difference.low), _few(difference.high)
+    low, high = _rounded(difference.low), _rounded(difference.high)
     edges = [*high, *low[::-1]]
     band: PlotlyJson = {
         "type": "scatter", "mode": "lines", "x": [*thresholds, *thresholds[::-1]], "y": edges, "fill": "toself",
         "fillcolor": "var(--accent-soft)", "line": {"width": 0}, "hoverinfo": "skip", "name": "95 % for all t at once",
     }  # fmt: skip
-    values = _few(difference.difference)
+    values = _rounded(difference.difference)
     line = {
         "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": INK, "width": 2},
         "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
@@ -131,7 +131,7 @@ def _line(
 ) -> PlotlyJson:
     return {
         "type": "scatter", "mode": "lines", "name": plain(names[run]), "meta": run, "line": run_line(colours, run),
-        "showlegend": run in colours, "x": [*x][: len(y)], "y": _few(y),
+        "showlegend": run in colours, "x": [*x][: len(y)], "y": _rounded(y),
         "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
     }  # fmt: skip
 
@@ -161,5 +161,5 @@ def nearest(t: float) -> int:
     return min(round(100 * t), 99)
 
 
-def _few(values: Sequence[float | None]) -> list[float | None]:
+def _rounded(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]

@@ -32,7 +32,7 @@ def ranks_figure(
     height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), SIDE * len(metrics) + 90)
     bottom, top = len(board.rows) + 0.6, 0.4
     # Bars of neighbouring runs are side by side and do not overlap.
-    aside = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
+    offsets = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
     data = []
     for row in sorted(board.rows, key=lambda row: row.run in colours):
         cells = [row.metrics[metric.key] for metric in metrics]
@@ -43,7 +43,7 @@ def ranks_figure(
         ]
         data.append({
             "type": "scatter", "mode": "lines+markers", "name": plain(names[row.run]), "meta": row.run, "connectgaps": True,
-            "x": [index + aside.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
+            "x": [index + offsets.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
             "line": run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
             "error_y": {
                 "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,

@@ -51,7 +51,7 @@ def release_dates_figure(
         } | reach)  # fmt: skip
     ends = [value for run in runs for value in (run.value, run.low, run.high)]
     # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
-    beside = [
+    annotations = [
         {
             "name": "end-label", "x": by_id[run].day, "y": by_id[run].value, "text": label, "showarrow": False,
             "xanchor": "left", "xshift": 8, "font": {"size": 11, "color": INK},
@@ -62,7 +62,7 @@ def release_dates_figure(
         "data": data,
         "layout": layout(
             HEIGHT,
-            annotations=beside,
+            annotations=annotations,
             xaxis=axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": MUTED}),
             yaxis=axis(plain(metric.name), range=padded(ends)),
         ),

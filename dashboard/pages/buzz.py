@@ -49,7 +49,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     if not result.questions:
         return [nothing_selected(PATH, request.selection, "questions", request.facets, "Buzz")]
     if result.missing:
-        return [_not_read(request)]
+        return [_no_buzz_data(request)]
     colours = run_colours(request.facets, highlighted_runs(request, ranking=_best_first(result.explorer)))
     names = run_names(result.explorer.runs)
     runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
@@ -71,7 +71,7 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
     return sorted(wins, key=lambda run: value if (value := wins[run]) is not None else -math.inf, reverse=True)
 
 
-def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
+def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
     others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
     return html.Section(

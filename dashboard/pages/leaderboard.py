@@ -130,7 +130,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.P(
                     "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to "
-                    f"differ (p ≥ 0.05, adjusted for all pairs of runs). {_silence(shown)}",
+                    f"differ (p ≥ 0.05, adjusted for all pairs of runs). {_zero_confidence_scores(shown)}",
                     className="note",
                 ),
                 html.Button(
@@ -178,7 +178,7 @@ def _meaning(sort: str) -> str:
     return f", by {metric.name}: {metric.words[0].lower()}{metric.words[1:].partition('. ')[0].rstrip('.')}" if metric else ""
 
 
-def _silence(shown: Sequence[Metric]) -> str:
+def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
     """The score of a run that never commits itself: a baseline for metrics that penalise bad guesses."""
     scores = [f"{SILENCE[metric.key]} in {metric.name}" for metric in shown if metric.key in SILENCE]
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""

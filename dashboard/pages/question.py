@@ -92,7 +92,7 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: d
     return clue_steps_section(result, names, default)
 
 
-def _exists(request: PageRequest[QuestionPage]) -> None:
+def _check_exists(request: PageRequest[QuestionPage]) -> None:
     """Raise ``BadRequest`` if the question or the clue does not exist."""
     _cursor(request, service().ask(question_query, request.selection, request.item))
 
@@ -151,7 +151,7 @@ def _table(request: PageRequest[QuestionPage]) -> TableSource:
 
 PAGE = register(
     Page(
-        name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage, check=_exists,
-        filters=("run", "people", "human", "failed", "grading"),
+        name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage,
+        check=_check_exists, filters=("run", "people", "human", "failed", "grading"),
     )
 )  # fmt: skip

@@ -97,7 +97,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     colours = run_colours(request.facets, list(runs))
     metrics = {"" if metric.key == DEFAULT_METRIC else metric.key: metric.name for metric in RANKED}
     link = partial(_link, request)
-    beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
+    than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     return [
         html.Div(
@@ -122,8 +122,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         ),
         _every_run(request, runs, colours),
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
-        slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
-        slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
+        slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
+        slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "

@@ -44,7 +44,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
-    question = "does a run doubt where people disagree?"
+    question = "is a run unsure where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
         heading = _heading(f"{request.facets.title}: {question}")
         return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]

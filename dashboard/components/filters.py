@@ -1,6 +1,6 @@
 """The filter bar: a control for each key of the selection that applies to the dataset.
 
-A key declares its control (``queries/filters.py``); this module turns each kind of control into a component.
+A key declares its control (``queries/selection/filters.py``); this module turns each kind of control into a component.
 """
 
 from __future__ import annotations

@@ -103,16 +103,16 @@ def report(rows: list[Row], size: int, responses: int, runs: int) -> str:
     """Return the results as Markdown."""
     slowest = max(processor for name, _, processor in rows if name.startswith("`"))
     lines = [
-        f"# Whole distributions beside votes: {responses:,} responses of {runs} runs",
+        f"# Whole distributions compared with votes: {responses:,} responses of {runs} runs",
         "",
-        f"Written by `benchmarks/distributions.py`: {machine()}. Distributions are read,",
-        f"and compared with the votes, once for each run. Seconds from memory are medians of {REPEATED} repetitions.",
+        f"Written by `benchmarks/distributions.py`: {machine()}. Each run's distributions",
+        f"are read and compared with the votes once. Times from memory are medians of {REPEATED} repetitions.",
         "",
-        "| | s | s of processors |",
+        "| | s | CPU s |",
         "|---|---:|---:|",
         *(f"| {name} | {seconds:.3g} | {processor:.3g} |" for name, seconds, processor in rows),
         "",
-        f"In memory: {size / 1e6:.0f} MB. The slowest metric takes {slowest:.2g} s of a processor; at most {WANTED} s is wanted.",
+        f"In memory: {size / 1e6:.0f} MB. The slowest metric takes {slowest:.2g} s of processor time. Goal: at most {WANTED} s.",
     ]
     return "\n".join([*lines, ""])
 

@@ -72,21 +72,22 @@ ESTIMATES = {"ECE": bins.ece, "Kumar": less(kumar), "whole": less(null)}
 
 WORDS = """# Corrections of the bias of ECE
 
-`python -m benchmarks.ece_bias` writes this. {boards} runs of each kind, ten bins of equal width. Questions differ in ease, and
-the clues of a question hang together (`tests/helpers/simulation.py`). Runs are too confident by so much on the scale of
-log-odds. `truth` is the ECE of such a run with endless questions. The columns are the mean of (estimate - truth) in units of
-0.0001, in brackets its standard error, then the root mean square of (estimate - truth), with estimates below 0 taken as 0.
+`python -m benchmarks.ece_bias` writes this file. It simulates {boards} runs of each kind, with ten bins of equal width.
+Questions differ in ease, and the clues of a question depend on each other (`tests/helpers/simulation.py`). The column *runs* says
+by how much the runs are overconfident, on the scale of log-odds. `truth` is the ECE of such a run with infinitely many questions.
+The other columns are the mean of (estimate - truth) in units of 0.0001, its standard error in brackets, then the root mean square
+of (estimate - truth) in the same units, with estimates below 0 counted as 0.
 
-- `Kumar` takes away, per bin with gap g, E|g + e| - |g|, e normal with the variance of the accuracy seen (Kumar, Liang & Ma
-  2019, sec. 5). It leaves 59 % of the bias of a calibrated run.
-- `whole` takes away E|X/n - p|, X ~ Bin(n, p): the whole bias of a calibrated run whose items are independent. It is far too
-  low for any other run, and with several clues to a question it takes away too little.
-- `cross-fitted` is the metric `ece_debiased`: the sign of each bin's gap from one half of the questions, its size from the
-  other. It is 0 on average for a calibrated run, however its clues hang together.
+- `Kumar` subtracts, for each bin with gap g, E|g + e| - |g|, where e is normal with the variance of the observed accuracy (Kumar,
+  Liang & Ma 2019, sec. 5). It leaves 59 % of the bias of a calibrated run.
+- `whole` subtracts E|X/n - p|, X ~ Bin(n, p): the whole bias of a calibrated run whose items are independent. It is far too
+  low for any other run. With several clues to a question it subtracts too little.
+- `cross-fitted` is the metric `ece_debiased`. It takes the sign of each bin's gap from one half of the questions, and its size
+  from the other half. It is 0 on average for a calibrated run, however its clues depend on each other.
 
-No estimate of |gap| is unbiased everywhere: it has a kink at 0, and the mean of what is seen has none. What is centred for
-calibrated runs falls short where gaps are about as large as their noise, as the rows of few questions show. Plain ECE is
-nearer to a large error, where its own bias is small.
+No estimate of |gap| is unbiased everywhere, because |gap| has a kink at 0 and the mean of an estimate has none. An estimate that
+is unbiased for calibrated runs is too low where gaps are about as large as their noise, as the rows with few questions show. If
+the error is large, plain ECE is closer, because its own bias is small there.
 """
 
 

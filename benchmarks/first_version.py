@@ -113,10 +113,10 @@ def main() -> None:
         for what, taken in result.items()
     ]
     lines = [
-        "# Against the first version",
+        "# Compared with the first version",
         "",
-        f"Written by `benchmarks/first_version.py`: {machine()}. {options.responses:,} responses of {RUNS} runs, whose questions "
-        f"have {CLUES} clues each. Seconds of processors; of reads, the least of {options.times}, each by a process that has "
+        f"Written by `benchmarks/first_version.py`: {machine()}. {options.responses:,} responses of {RUNS} runs; the questions "
+        f"have {CLUES} clues each. Processor seconds. For reads, the minimum of {options.times}, each in a process that has "
         "read nothing before.",
         "",
         *markdown_table(["What", "0.1.0", "today", "ratio"], rows),

@@ -63,14 +63,14 @@ def main() -> None:
     ]
     verdict = "more than" if total > WANTED * 1e6 else "less than"
     lines = [
-        "# What a container image consists of",
+        "# Contents of the container image",
         "",
         f"Written by `benchmarks/image_contents.py`: {machine()}.",
         "MB on disk, without the base image (`python:3.13-slim`) and without compiled modules.",
         "",
         *markdown_table(["", "MB"], rows),
         "",
-        f"That is {verdict} the {WANTED} MB that are wanted of the whole image, before the base image is added.",
+        f"The goal is {WANTED} MB for the whole image. This is {verdict} that, even without the base image.",
         "",
     ]
     print("\n".join(lines))

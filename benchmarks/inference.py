@@ -16,17 +16,17 @@ from tests.helpers import buzz_simulation, simulation
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
 STUDIES = (
-    (simulation.pair_p_values, 10, "Errors: at most nominal. Two runs are equally good."),
-    (simulation.uniform_p_values, 10, "As often as the level says. Two runs are equally good."),
-    (simulation.letters, 5, "Errors: at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
-    (simulation.slices, 2, "Errors: at most nominal. Parts of the questions mean nothing."),
+    (simulation.pair_p_values, 10, "False positives, at most nominal. Two runs are equally good."),
+    (simulation.uniform_p_values, 10, "Share of p-values below the level: it should be nominal. Two runs are equally good."),
+    (simulation.letters, 5, "False positives, at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
+    (simulation.slices, 2, "False positives, at most nominal. The parts of the questions have no meaning."),
     (simulation.jackknife_intervals, 5, "Coverage."),
     (simulation.bootstrap_intervals, 5, "Coverage."),
-    (simulation.slice_intervals, 2, "Coverage. Slices of few questions; the percentiles in brackets are not used."),
-    (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
+    (simulation.slice_intervals, 2, "Coverage. Slices with few questions; the percentiles in brackets are not used."),
+    (simulation.calibration_intervals, 2, "Coverage. A true value of 0 means a calibrated run."),
     (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),
-    (simulation.reliability_bins, 1, "Coverage, over all bins that hold items."),
-    (buzz_simulation.equal_teams, 5, "Errors: at most nominal. Teams of a tournament are equally good."),
+    (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
+    (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
 )  # fmt: skip
 
@@ -37,10 +37,10 @@ def main() -> None:
     arguments.add_argument("--boards", type=int, default=400, help="simulated boards of the dearest study")
     given = arguments.parse_args()
     lines = [
-        "# What is claimed, and how often it holds",
+        "# How often the statistical claims hold",
         "",
-        f"Written by `benchmarks/inference.py` on {date.today()}. Runs are simulated: a question's ease is shared by the",
-        "runs, and the clues of a question hang together. Noise: half the width of a 99.9 % interval of a share that is nominal.",
+        f"Written by `benchmarks/inference.py` on {date.today()}. Runs are simulated: the runs share each question's ease, and",
+        "the clues of a question depend on each other. Noise: half the width of a 99.9 % interval of a share that is nominal.",
     ]  # fmt: skip
     measured: list[list[object]] = []
     for study, factor, about in STUDIES:

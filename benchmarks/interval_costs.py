@@ -68,7 +68,7 @@ def measure(snapshot: Snapshot) -> dict[str, float]:
 def table(sizes: Sequence[int], columns: list[dict[str, float]]) -> str:
     """Return the figures as Markdown."""
     lines = [
-        f"# Seconds of the processor for a leaderboard with intervals, {RUNS} runs",
+        f"# Processor seconds for a leaderboard with intervals, {RUNS} runs",
         "",
         f"Written by `python -m benchmarks.interval_costs` on {machine()}.",
         "",

@@ -136,15 +136,15 @@ def report(result: dict[str, Any], seconds: int, began: str) -> str:
         f"# {ANALYSTS} analysts at once",
         "",
         f"Written by `benchmarks/load.py`: {began}; {machine().rpartition(', ')[2]} at the end. Two workers, {seconds} s;",
-        "analysts, uploads and server share the machine. Milliseconds.",
+        "analysts, uploads and server share the machine. Times in milliseconds.",
         "",
         *markdown_table(["asked for", "answers", "errors", "p50", "p95", "most"], rows),
         "",
-        f"Uploads of {SMALL:,} responses: {uploads.stored} stored, {len(uploads.failed)} failed. Memory of the server: at most "
+        f"Uploads of {SMALL:,} responses: {uploads.stored} stored, {len(uploads.failed)} failed. Peak memory of the server: "
         f"{early / 1e6:,.0f} MB in the second third of the time, {late / 1e6:,.0f} MB in the last.",
         "",
-        f"p95 {p95:.2f} s (wanted: {SLOW:g} s: {_reached(p95 <= SLOW)}); errors {stats.total.num_failures + len(uploads.failed)} "
-        f"(wanted: 0: {_reached(not stats.total.num_failures and not uploads.failed)}); memory flat within 10 % "
+        f"p95 {p95:.2f} s (goal: {SLOW:g} s: {_reached(p95 <= SLOW)}); errors {stats.total.num_failures + len(uploads.failed)} "
+        f"(goal: 0: {_reached(not stats.total.num_failures and not uploads.failed)}); memory flat within 10 % "
         f"({_reached(late <= GROWN * early)}).",
         "",
     ]  # fmt: skip

@@ -54,7 +54,7 @@ def main() -> None:
     lines = [
         f"# A leaderboard with intervals and letters, {RUNS} runs",
         "",
-        f"Written by `python -m benchmarks.many_responses` on {machine()}. Seconds of a processor.",
+        f"Written by `python -m benchmarks.many_responses` on {machine()}. Processor seconds.",
         "",
         *markdown_table(
             ["", *(f"{millions} million" for millions in options.millions)],

@@ -116,11 +116,11 @@ def main() -> None:
         "# A store of many runs",
         "",
         f"Written by `benchmarks/many_runs.py`: {began}.",
-        f"One dataset of {QUESTIONS} questions, runs of {SMALL:,} responses. Milliseconds of a processor, least of {REPEATED}.",
+        f"One dataset of {QUESTIONS} questions, runs of {SMALL:,} responses. Processor milliseconds, minimum of {REPEATED}.",
         "",
         *markdown_table(["", *(f"{runs:,} runs" for runs in options.runs)], [[n, *(c[n] for c in columns)] for n in names]),
         "",
-        f"To plan a query of {READ} runs takes {planning:.0f} ms where the store has {options.runs[-1]:,} (wanted: {WANTED} ms: "
+        f"Planning a query of {READ} runs takes {planning:.0f} ms if the store has {options.runs[-1]:,} (goal: {WANTED} ms: "
         f"{'reached' if planning <= WANTED else 'missed'}).",
         "",
     ]

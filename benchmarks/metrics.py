@@ -260,8 +260,8 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
     lines = [
         f"# Seconds per metric over {responses:,} responses of {runs} runs",
         "",
-        "`make bench-metrics` writes this file. Times are medians of the repetitions, ± half of their spread;",
-        "they are of one machine on one day, so read the ratios.",
+        "`make bench-metrics` writes this file. Times are medians of the repetitions, ± half of their spread.",
+        "They come from one machine on one day, so only the ratios matter.",
         "",
         *(f"- {fact}" for fact in facts),
         "",
@@ -271,15 +271,15 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
         "",
         "## Each metric, all runs",
         "",
-        "- *statistics, kernel*: from the per-question statistics in memory to a number per run.",
-        "- *statistics, with scan*: the same with DuckDB's read of the store. What a page waits for.",
-        "- *raw, kernel*: from the arrays of confidence and correctness in memory to a number per run (sums over",
-        "  items, then the same kernel). Metrics of questions need human curves and difficulties: they have no such column.",
-        "- *raw, with scan*: from the items held in memory, as where clues are filtered; the first one reads them from the",
-        "  store. One pass for all sums over items, one for all bins and one for all sums of questions, each shared by the",
+        "- *statistics, kernel*: from the per-question statistics in memory to one number per run.",
+        "- *statistics, with scan*: the same, including DuckDB's read of the store. This is what a page waits for.",
+        "- *raw, kernel*: from the arrays of confidence and correctness in memory to one number per run (sums over",
+        "  items, then the same kernel). Metrics of questions need human curves and difficulties, so they have no such column.",
+        "- *raw, with scan*: from the items held in memory, as when clues are filtered. The first metric reads them from the",
+        "  store. There is one pass for all sums over items, one for all bins and one for all sums of questions, shared by the",
         "  metrics that read from it.",
-        "- *gain*: raw with scan over statistics with scan. Metrics of pairs, and bins of equal mass, are no function",
-        "  of sums: they read the responses either way, so that both columns are one measurement.",
+        "- *gain*: raw with scan divided by statistics with scan. Metrics of pairs, and bins of equal mass, are not functions",
+        "  of sums. They read the responses either way, so both columns are one measurement.",
         "",
         "| metric | statistics, kernel | statistics, with scan | raw, kernel | raw, with scan | gain |",
         "|---|--:|--:|--:|--:|--:|",
@@ -290,14 +290,14 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
         lines.append(f"| {row.name} | {row.kernel} | {_seconds(kept)} | {row.raw_kernel or ''} | {_seconds(raw)} | {gain} |")
     lines += [
         "",
-        "## Beside other libraries, on the same arrays",
+        "## Compared with other libraries, on the same arrays",
         "",
-        "Seconds for all runs, one run after the other, from arrays in memory; imports and reading are in no column.",
-        "In brackets: times *raw, kernel*, and times *statistics, with scan*. The values agree to 1e-9 (torchmetrics' AUROC",
+        "Seconds for all runs, one run after the other, from arrays in memory. No column includes imports or reading.",
+        "In brackets: multiples of *raw, kernel*, and of *statistics, with scan*. The values agree to 1e-9 (torchmetrics' AUROC",
         "and accuracy, in single precision, to 1e-6; relplot's smooth error to 0.002; netcal's bins of equal mass have other",
         "bounds), or the run would have failed. torch-uncertainty's errors of bins of equal width are torchmetrics' own class.",
-        "Empty: the library has no such metric. Ours of a metric of sums takes all thirteen sums over items, of which it needs",
-        "two to five: they are computed once for all metrics, so that each further one costs next to nothing.",
+        "An empty cell: the library has no such metric. For a metric of sums, Clueline computes all thirteen sums over items. It",
+        "needs two to five of them, but they are computed once for all metrics, so each further metric costs next to nothing.",
         "",
         f"| metric | Clueline, raw, kernel | {' | '.join(LIBRARIES)} |",
         "|---|--:|" + "--:|" * len(LIBRARIES),
@@ -372,7 +372,7 @@ def main() -> None:
         size = sum(len(confidence) for confidence, _ in arrays)
         del arrays
         store.close()
-    facts.append(f"load average at the end {os.getloadavg()[0]:.1f}; where it is above 1, others were at work too")
+    facts.append(f"load average at the end {os.getloadavg()[0]:.1f}; above 1, other programs were running too")
     text = report(rows, facts, phases, size, chosen.runs)
     print(text)
     if out:

@@ -156,9 +156,9 @@ def report(results: Sequence[Result], began: str) -> str:
         "# Pages and their JSON, by the number of responses",
         "",
         f"Written by `benchmarks/pages.py`: {began}; {machine().rpartition(', ')[2]} at the end. One worker answers.",
-        "*First*: the worker reads from the store. *Cold*: nobody asked for it, the statistics are in memory. *Warm*: asked for",
-        f"before. *After an upload* of {SMALL:,} responses to the dataset. Milliseconds: p50 and p95 by the clock, which other",
-        "programs of the machine lengthen, and means of the worker's processor time, which they hardly do.",
+        "*First*: the worker reads from the store. *Cold*: the statistics are in memory, but nobody has asked yet. *Warm*:",
+        f"somebody has. *After an upload*: {SMALL:,} responses were added to the dataset. Milliseconds: p50 and p95 by the",
+        "clock, which other programs lengthen, and means of the worker's processor time (CPU), which they hardly affect.",
         "",
     ]
     for result in results:
@@ -191,8 +191,8 @@ def _growth(results: Sequence[Result]) -> list[str]:
     lines = [
         "## Growth",
         "",
-        f"Processor time as a multiple of that of {base.responses:,} responses. Where the answer is warm, at most {GROWTH} is "
-        "wanted of pages that read statistics.",
+        f"Processor time as a multiple of that of {base.responses:,} responses. The goal for pages that read statistics is at "
+        f"most {GROWTH}, warm.",
         "",
     ]
     others = [result for result in results if result.responses > base.responses]

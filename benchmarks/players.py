@@ -71,15 +71,15 @@ def report(played: dict[str, Any], players: int, seconds: int, began: str) -> st
         f"# {players} players of a race at once",
         "",
         f"Written by `benchmarks/players.py`: {began}; load average {os.getloadavg()[0]:.1f} at the end. Two workers, "
-        f"{seconds} s; players and server share the machine, and what else ran on it is in the load average. Milliseconds.",
+        f"{seconds} s; players and server share the machine; the load average includes other programs. Times in milliseconds.",
         "",
         *markdown_table(["", "answers", "p50", "p95", "p99", "most"], rows),
         "",
-        f"The server used {played['processor']:.0f} s of processors, {1000 * played['processor'] / requests:.1f} ms for each "
-        f"answer, and {played['memory'] / 1e6:,.0f} MB.",
+        f"The server used {played['processor']:.0f} s of processor time, {1000 * played['processor'] / requests:.1f} ms for each "
+        f"answer, and {played['memory'] / 1e6:,.0f} MB of memory.",
         "",
-        f"p95 of a buzz {p95:.0f} ms (wanted: {SLOW} ms: {verdict}). Buzzes, starts and answers acknowledged: "
-        f"{len(played['acknowledged']):,}; of these lost: {played['lost']}. Refused: {refused}.",
+        f"p95 of a buzz: {p95:.0f} ms (goal: {SLOW} ms: {verdict}). Buzzes, starts and answers acknowledged: "
+        f"{len(played['acknowledged']):,}; lost: {played['lost']}. Refused: {refused}.",
         "",
     ])  # fmt: skip
 

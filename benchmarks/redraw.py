@@ -174,13 +174,13 @@ def main() -> None:
         finally:
             server.stop()
     report = [
-        "# Filter to redraw",
+        "# From a filter to the redrawn page",
         "",
         f"Written by `benchmarks/redraw.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
         f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included), "
-        "the server has two workers. From the input event to the frame after the last change of what the window shows, and of "
-        "the whole page: figures out of view are painted when the browser is idle. Cold: values that "
-        "nobody asked for before. Each step of the range leaves out some questions.",
+        "the server has two workers. Times are from the input event to the frame after the last change in the "
+        "visible part of the page, and of the whole page, because figures out of view are painted when the browser is "
+        "idle. Cold: values that nobody asked for before. Each step of the range leaves out some questions.",
         "",
         *lines,
         f"First load: {rest / 1000:,.0f} kB compressed, and {plotly / 1000:,.0f} kB of Plotly's script.",

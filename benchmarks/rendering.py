@@ -134,9 +134,9 @@ def main() -> None:
         "# Ways to draw a page",
         "",
         f"Written by `benchmarks/rendering.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[0]:.1f} at the start. From the input event to the frame after the last change of the page; every "
-        f"value was asked for before. {2 * options.times} repetitions of a category's chip and as many keys on a range, the ways "
-        f"taking turns. A way that took more than {TOO_SLOW / 1000:.0f} s was measured twice only.",
+        f"{os.getloadavg()[0]:.1f} at the start. Times are from the input event to the frame after the last change of the "
+        f"page. Every value was asked for before. {2 * options.times} clicks on a category and as many keys on a "
+        f"range, with the ways taking turns. A way that took more than {TOO_SLOW / 1000:.0f} s was measured only twice.",
         "",
     ]
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:

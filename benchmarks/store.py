@@ -118,12 +118,12 @@ def table(results: list[dict[str, Any]]) -> str:
         cells += [f"{row['disk'] / 1e6:.0f}", f"{row['filling']:.1f}", f"{row['first read']:.2f}" if "first read" in row else ""]
         rows.append(cells)
     lines = [
-        "# What an upload costs, by what the store holds",
+        "# What an upload costs, by the size of the store",
         "",
         f"Written by `benchmarks/store.py`: {machine()}.",
-        f"The dataset has {QUESTIONS:,} questions of {CLUES} clues. Uploads have {SMALL:,} responses; seconds are the least of "
+        f"The dataset has {QUESTIONS:,} questions of {CLUES} clues. Uploads have {SMALL:,} responses; times are the minimum of "
         f"{REPEATED}.",
-        f"The first read is every metric of every run, of a store that was just opened; to {READ:,} responses.",
+        f"The first read computes every metric of every run, in a store that was just opened; measured up to {READ:,} responses.",
         "",
         *markdown_table(header, rows, texts=0),
     ]  # fmt: skip
@@ -132,7 +132,7 @@ def table(results: list[dict[str, Any]]) -> str:
         lines += [
             "",
             f"Bytes written into the largest store, as a multiple of those into the smallest: upload {ratios[0]:.2f}, withdrawal "
-            f"{ratios[1]:.2f}; at most {CLAIMED} is claimed.",
+            f"{ratios[1]:.2f}. Goal: at most {CLAIMED}.",
         ]
     return "\n".join(lines) + "\n"
 

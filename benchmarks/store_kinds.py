@@ -65,12 +65,12 @@ def main() -> int:
             store.close()
     same = len(set(digests)) == 1
     lines = [
-        "# One digest on every kind of store",
+        "# The same digest on every kind of store",
         "",
         f"Written by `benchmarks/store_kinds.py`: {machine()}.",
-        f"{max(options.rows, QUESTIONS * CLUES):,} random responses were imported into a store of each kind, and it was opened",
-        "again. The digest is over every metric of every run, with and without common questions, to the last digit. The S3",
-        "server is Ceph's, without durability. Seconds are of this process's processors: those of the servers are not counted.",
+        f"{max(options.rows, QUESTIONS * CLUES):,} random responses were imported into a store of each kind, which was then",
+        "opened again. The digest covers every metric of every run, with and without common questions, to the last digit. The S3",
+        "server is Ceph's, without durability. CPU s is the processor time of this process, without that of the servers.",
         "",
         *markdown_table(["store", "first digits of the sha256", "import, CPU s", "metrics, CPU s"], rows, texts=2),
         "",

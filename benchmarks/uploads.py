@@ -304,8 +304,9 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
         runs = len(answer["runs"])
         say(
             f"A CSV of {count:,} responses ({large.stat().st_size / 1e6:,.0f} MB, {runs} runs) sent to a server of two workers: "
-            f"answered after {seconds:.0f} s, {count / seconds:,.0f} rows/s, transfer included. Added memory of a web worker "
-            f"at most {seen['worker'] / 1e6:,.0f} MB; peak of the process that reads the file {seen['child'] / 1e6:,.0f} MB."
+            f"answered after {seconds:.0f} s, {count / seconds:,.0f} rows/s, transfer included. A web worker took "
+            f"at most {seen['worker'] / 1e6:,.0f} MB more memory; the peak of the process that reads the file "
+            f"was {seen['child'] / 1e6:,.0f} MB."
         )
         say("")
         large.unlink()
@@ -334,10 +335,10 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     if not busy.counts <= whole:
         raise SystemExit("a reader saw part of an upload")
     say(
-        f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
-        f"without and then with {uploads} uploads of {rows:,} responses ({new} runs each) one after the other, "
-        f"from the same machine; load average before {load:.1f}. Milliseconds; what was computed of the dataset `wide`, to which "
-        "they go, is computed anew after each. One who asked for "
+        f"{READERS} readers request the addresses below one after the other, {PACE:g} s apart, for {options.seconds} s "
+        f"without uploads. Then they do so with {uploads} uploads of {rows:,} responses ({new} runs each), one after the other, "
+        f"from the same machine. Load average before: {load:.1f}. Times in milliseconds. The uploads go to the dataset `wide`; "
+        "its results are computed again after each. A reader who asked for "
         f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
     )
     say("")
@@ -375,10 +376,10 @@ def main() -> None:
     say(
         f"Written by `benchmarks/uploads.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, DuckDB "
         f"{duckdb.__version__} with {THREADS} threads and {MEMORY_LIMIT}; load average {os.getloadavg()[0]:.1f} at the start. "
-        f"Each file has {CLUES} clues a question, rows of a run in no order, and says what is correct. "
-        "A bare read looks at cells; a copy puts the file into a DuckDB file. "
-        "Checked is all that happens before anything is stored; published is that and "
-        "storing it, in one process from its start to its end."
+        f"Each file has {CLUES} clues a question, the rows of a run in no order, and states what is correct. "
+        "A bare read only reads the cells; a copy puts the file into a DuckDB file. "
+        "*Checked* is everything that happens before anything is stored. *Published* includes "
+        "storing it. Each is one process, from its start to its end."
     )
     say("")
     with tempfile.TemporaryDirectory(prefix="uploads-", dir=options.folder) as name:

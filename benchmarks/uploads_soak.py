@@ -64,8 +64,8 @@ def table(folder: Path) -> str:
     lines = [
         "# Uploads under attack",
         "",
-        f"Made by `make soak` on {datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}.",
+        f"Written by `make soak` on {datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}.",
     ]
     for title, rows in sections.items():
         if rows:

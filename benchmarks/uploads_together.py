@@ -111,7 +111,7 @@ def main() -> int:
     rounds = [*one_by_one, *together]
     whole = all(each.runs == UPLOADS and each.written == each.named for each in rounds)
     verdict = (
-        "Every run was stored, and its files were written once." if whole else "**A run was lost, or a file written twice.**"
+        "Every run was stored, and its files were written only once." if whole else "**A run was lost, or a file written twice.**"
     )
     ratio = median(b.processor for b in together) / median(a.processor for a in one_by_one)
     rows = []
@@ -124,11 +124,11 @@ def main() -> int:
         f"Written by `benchmarks/uploads_together.py`: {began}.",
         f"{UPLOADS} uploads of {SMALL:,} responses each into a dataset of {max(options.rows, QUESTIONS * CLUES):,}; rounds: "
         f"{options.rounds}, in turn.",
-        "CPU s: of the server and all that it starts. Files: those of the runs, of which each has several.",
+        "CPU s: processor time of the server and of everything that it starts. Files: those of the runs; each run has several.",
         "",
         *markdown_table(["uploads", "CPU s", "s", "files written", "files in the store"], rows),
         "",
-        f"At once they take {ratio:.2f} times the processor time (wanted: {CLAIMED:g}). {verdict}",
+        f"At once they take {ratio:.2f} times the processor time (goal: at most {CLAIMED:g}). {verdict}",
         "",
     ]
     print("\n".join(lines))

@@ -30,14 +30,14 @@ def main() -> None:
     lines = [
         "# The writer's desk",
         "",
-        f"Written by `benchmarks/writers_desk.py` on {date.today()}: time of a processor, and memory that Python and numpy hold.",
+        f"Written by `benchmarks/writers_desk.py` on {date.today()}: processor time, and memory that Python and numpy hold.",
         "",
         "| what | figure |",
         "|---|---:|",
         f"| building the four guessers, once in a process | {build:.1f} s |",
         f"| memory of the four guessers | {_memory():.0f} MiB |",
         f"| a question of Pyramid (five or six sentences), median | {_middle(usual) * 1000:.0f} ms |",
-        f"| {MAX_WORDS:,} words in {MAX_SENTENCES} sentences, the most, median | {_middle(longest) * 1000:.0f} ms |",
+        f"| {MAX_WORDS:,} words in {MAX_SENTENCES} sentences (the maximum), median | {_middle(longest) * 1000:.0f} ms |",
     ]
     OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

@@ -108,7 +108,8 @@ class ClueMask(msgspec.Struct, frozen=True):
 class Selection(Parameters, frozen=True):
     """Filters on runs, questions, clues and responses of one dataset, and the conventions of its metrics.
 
-    Empty tuples and None mean "all". Ranges include both ends. To add a filter, add a field here; see ``queries.selection.filters``.
+    Empty tuples and None mean "all". Ranges include both ends. To add a filter, add a field here: see
+    ``queries.selection.filters``.
     """
 
     dataset: Annotated[str, Text("which dataset; the first one by default")]

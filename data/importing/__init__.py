@@ -1,1 +1,1 @@
-"""From files to a trial of the store: reading, checks, grading, the report."""
+"""The import, from files to a trial of the store: reading, checks, grading and the report."""

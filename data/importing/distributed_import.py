@@ -1,11 +1,11 @@
-"""Imports answers that are too large for one host: runs are prepared wherever there is room, and published together.
+"""Imports answers that are too large for one host: workers prepare the runs, and all of them are published together.
 
-The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and does with them what an import
-does, by the same functions: it reads, checks and grades them, names the runs by their content, and writes their responses and
-statistics into the store as objects. It returns the rows of the catalogue, which are few. Who coordinates the workers puts these
-into the store. No host ever holds more than the rows of one run, and the workers only need to reach the store.
+The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and processes them as an import
+does, with the same functions: it reads, checks and grades them, names the runs by their content, and writes their responses and
+statistics into the store as objects. It returns the rows of the catalogue, which are few. The coordinator of the workers puts
+these into the store. No host ever holds more than the rows of one run, and the workers only need to reach the store.
 
-Nothing here knows how workers are found and called: ``dashboard/cli/distributed_import.py`` uses Dask.
+This module does not know how workers are found and called: ``dashboard/cli/distributed_import.py`` uses Dask.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from data.store.audit import Audit
 from data.store.cache_validity import State, states
 from data.store.run_files import StoredObject
 
-MAX_REASONS = 3  # that are named for each group
+MAX_REASONS = 3  # reasons named for each group
 RUN_COLUMNS = ("model", "elicitation")
 
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one model and one elicitation. None where the files do not say.
+    """The rows of one model and one elicitation.
 
     Attributes:
-        model, elicitation: as in the files, but for spaces around them.
+        model, elicitation: as in the files, without spaces around them; None if the files do not say.
         files: the files that have such rows.
     """
 
@@ -49,23 +49,23 @@ class Group:
 
     @property
     def label(self) -> str:
-        """How messages name the rows."""
+        """The name of the group in messages."""
         return f"{self.model or '?'} ({self.elicitation or '?'})"
 
 
 @dataclass(frozen=True)
 class PreparedRuns:
-    """What a worker made of a group: rows for the catalogue, which name the objects that it wrote.
+    """The result of a worker for one group: rows for the catalogue, and the objects that it wrote.
 
     Attributes:
         label: of the group.
-        before: the state of the dataset for which they were prepared.
-        runs: rows of the catalogue's table ``runs``; none if the store has the runs already.
-        tables: rows of the other tables on runs, by name: gradings, corrections and tags.
-        objects: their responses, grades and statistics.
-        lines: of the report, its warnings among them.
+        before: the state of the dataset that the runs were prepared for; None if there is nothing to publish.
+        runs: rows of the catalogue's table ``runs``; none if the store already has the runs.
+        tables: rows of the other tables on runs, by name: gradings, corrections, tags and response attributes.
+        objects: responses, grades and statistics of the runs.
+        lines: of the report, including its warnings.
         gradings: run and name of each grading that a stored run gets.
-        refusal: why the rows were refused; then nothing was written.
+        refusal: why the rows were refused, in which case nothing was written; otherwise None.
     """
 
     label: str
@@ -79,7 +79,7 @@ class PreparedRuns:
 
 
 def parquet_files(source: Path) -> list[str]:
-    """The Parquet files of a data set: a file, or all below a folder.
+    """Return the Parquet files of a data set: a single file, or all files below a folder.
 
     Raises:
         StoreError: there are none.
@@ -91,7 +91,7 @@ def parquet_files(source: Path) -> list[str]:
 
 
 def groups_of_file(file: str) -> list[Group]:
-    """The groups in one file. ``model`` and ``elicitation`` may be columns, or parts of the path such as ``model=gpt``.
+    """Return the groups in one file. ``model`` and ``elicitation`` can be columns, or parts of the path such as ``model=gpt``.
 
     Raises:
         duckdb.Error: it cannot be read.
@@ -104,7 +104,7 @@ def groups_of_file(file: str) -> list[Group]:
 
 
 def merge_groups(groups: Sequence[Group]) -> list[Group]:
-    """The groups of a data set from those of its files, in the order of their names."""
+    """Merge the groups of several files into those of the data set, ordered by model and elicitation."""
     files: dict[tuple[str | None, str | None], list[str]] = {}
     for group in groups:
         files.setdefault((group.model, group.elicitation), []).extend(group.files)
@@ -113,14 +113,17 @@ def merge_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1, memory_limit: str = "1GB") -> PreparedRuns:
-    """Prepare the runs of a group: all of an import but its publishing.
+    """Prepare the runs of a group: everything an import does except publishing.
 
     Args:
-        url: of the store, which holds the dataset already.
-        group: whose rows.
+        url: of the store, which already holds the dataset.
+        group: the rows to prepare.
         options: of the import; ``dataset`` must be given.
-        threads: DuckDB threads.
+        threads: number of DuckDB threads.
         memory_limit: DuckDB's memory, beyond which it uses the disk.
+
+    Returns:
+        The prepared runs, or why their rows were refused.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -151,7 +154,7 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
 
 
 def _reason(refused: Refused) -> str:
-    """Why the rows of a group were refused, without their lines: those would be of the worker's own file."""
+    """Say why the rows of a group were refused. Line numbers are left out, because they refer to the worker's own file."""
     reasons = []
     for problem in refused.problems:
         column = f"{problem.column}{f' {problem.value!r}' if problem.value else ''}: " if problem.column else ""
@@ -161,7 +164,7 @@ def _reason(refused: Refused) -> str:
 
 
 def _extract(group: Group, path: Path, threads: int, memory_limit: str) -> None:
-    """Write the rows of a group to one file. DuckDB leaves out row groups and files of other models by their statistics."""
+    """Write the rows of a group to one file. DuckDB skips row groups and files of other models by their statistics."""
     with duckdb.connect(
         config={"threads": threads, "memory_limit": memory_limit, "temp_directory": str(path.parent)}
     ) as connection:
@@ -186,7 +189,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
 
 
 def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
-    """What a trial adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
+    """Return what a trial adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
 
     def rows_of(table: str) -> str:
         return f"from trial.{table} where {trial.new_rows(table)}"
@@ -198,17 +201,17 @@ def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, dict[str, pl.DataFra
 
 
 def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
-    """Put prepared runs into the store, as one version: all of them, or none. Runs that it has by now are left out.
+    """Put prepared runs into the store as one version, all or none. Runs that the store has by now are left out.
 
     Args:
-        store: for which they were prepared.
-        prepared: all of one dataset.
+        store: the store that they were prepared for.
+        prepared: runs of one dataset.
 
     Returns:
         The ids of the runs that were added.
 
     Raises:
-        StoreError: the dataset has changed since, or the store cannot be written. The objects are removed then.
+        StoreError: the dataset has changed since, or the store cannot be written. The objects are removed in that case.
     """
     new = [group for group in prepared if len(group.runs) or group.gradings]
     objects = [part for group in new for part in group.objects]
@@ -220,7 +223,7 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
             runs = store.write(lambda connection: _publish(connection, store, new, path))
     except StoreMoved:
         store.discard([part.name for part in objects])
-        raise StoreError("the dataset was changed meanwhile; start again") from None
+        raise StoreError("the dataset was changed in the meantime; start again") from None
     except BaseException:
         store.discard([part.name for part in objects])
         raise
@@ -234,7 +237,7 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[PreparedRuns], path: Path) -> list[str]:
-    """Publish them as a trial that holds the rows of all."""
+    """Publish the groups as one trial that holds the rows of all of them."""
     present = {run for (run,) in connection.execute("select run from runs").fetchall()}
     rows = pl.concat([group.runs for group in new], how="vertical_relaxed").unique("run", keep="first", maintain_order=True)
     rows = rows.filter(~pl.col("run").is_in(list(present))).with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32))
@@ -244,7 +247,7 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
         return []
     objects = {*runs, *(run for run, _ in gradings)}
     parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in objects}
-    path.unlink(missing_ok=True)  # of an attempt whose lock was lost
+    path.unlink(missing_ok=True)  # left by an attempt that lost its lock
     with duckdb.connect(path) as trial:
         trial.register("rows", ArrowStream(rows))
         trial.execute("create table runs as from rows")
@@ -264,7 +267,7 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
 
 
 def with_group(options: ImportOptions, group: Group) -> ImportOptions:
-    """The options for a group: what the files say of model and elicitation comes before what the analyst states."""
+    """Return the options for a group. Model and elicitation in the files override those that the analyst states."""
     return replace(
         options,
         model=None if group.model is not None else options.model,

@@ -1,4 +1,4 @@
-"""A dry run of an import: one dataset as it would be with the new runs, as a snapshot to query.
+"""A dry run of an import: a snapshot of one dataset as it would be with the new runs.
 
 It scores a file without storing it, and shows how a run would rank before it is published.
 """
@@ -24,14 +24,14 @@ from data.store.run_files import Objects
 
 @dataclass(frozen=True)
 class DryRun:
-    """One dataset as it would be.
+    """One dataset as it would be after the import.
 
     Attributes:
         dataset: its id.
-        snapshot: the dataset with its runs and the new ones; its version is that of the store that was read. It holds no other
-            dataset, but for those that the files bring.
+        snapshot: the dataset with its stored runs and the new ones. The snapshot has the version of the store that was read,
+            and holds no other datasets except those that the files bring.
         report: what the import would report; ``report.runs`` are the ids of the runs in the files.
-        stored: those of them that the store has already.
+        stored: ids of the runs in the files that the store already has.
     """
 
     dataset: str
@@ -55,11 +55,11 @@ def open_dry_run(
 ) -> Iterator[DryRun]:
     """Import files into a copy of their dataset, which is removed at the end. The store is only read.
 
-    Args are those of ``data.importing.ingest.import_paths``.
+    The arguments are those of ``data.importing.ingest.import_paths``.
 
     Raises:
         Refused: the import would be refused.
-        StoreError: the store or the machine does not allow it.
+        StoreError: the store is empty, or the machine lacks memory or cannot read or write the files.
     """
     with ExitStack() as stack:
         yield _open(stack, store, paths, options, form, names, content, largest, hidden, progress)
@@ -96,9 +96,9 @@ def _open(
             stored = frozenset(staging.report.runs) - set(trial.runs)
             return DryRun(dataset, Snapshot(version, connection, objects=trial.objects), staging.report, stored)
         except duckdb.OutOfMemoryException as error:
-            raise StoreError(f"this needs more memory than it may have; allow more, or divide the file ({error})") from error
+            raise StoreError(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
         except (duckdb.IOException, OSError) as error:
             resources.close()
             if not catalogue.exists() and store.version() != version:
                 continue  # other processes wrote so often that this version was removed
-            raise StoreError(f"the trial cannot work with its files: {error}") from error
+            raise StoreError(f"the dry run cannot work with its files: {error}") from error

@@ -1,7 +1,7 @@
-"""Rows that a reader took out of a document that is no table: JSON, a log, a database.
+"""Rows that a reader extracts from a document that is not a table: JSON, a log, a database.
 
-A reader of such a document makes a polars frame of cells as they are and gives it to ``Staging.add_rows``. They are then checked
-against a contract as the cells of a CSV file are.
+A reader of such a document collects its cells unchanged in a polars frame and passes it to ``Staging.add_rows``. They are then
+checked against a contract like the cells of a CSV file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import polars as pl
 
 from data.importing.report import Place
 
-PLACE = "place"  # a column of the frame: where a row stands in its document
+PLACE = "place"  # column of the frame that says where a row is in its document
 
 
 class FrameFile:
@@ -20,8 +20,8 @@ class FrameFile:
 
     Attributes:
         name: what reports call the document.
-        rows: cells as they stand in the document. A column ``place`` says where a row is, in words (``question 12``), and
-            heads the reports of its bad cells.
+        rows: cells as in the document. A column ``place`` says where a row is, in words (``question 12``), for reports of its
+            bad cells.
     """
 
     format: Literal["frame"] = "frame"
@@ -36,6 +36,6 @@ class FrameFile:
         return [name for name in self.rows.columns if name != PLACE]
 
     def places_of(self, ordinals: set[int]) -> dict[int, Place]:
-        """Where some rows stand, given by ordinal, which counts from 1."""
+        """Return the places of some rows, given by ordinal, 1-based."""
         places = self.rows[PLACE] if PLACE in self.rows.columns else None
         return {ordinal: Place(None, None if places is None else places[ordinal - 1]) for ordinal in ordinals}

@@ -14,7 +14,7 @@ SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "c
 
 
 def doubt(line: str, guess: str | None) -> str | None:
-    """Why a person should review the grade of a guess; None where it is clear."""
+    """Return why a person should review the grade of a guess; None if the grade is clear."""
     outcome, rule = parse_answer_line(line).judge(guess)
     return rule if outcome == "review" else None
 
@@ -26,8 +26,8 @@ def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
         guesses: rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``, distinct.
 
     Returns:
-        ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], null where the question has nothing to grade
-        by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``.
+        ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], null if the question has no answer to grade
+        by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``, null without a grade.
     """
     rows: list[tuple[str, str, str | None, float | None, str | None]] = []
     for kind, dataset, question, guess, answer, sex, age, radius in guesses:

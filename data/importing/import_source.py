@@ -1,4 +1,4 @@
-"""A path to import: a file, a folder or a zip of files."""
+"""A path to import: a file, a folder or a zip."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from data.importing.table_files import MAX_LINE_LENGTH, TableFile, UnpackingLimi
 if sys.version_info >= (3, 14):
     import zipfile
 else:
-    from backports.zstd import zipfile  # reads members that are packed with zstd, too
+    from backports.zstd import zipfile  # also reads members compressed with zstd
 
-MAX_MEMBERS = 100_000  # of a zip; a log of an evaluation has one for each sample
+MAX_MEMBERS = 100_000  # of a zip; an evaluation log has one member per sample
 START = 65_536  # bytes at the start of a file by which readers may recognise it
 MAX_DOCUMENT_BYTES = 2**30  # bytes of a JSON document, which is read into memory as a whole
-# Members of logs of Inspect AI, which appends to them: of several files of one name, the last counts, as there.
+# Members of Inspect AI logs, which are appended to: of several files with the same name the last counts, as in Inspect AI.
 APPENDED = {"header.json", "_journal/start.json"}
 ENCRYPTED = 1  # flag of a member of a zip
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)  # not the fault of the zip
 
 
 class Incoming:
-    """What is to be read. It is unpacked and opened only when a property needs it."""
+    """A file, folder or zip to read. It is unpacked and opened only when a property needs it."""
 
     def __init__(self, path: Path, staging: Staging, name: str | None = None, password: str | None = None) -> None:
         self.path = path
         self._password = password
         self.name = name or path.name or str(path)
-        self.unreadable: Refused | None = None  # why it has no columns
+        self.unreadable: Refused | None = None  # why no columns could be read
         self._staging = staging
         self._parts: dict[Path, Incoming] = {}
         if not path.exists():
@@ -69,10 +69,10 @@ class Incoming:
             if isinstance(error, OSError) and error.errno in DISK_ERRORS:
                 raise
             cause = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise refuse(self.name, f"the zip is damaged or cut short ({cause}); make or fetch it again") from error
+            raise refuse(self.name, f"the zip is damaged or cut short ({cause}); create or download it again") from error
         except RecursionError as error:
-            raise refuse(self.name, "the zip cannot be unpacked: it holds folders too deep in each other") from error
-        except (NotImplementedError, RuntimeError) as error:  # packed or encrypted in a way that Python does not know
+            raise refuse(self.name, "the zip cannot be unpacked: its folders are nested too deeply") from error
+        except (NotImplementedError, RuntimeError) as error:  # compressed or encrypted in a way that Python does not support
             raise refuse(self.name, f"the zip cannot be unpacked: {error}") from error
         if (target / "xl" / "workbook.xml").is_file():
             raise refuse(self.name, "this is an Excel workbook; save its sheet as CSV (UTF-8)")
@@ -86,14 +86,14 @@ class Incoming:
         return self._staging.open(self.path, self.name)
 
     def part(self, path: Path) -> Incoming:
-        """A file of the folder. Readers that look at the same one share it, so that it is opened once."""
+        """Return a file of the folder. Readers that ask for the same file share it, so it is opened once."""
         if path not in self._parts:
             self._parts[path] = Incoming(path, self._staging, f"{self.name}/{path.name}", self._password)
         return self._parts[path]
 
     @cached_property
     def start(self) -> bytes:
-        """The first bytes of a single file, decompressed; empty for a folder and for a file that cannot be read."""
+        """The first bytes of a single file, decompressed; empty for a folder or a file that cannot be read."""
         if self.folder:
             return b""
         try:
@@ -105,9 +105,9 @@ class Incoming:
 
     @cached_property
     def document(self) -> object:
-        """The content of a file that is one JSON document, such as an object over many lines; None for any other.
+        """The content of a file that is one JSON document, such as an object over many lines; None for any other file.
 
-        A file of JSON Lines with more than one line is no document.
+        A JSON Lines file with more than one line is not a document.
         """
         start = self.start.removeprefix(b"\xef\xbb\xbf").lstrip()
         if start[:1] not in (b"{", b"["):
@@ -119,10 +119,10 @@ class Incoming:
             return None
 
     def require_document(self) -> object:
-        """The content of a file that must be one JSON document. Raises ``Refused`` where it is not."""
+        """Return the content of a file that must be one JSON document. Raises ``Refused`` if it is not."""
         document = self.document
         if document is None:
-            raise self.unreadable or refuse(self.name, "this is no JSON document")
+            raise self.unreadable or refuse(self.name, "this is not a JSON document")
         return document
 
     def _read_document(self) -> object:
@@ -133,27 +133,29 @@ class Incoming:
                 if any(line.strip() for line in lines) and _is_json(first):  # a document of one line is parsed once
                     return None
             if path.stat().st_size > MAX_DOCUMENT_BYTES:
-                raise refuse(self.name, f"a JSON document may have {size(MAX_DOCUMENT_BYTES)} at most")
+                raise refuse(self.name, f"a JSON document can have at most {size(MAX_DOCUMENT_BYTES)}")
             return json.loads(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             raise self.file.not_utf8() from None
         except json.JSONDecodeError as error:
-            raise refuse(self.name, f"this is no JSON: {error.msg}, at character {error.colno}", line=error.lineno) from error
+            raise refuse(
+                self.name, f"this is not valid JSON: {error.msg}, at character {error.colno}", line=error.lineno
+            ) from error
         except RecursionError:
             raise refuse(self.name, "this JSON nests too deeply") from None
-        except ValueError as error:  # a whole number of thousands of digits
-            raise refuse(self.name, f"this is no JSON: {error}") from error
+        except ValueError as error:  # an integer with thousands of digits
+            raise refuse(self.name, f"this is not valid JSON: {error}") from error
 
     @property
     def columns(self) -> set[str]:
-        """Column names of a single file; empty for a folder and for a file that cannot be read as a table."""
+        """Column names of a single file; empty for a folder or a file that cannot be read as a table."""
         if self.folder:
             return set()
         try:
             return set(self.file.columns)
         except Refused as refused:
             problem = self.unreadable.problems[0] if self.unreadable else None
-            if not problem or (problem.line or 1) == 1:  # a document over many lines says better where it breaks
+            if not problem or (problem.line or 1) == 1:  # otherwise the JSON error says more precisely where it breaks
                 self.unreadable = refused
             return set()
 
@@ -175,16 +177,16 @@ def _begins_like_a_zip(path: Path) -> bool:
 
 
 def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingLimit, password: str | None) -> None:
-    """Unpack members one by one. Refuse names that lead out of the folder, and sizes over the limit.
+    """Unpack members one by one. Refuse paths that lead out of the folder, and sizes over the limit.
 
-    A member never unpacks to more than it states: there zipfile stops and reports damage.
+    A member never unpacks to more than its stated size: zipfile stops there and reports damage.
     """
     if len(archive.infolist()) > MAX_MEMBERS:
         raise refuse(name, f"the zip holds more than {MAX_MEMBERS:,} files")
     names = Counter(archive.namelist())
     repeated = [path for path, count in names.items() if count > 1]
     if repeated and not names.keys() & APPENDED:
-        raise refuse(name, "the zip holds two files of one name", value=repeated[0][:80])
+        raise refuse(name, "the zip holds two files with the same name", value=repeated[0][:80])
     limit.take(sum(member.file_size for member in archive.infolist()), name)
     encrypted = [member for member in archive.infolist() if member.flag_bits & ENCRYPTED]
     if encrypted:
@@ -202,9 +204,9 @@ def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingL
 
 
 def _check_password(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, password: str | None) -> None:
-    """Let ``archive`` unpack with the password. Raises ``Refused`` where there is none, or it is wrong."""
+    """Set the password of ``archive`` and try it on ``member``. Raises ``Refused`` if it is missing or wrong."""
     if not password:
-        raise refuse(name, "the zip is encrypted; it opens with a password", hint="password")
+        raise refuse(name, "the zip is encrypted; a password is needed to open it", hint="password")
     archive.setpassword(password.encode())
     try:
         with archive.open(member) as packed:
@@ -215,5 +217,5 @@ def _check_password(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str
             raise
         raise refuse(name, "the password does not open the zip", hint="password") from None
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        # One byte tells wrong passwords: one in 256 gets past it, and unpacks to nonsense.
+        # Only one byte identifies a wrong password: one in 256 gets past it, and unpacks to nonsense.
         raise refuse(name, "the password does not open the zip, or the zip is damaged", hint="password") from None

@@ -1,4 +1,4 @@
-"""Import: file -> reader -> contract -> checks and grading -> statistics -> store. All of it or nothing."""
+"""The import: file -> reader -> contract -> checks and grading -> statistics -> store. All or nothing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
 from data.store.audit import Audit
 
-NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
-# What files may bring: runs of one stored dataset; new datasets too, with their people; or changes to stored datasets, too.
+NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring as well as runs
+# What files may bring. "runs": only runs of one stored dataset; "datasets": also new datasets with their people; "all": also
+# changes to stored datasets.
 Content = Literal["runs", "datasets", "all"]
-Progress = Callable[[str, int, int], None]  # called with the current step in words, steps done, steps in all
+Progress = Callable[[str, int, int], None]  # called with the current step in words, the steps done, and the number of steps
 
 
 def import_paths(
@@ -40,15 +41,15 @@ def import_paths(
     """Import files, folders and zips together: all of them or none.
 
     Args:
-        store: where to.
-        paths: in order; later ones may answer questions of earlier ones.
-        options: what the analyst states beside the files.
+        store: to import into.
+        paths: in order; later ones can answer questions of earlier ones.
+        options: what the analyst states in addition to the files.
         form: key of a format; None to recognise the format of each path.
-        names: what reports call the paths, where their own names mean nothing.
-        by: name of the token of an upload.
+        names: what reports call the paths, for paths whose own names mean nothing to the analyst.
+        by: name of the token of an upload; None for the command line.
         content: what the files may bring; anything else is refused.
-        largest: bytes that the packed files may unpack to.
-        hidden: datasets that do not exist for the one who imports.
+        largest: bytes that the compressed files may unpack to.
+        hidden: datasets that the importer may not see; they are treated as missing.
         progress: called before each step.
 
     Returns:
@@ -77,9 +78,7 @@ def import_paths(
         except StoreMoved:
             continue  # another process changed one of the datasets in between: check against the new version
         except duckdb.OutOfMemoryException as error:
-            raise StoreError(
-                f"the import needs more memory than it may have; allow more, or divide the file ({error})"
-            ) from error
+            raise StoreError(f"the import needs more memory than it may use; allow more, or split the file ({error})") from error
         except (duckdb.IOException, OSError) as error:
             if store.version() != version:
                 continue  # other processes wrote so often that this version was removed
@@ -98,7 +97,7 @@ def _publish(store: Store, staging: Staging, by: str | None) -> None:
 
 
 def _record(store: Store, report: Report, brought: Sequence[str], by: str | None) -> None:
-    """Record what was published: datasets that were brought, runs, and gradings of stored ones."""
+    """Record in the audit log what was published: new or replaced datasets, runs, and gradings of stored runs."""
     audit = Audit(store.register)
     for dataset in brought:
         audit.record("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
@@ -152,10 +151,13 @@ def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: st
 
 
 def check_content(staging: Staging, content: Content, paths: Sequence[Path], names: Sequence[str] | None) -> str:
-    """Check that the files bring nothing but what they may. Raises ``Refused`` where they do.
+    """Check that the files bring only what ``content`` allows.
 
     Returns:
-        The dataset that they answer; of several, the first new one.
+        The dataset that the files answer. If they bring new datasets and do not answer exactly one, the first new one.
+
+    Raises:
+        Refused: they bring something else, or neither new datasets nor answers to exactly one dataset.
     """
     name = ", ".join(names or [path.name for path in paths])
     run, new = staging.connection.execute, staging.report.datasets
@@ -173,6 +175,6 @@ def check_content(staging: Staging, content: Content, paths: Sequence[Path], nam
     if new and content != "runs":
         return datasets[0] if len(datasets) == 1 else new[0]
     if len(datasets) != 1:
-        what = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
+        what = f"answers to several datasets ({', '.join(datasets)}); import one at a time" if datasets else "no answers"
         raise refuse(name, f"this holds {what}")
     return datasets[0]

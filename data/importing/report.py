@@ -1,4 +1,4 @@
-"""What an import reports: every bad row, what was repaired or skipped, what was imported."""
+"""The report of an import: every bad row, what was repaired or skipped, and what was imported."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are reported one by one; the others are counted
-EXAMPLES = 3  # of a kind of problem
+MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
+EXAMPLES = 3  # examples shown for each kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
-# What the analyst can say beside the file to mend a problem. The command line, the JSON addresses and the page each have
-# their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: with
-# the whole bundle, to replace the stored buzzes, exposures or votes. ``one_run``: bring all answers of a run together.
+# What the analyst can state, apart from changing the file, to fix a problem. The command line, the JSON addresses and the page
+# each have their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: import the whole bundle, to
+# replace the stored buzzes, exposures or votes. ``one_run``: import all answers of a run together.
 Hint = Literal[
     "classes", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "replace", "replace_people"
 ]  # fmt: skip
 
 
 class Place(NamedTuple):
-    """Where a row stands in its file: its physical line, 1-based, or what a document that is no table calls it."""
+    """Where a row is in its file: its physical line, 1-based, or, in a document that is not a table, its name there."""
 
     line: int | None
     row: str | None = None
 
 
 class ProblemKey(NamedTuple):
-    """A kind of problem: file, column, reason without numbers and quoted names, and what would mend it."""
+    """A kind of problem: file, column, reason without numbers and quoted names, and what would fix it."""
 
     file: str
     column: str | None
@@ -41,12 +41,12 @@ class Problem:
     """Why a file cannot be imported, and where.
 
     Attributes:
-        file: as the analyst calls it.
-        line: physical line, 1-based; None where the file as a whole is bad, and in documents that are no tables.
-        column, value: None where the problem is not that of a column or cell.
+        file: name of the file, as the analyst knows it.
+        line: physical line, 1-based; None if the file as a whole is bad, and in documents that are not tables.
+        column, value: None if the problem does not concern one column or cell.
         reason: what is wrong.
-        hint: what would mend it; None where only the file can be changed.
-        row: which row of a document that is no table, in its own words, such as ``question 12``.
+        hint: what the analyst can state to fix it; None if only a change of the file helps.
+        row: in a document that is not a table, the row in words, such as ``question 12``; otherwise None.
     """
 
     file: str
@@ -59,7 +59,7 @@ class Problem:
 
     @property
     def kind(self) -> ProblemKey:
-        """What it has in common with problems of the same kind."""
+        """The part that it shares with other problems of the same kind."""
         return ProblemKey(self.file, self.column, SPECIFIC.sub("#", self.reason), self.hint)
 
     @property
@@ -79,9 +79,9 @@ class Refused(Exception):
     """The import is refused; ``problems`` says why. The store is as it was.
 
     Attributes:
-        problems: in order of file and line.
-        more: how many there are beside them, where a file has very many of one kind.
-        advice: sentences on what many of them have in common.
+        problems: the listed problems, in order of file and line.
+        more: numbers of further problems that are not listed, by kind.
+        advice: sentences about what many problems have in common.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Refused(Exception):
 
     @property
     def total(self) -> int:
-        """How many problems there are."""
+        """Number of problems, listed or not."""
         return len(self.problems) + self.more.total()
 
     @property
     def kinds(self) -> list[ProblemKind]:
-        """The kinds of problems, in the order of the first of each."""
+        """The kinds of problems, in the order of their first problems."""
         by_kind: dict[ProblemKey, list[Problem]] = {}
         for problem in self.problems:
             by_kind.setdefault(problem.kind, []).append(problem)
@@ -108,7 +108,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """Problems of one kind: ``count`` of them, and the first few."""
+    """Problems of one kind: their number and the first few of them."""
 
     examples: list[Problem]
     count: int
@@ -123,7 +123,7 @@ def refuse(
     value: str | None = None,
     hint: Hint | None = None,
 ) -> Refused:
-    """A refusal for one reason."""
+    """Return a refusal with a single problem."""
     return Refused([Problem(file, line, column, value, reason, hint)])
 
 
@@ -132,21 +132,21 @@ class Report:
     """What an import reports, collected while it runs.
 
     Attributes:
-        problems: as found, several of a cell among them.
+        problems: as found; one cell can have several.
         more: number of problems that were only counted, by kind.
-        advice: sentences on what many problems have in common.
-        unread: a file could not be read, so that what depends on it cannot be checked.
+        advice: sentences about what many problems have in common.
+        unread: whether a file could not be read, so that what depends on it cannot be checked.
         warnings: sentences.
-        hints: what the analyst can do about some of them.
+        hints: what the analyst can do about some of the warnings.
         formats: keys of the formats that were read.
         lines: a line for each dataset and run.
         datasets: ids of the new datasets.
-        runs: ids of the runs of this import, existing ones among them.
-        stored: those of them that the store has already.
-        gradings: run and name of each grading that stored runs get.
+        runs: ids of the runs of this import, including those already stored.
+        stored: ids of the runs that the store already has.
+        gradings: run and name of each grading that a stored run gets.
         columns: recognised columns.
         repaired: what was repaired, and how often.
-        skipped: (dataset, model, elicitation) -> reason -> rows that the model failed to answer.
+        skipped: (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -166,11 +166,11 @@ class Report:
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
 
     def add(self, problems: Sequence[Problem], total: int) -> None:
-        """Add the first problems of one kind, and count the others.
+        """Add the first problems of one kind and count the others.
 
         Args:
-            problems: the first ones, in order.
-            total: how many there are.
+            problems: the first problems, in order.
+            total: number of all problems of this kind.
         """
         self.problems += problems
         if problems and total > len(problems):
@@ -184,7 +184,7 @@ class Report:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Collect the problems of a ``Refused`` that is raised inside, so that other files are still checked."""
+        """Collect the problems of a ``Refused`` that is raised in the block, so that other files are still checked."""
         try:
             yield
         except Refused as refused:
@@ -194,7 +194,7 @@ class Report:
             self.unread = True
 
     def raise_problems(self) -> None:
-        """Raise ``Refused`` if there are problems. Of several with one cell, it carries the first."""
+        """Raise ``Refused`` if there are problems. It carries only the first problem of each cell."""
         if self.problems:
             first: dict[tuple[object, ...], Problem] = {}
             for problem in self.problems:
@@ -204,11 +204,11 @@ class Report:
 
 
 def rows_without_answer(failed: int, skipped: Mapping[str, int]) -> list[str]:
-    """Why a run has fewer answers than its file has rows, in parts of a sentence.
+    """Say why a run has fewer answers than its file has rows, in parts of a sentence.
 
     Args:
         failed: number of failed calls.
-        skipped: reason -> rows that hold no answer. Where calls failed, these are the reasons why.
+        skipped: reason -> number of rows that hold no answer. If calls failed, these are the reasons for the failures.
 
     >>> rows_without_answer(3, {"answer is not a number": 2, "confidence outside [0, 1]": 1})
     ['3 failed calls (2 rows: answer is not a number; 1 row: confidence outside [0, 1])']

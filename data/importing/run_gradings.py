@@ -1,4 +1,4 @@
-"""Further gradings of runs: those that files bring, that of Clueline's rules where a file states grades, and of reviewers."""
+"""Further gradings of runs: those in files, those by Clueline's rules where a file states grades, and those of reviewers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from data.store.cache_validity import renew
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 
-# That a row of a stored run, called r, is at the place of a row of an incoming one.
+# SQL condition that a row of an incoming run has the same place as a row of a stored run, called r.
 SAME_PLACE = "{0}.question_id = r.question_id and {0}.clue = r.clue and {0}.sample is not distinct from r.sample"
-MAX_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
-MAX_STORED = 1_000_000  # of a stored run: more would not fit into memory
+MAX_GRADED = 30_000  # distinct guesses of a run that an import grades in addition to the file's grades: about three seconds
+MAX_STORED = 1_000_000  # distinct guesses of a stored run: more would not fit into memory
 
 
 class TooManyGuesses(Exception):
-    """A run has more distinct guesses than are graded at once."""
+    """A run has more distinct guesses than can be graded at once."""
 
 
 def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> None:
-    """Add the gradings of the new runs to a trial, whose responses are stored; report where rules and files disagree.
+    """Add the gradings of new runs to a trial, and report where Clueline's rules and the files disagree.
 
     Args:
-        staging: its connection is to the trial, with the scratch database attached.
+        staging: its connection is to the trial, with the scratch database attached. The responses of the runs are stored.
         objects: where the grades go.
-        by: name of the token of an upload. Who made the corrections of a file is then only what the uploader says.
+        by: name of the token of an upload; None for the command line. The authors of an upload's corrections are marked as
+            stated by the uploader.
     """
     connection = staging.connection
     run = connection.execute
@@ -53,11 +54,11 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
         try:
             count = grade_by_rules(connection, objects, part, MAX_GRADED)
         except TooManyGuesses:
-            line = f"more than {MAX_GRADED:,} different guesses, which were not graded by Clueline's rules beside the file"
+            line = f"more than {MAX_GRADED:,} different guesses, too many to be graded by Clueline's rules as well"
             staging.report.lines.append(f"run {name}: {line}")
             continue
         if count:
-            line = f"Clueline's rules grade {count:,} of {part.rows:,} answers otherwise than the file; both are kept"
+            line = f"Clueline's rules grade {count:,} of {part.rows:,} answers differently from the file; both gradings are kept"
             staging.report.lines.append(f"run {name}: {line}")
     execute(
         connection,
@@ -73,11 +74,11 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
 
 
 def grades_sql(number: int, column: str | None) -> str:
-    """SQL for the grades of an incoming run, with the columns of ``grades``, in the order of its responses.
+    """Return SQL for the grades of an incoming run, with the columns of ``grades``, in the order of its responses.
 
     Args:
         number: of the run.
-        column: name of a further grading that its file brings; None for the one of ``correct``.
+        column: name of a further grading in its file; None for the grading of ``correct``.
     """
     chosen = "select null as file, null as ordinal, null as correct limit 0"
     if column is not None:
@@ -90,14 +91,14 @@ def grades_sql(number: int, column: str | None) -> str:
 
 
 def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> list[tuple[str, str]]:
-    """Add the gradings that an import brings to stored runs to a trial. Their statistics are not computed.
+    """Add the gradings that stored runs get from an import to a trial. Their statistics are not computed.
 
     Args:
-        staging, objects: as of ``add_gradings``.
+        staging, objects: as for ``add_gradings``.
         by: name of the token of an upload; None for the command line.
 
     Returns:
-        Run and name of each.
+        Run and name of each grading.
     """
     connection = staging.connection
     rows = connection.execute('select number, run, name, "column" from scratch.added_gradings order by rowid').fetchall()
@@ -117,21 +118,21 @@ def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> 
 
 
 def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part: StoredObject, most: int) -> int | None:
-    """Give a run whose file states grades the grading of Clueline's rules. Its statistics are not computed.
+    """Add the grading of Clueline's rules to a run whose file states grades. Its statistics are not computed.
 
-    What the rules say nothing about keeps the grade of the file: empty guesses, and questions without an answer.
+    Responses that the rules do not cover keep the grade of the file: empty guesses, and questions without an answer.
 
     Args:
         connection: to a catalogue.
-        objects: where the responses are, and the grades go.
+        objects: where the responses are, and where the grades go.
         part: the responses of the run.
-        most: distinct guesses; beyond that, the run keeps the grades of the file alone.
+        most: greatest number of distinct guesses; with more, the run keeps only the grades of the file.
 
     Returns:
-        Of how many responses the grades differ; None where the rules say nothing.
+        Number of responses whose grades differ; None if the rules cover none of them.
 
     Raises:
-        TooManyGuesses: there are more.
+        TooManyGuesses: the run has more than ``most`` distinct guesses.
     """
     relation = objects.relation("responses", [part], numbered=True)
     guesses = connection.execute(
@@ -161,7 +162,7 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
 
 
 def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
-    """Make those gradings of a dataset anew that follow from its questions: of rules, and of reviewers, which build on these.
+    """Renew the gradings of a dataset that depend on its questions: those by rules, and those of reviewers, which build on them.
 
     Statistics are not computed. Corrections apply again to the guesses that they name.
     """
@@ -176,7 +177,7 @@ def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, data
 
 
 def grade_run(store: Store, run: str, by: str | None) -> int | None:
-    """Grade a stored run, whose file states grades, by Clueline's rules of today. The corrections of reviewers apply again.
+    """Grade a stored run whose file states grades by Clueline's present rules. The corrections of reviewers apply again.
 
     Args:
         store: with the run.
@@ -184,7 +185,8 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
         by: name of the token of the caller, or None.
 
     Returns:
-        Of how many responses the grades differ from those of the file; None where the rules say nothing.
+        Number of responses whose grades differ from the file's; None if the rules cover none, or if the run's own grading is
+        already that of the rules.
 
     Raises:
         NoSuchRun: there is no such run.

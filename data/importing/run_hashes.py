@@ -1,9 +1,9 @@
-"""The ids of runs: a sha256 of their content in the order of questions and clues, whatever the order of the file.
+"""The ids of runs: a sha256 of their content in the order of questions and clues, independent of the order of the file.
 
 Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as
-their lengths (-1 for null) and their joined content. A batch of rows then takes a few calls, however many rows it has.
-How guesses were graded does not count, only the correctness that the file or the analyst stated. A failed call is hashed as the
-guess ERROR, whichever way the file marks it.
+their lengths (-1 for null) and their joined content. So a batch takes a few calls, however many rows it has.
+The way guesses were graded does not count, only the correctness that the file or the analyst stated. A failed call is hashed as
+the guess ERROR, no matter how the file marks it.
 """
 
 from __future__ import annotations
@@ -23,38 +23,44 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import frame, literal
 from data.importing.failed_calls import MARK
 
-GROUP = 122_880  # rows of a group of DuckDB's storage
-ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row is longer
+GROUP = 122_880  # rows of a row group in DuckDB's storage
+ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
 IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
             "sample": "strlen(sample)", "buzz": "0",
             "option_names": "16 * len(option_names)", "attributes": "strlen(attributes::varchar)"}  # fmt: skip
-AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # what is hashed as the text of another SQL expression
+AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # columns that are hashed as text, and the SQL for it
 
 
 @dataclass
 class RunHash:
-    """The hash of one run, fed with its rows in order. ``close`` sets ``sha256``."""
+    """The hash of one run, fed with its rows in order.
+
+    Attributes:
+        items: number of rows fed so far.
+        questions: number of different questions among them.
+        sha256: empty until ``close`` sets it.
+    """
 
     items: int = 0
     questions: int = 0
     sha256: str = ""
     _last: int = -1  # number of the question of the last row
     _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
-    _filled: set[str] = field(default_factory=set)  # a column without a value is as if the file did not have it
+    _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
     def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
-        """Take the next rows."""
+        """Add the next rows of the run to the hash."""
         question = rows["question_number"].to_numpy()
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
         self.items += len(rows)
         self.questions += int(first.sum())
         self._add("first", [first])
-        self._add("question_id", _bytes(ids.look_up(question[first])))
+        self._add("question_id", _byte_streams(ids.look_up(question[first])))
         for name in rows.columns:
             if name not in ("run_number", "question_number"):
-                self._add(name, _bytes(rows[name]))
+                self._add(name, _byte_streams(rows[name]))
                 if name not in OPTIONAL or rows[name].null_count() < len(rows):
                     self._filled.add(name)
 
@@ -63,7 +69,7 @@ class RunHash:
             self._columns.setdefault((name, index), hashlib.sha256()).update(part)
 
     def close(self, head: list[str]) -> None:
-        """Set ``sha256``, of the rows and a head: dataset, model and elicitation."""
+        """Set ``sha256``, from the rows and the head: dataset, model and elicitation."""
         digests = [
             [name, index, column.hexdigest()]
             for (name, index), column in sorted(self._columns.items())
@@ -74,7 +80,7 @@ class RunHash:
 
 
 def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
-    """The hash of each run of ``responses_graded``, by its number. Takes one pass, with one batch of rows in memory."""
+    """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Return the hashes by run number."""
     hashes: dict[int, RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     ids = Ids(connection)
@@ -102,7 +108,7 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
 
 
 class Ids:
-    """Question ids by number. Of more than ``IDS`` questions, only those near the last ones looked up are in memory."""
+    """Question ids by number. With more than ``IDS`` questions, only those near the last ones looked up are in memory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -110,7 +116,7 @@ class Ids:
         self._first, self._held = 0, pl.Series([], dtype=pl.String)
 
     def look_up(self, numbers: NDArray[np.int32]) -> pl.Series:
-        """The ids of some ascending numbers."""
+        """Return the ids of some question numbers, which must be ascending."""
         if not len(numbers):
             return pl.Series([], dtype=pl.String)
         low, high = int(numbers[0]), int(numbers[-1])
@@ -125,7 +131,7 @@ class Ids:
 
 
 def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
-    """First and last row of batches that fit into memory."""
+    """Yield the first and last row of batches that fit into memory."""
     size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
     groups = connection.execute(
         f"select row // {GROUP}, count(*), sum({size})::bigint from responses_graded group by 1 order by 1"
@@ -146,17 +152,17 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]
         yield start, end - 1
 
 
-def _bytes(column: pl.Series) -> list[Any]:
-    """The byte streams of a column."""
+def _byte_streams(column: pl.Series) -> list[Any]:
+    """Return the byte streams of a column."""
     if column.dtype == pl.String:
         lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
-        return [_little(lengths), (column.str.join("").item() or "").encode()]
+        return [_little_endian(lengths), (column.str.join("").item() or "").encode()]
     if isinstance(column.dtype, pl.List):
         lengths = column.list.len().cast(pl.Int32).fill_null(-1)
-        return [_little(lengths), *_bytes(column.filter(lengths > 0).explode())]
-    return [_little(column.fill_null(float("nan")) if column.dtype == pl.Float64 else column)]
+        return [_little_endian(lengths), *_byte_streams(column.filter(lengths > 0).explode())]
+    return [_little_endian(column.fill_null(float("nan")) if column.dtype == pl.Float64 else column)]
 
 
-def _little(numbers: pl.Series) -> NDArray[Any]:
+def _little_endian(numbers: pl.Series) -> NDArray[Any]:
     array = np.ascontiguousarray(numbers.to_numpy())
     return array.astype(array.dtype.newbyteorder("<"), copy=False)

@@ -1,4 +1,4 @@
-"""The bundled datasets, and how an empty store gets them."""
+"""The bundled datasets, and their import into an empty store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def seed(
     bundles: Sequence[Path] = BUNDLED,
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
-    """Import bundles into a store that was never written to; any other store is left as it is.
+    """Import bundles into a store that was never written to. Any other store stays as it is, and the report is empty.
 
     Raises:
         StoreError: the store or the machine does not allow it.

@@ -1,4 +1,4 @@
-"""SQLite databases that are imported: only read, and their types not trusted."""
+"""SQLite databases to import. They are only read, and their column types are not trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Database:
     """The tables of a database.
 
     Attributes:
-        tables: name -> its columns, in small letters, since SQLite takes no notice of case. Views are no tables.
+        tables: name -> its columns, all in lower case, because SQLite ignores case. Views are left out.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -30,7 +30,10 @@ class Database:
         }
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Some columns of all rows, in the order of the file; None for a column, or a table, that is not there."""
+        """Return some columns of all rows, in the order of the file.
+
+        A cell is None if the table lacks the column. The list is empty if there is no such table.
+        """
         if table not in self.tables:
             return []
         chosen = ", ".join(f'"{name}"' if name in self.tables[table] else "null" for name in columns)
@@ -39,15 +42,15 @@ class Database:
 
 @contextmanager
 def open_database(path: Path, name: str) -> Iterator[Database]:
-    """Open a database. What is wrong with the file is raised as ``Refused``, also while it is read.
+    """Open a database. Errors of the file are raised as ``Refused``, also while it is read.
 
     Args:
-        path: of the file; nothing is written to it or beside it.
+        path: of the file; nothing is written to it or next to it.
         name: what reports call it.
     """
     changes = path.with_name(f"{path.name}-wal")
-    if changes.is_file() and changes.stat().st_size:  # which SQLite would read, and write beside them
-        reason = f"its last changes stand in {changes.name} beside it; close the program that has it open, or vacuum it"
+    if changes.is_file() and changes.stat().st_size:  # SQLite would read these, and write next to them
+        reason = f"its latest changes are in {changes.name} next to it; close the program that has it open, or vacuum it"
         raise refuse(name, reason)
     try:
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
@@ -58,11 +61,11 @@ def open_database(path: Path, name: str) -> Iterator[Database]:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise refuse(name, f"the SQLite database is damaged or cut short ({error}); make or fetch it again") from error
+        raise refuse(name, f"the SQLite database is damaged or cut short ({error}); create or download it again") from error
 
 
 def whole(value: object) -> int | None:
-    """A cell as a whole number, None where it is none.
+    """Return a cell as a whole number, None if it is not one.
 
     >>> whole(3), whole("3"), whole(3.0), whole("x"), whole(3.5), whole(None)
     (3, 3, 3, None, None, None)

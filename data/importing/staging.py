@@ -4,23 +4,23 @@ Its relations, in the order in which they are filled:
 
 - ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``votes_read``: the rows of the
   files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
-- ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
-- ``grades_read``: what further gradings say of responses, by file and ordinal. ``corrections_read``: what reviewers decided.
-- ``attributes_read``: what the files state of questions beside the columns that Clueline knows.
+- ``responses_read``: the same for responses. A single file is read in place through a view; rows of several files are copied.
+- ``grades_read``: the grades of further gradings, by file and ordinal. ``corrections_read``: what reviewers decided.
+- ``attributes_read``: what the files state about questions in columns other than those that Clueline knows.
 - ``tags_read``: tags of runs, by model and elicitation.
-- ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
+- ``numbered_questions``, ``numbered_runs``: the questions of the answered datasets, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
   on, a failed call has no guess, the confidence 0 and no distribution (``data.importing.failed_calls``).
-- ``responses_resolved``: the same, with every confidence known and whole distributions in the order of classes.
-- ``responses_graded``: the same, with every correctness known.
+- ``responses_resolved``: the same, with a confidence for every response and complete distributions in the order of classes.
+- ``responses_graded``: the same, with a correctness for every response.
 - ``runs_to_store``: the runs that the store does not have, by number.
-- ``added_gradings``: what further gradings stored runs get, by the number of the incoming run that has their answers. ``column``
-  is the column of the grades, without its prefix; null for ``correct``.
+- ``added_gradings``: the further gradings that stored runs get, by the number of the incoming run with the same answers.
+  ``column`` is the column of the grades, without its prefix; null for ``correct``.
 - ``new_datasets``, ``new_questions``, ``new_runs``, ... : what publishing adds to the store, with the columns of its tables.
-- ``replaced_people``, ``new_answers``: what publishing changes beside that.
+- ``replaced_people``, ``new_answers``: what publishing changes as well.
 
-The scratch also serves some of the store's names (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) as views of
-stored and incoming rows together.
+Views named after some tables of the store (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) show stored and
+incoming rows together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from data.store.catalogue_schema import tables_of_datasets
 from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
-MAX_MOMENTS = 100  # of a series of forecasts
+MAX_MOMENTS = 100  # in a series of forecasts
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
 TABLES = f"""
@@ -103,7 +103,7 @@ create view votes as from new_votes union all by name from kept_votes;
 
 
 class RunKey(NamedTuple):
-    """What a run is, before its rows give it a name."""
+    """Dataset, model and elicitation of a run. They identify it until its content gives it an id."""
 
     dataset: str
     model: str
@@ -115,7 +115,7 @@ class Decision:
     """An analyst's grade for a guess whose correctness the file does not state.
 
     Attributes:
-        question_id, guess: as in the file; a guess of None is no answer.
+        question_id, guess: as in the file; a guess of None means no answer.
         clue: None for all clues of the question with this guess.
         correct: in [0, 1].
     """
@@ -128,22 +128,22 @@ class Decision:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What the analyst states beside the files. None or an empty value: the files say it, or a default holds.
+    """What the analyst states in addition to the files. None or an empty value means that the files say it, or a default applies.
 
     Attributes:
-        dataset: to create or to answer.
+        dataset: id of the dataset to create or to answer.
         title: of a dataset that is created.
         model, elicitation: of a run.
-        percent: confidences run from 0 to 100.
+        percent: whether confidences run from 0 to 100.
         classes: of a dataset, or of the probabilities in a file, in order.
-        replace: put questions and people in the place of the stored ones of their dataset.
+        replace: whether questions and people replace the stored ones of their dataset.
         decisions: grades.
         password: of encrypted zips; never stored.
-        respondents: several answers to a question are of different people, by ``sample``.
-        names: keep the names of teams of people, which otherwise get pseudonyms.
+        respondents: whether several answers to a question come from different people, named by ``sample``.
+        names: whether the names of teams of people are kept; otherwise they get pseudonyms.
         tags: of the runs, each a tag and its value.
-        series: number of moments between the opening and the close of a question whose forecasts are its clues; None for its
-            last forecast alone.
+        series: number of moments between the opening and the close of a question whose forecasts become its clues; None to
+            import only its last forecast.
     """
 
     dataset: str | None = None
@@ -169,15 +169,15 @@ class Staging:
         connection: to the scratch database, with the store attached as ``store``.
         workspace: a folder for unpacked files.
         path: of the scratch database.
-        limit: how much packed files may unpack to.
+        limit: how many bytes compressed files may unpack to.
         report: what the import reports.
         files: in the order of opening; relations refer to them by index.
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
         respondents: runs whose samples are respondents.
-        response_attributes: names of attributes of responses, with their dataset, and the file that has them.
-        recut: stored datasets that may grow by questions, and of which questions that no run answered may get other clues.
+        response_attributes: (dataset, attribute of responses) -> name of the file that has it.
+        recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
         objects: of the store, with the responses of its runs.
-        grading_names: names of the grades that files state of runs, for runs that turn out to be stored with other grades.
+        grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -192,22 +192,30 @@ class Staging:
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     objects: Objects | None = None
     grading_names: dict[RunKey, str] = field(default_factory=dict)
-    _viewed: str | None = None  # SQL of responses that are read in place
+    _viewed: str | None = None  # SQL of the responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, name: str | None = None) -> TableFile:
-        """Add a file to this import, decompressed if need be."""
+        """Add a file to this import, decompressed if necessary.
+
+        Args:
+            path: of the file.
+            name: what reports call it; None for the name in the path.
+
+        Raises:
+            Refused: it cannot be read or decompressed, or is empty.
+        """
         file = TableFile(path, self.workspace, name, self.limit)
         self.files.append(file)
         return file
 
     def add_rows(self, name: str, rows: pl.DataFrame) -> FrameFile:
-        """Add the rows of a document that is no table, as a file to ``load`` and ``add`` from.
+        """Add the rows of a document that is not a table, as a file to ``load`` and ``add`` from.
 
         Args:
             name: of the document, for reports.
-            rows: cells as they stand in it; a column ``place`` says in words where a row is.
+            rows: cells as in the document; a column ``place`` says in words where a row is.
         """
         file = FrameFile(name, rows)
         self.files.append(file)
@@ -222,12 +230,12 @@ class Staging:
         """Read a file under a contract into the view ``loaded``.
 
         Args:
-            file: what is read.
+            file: the file to read.
             columns: the contract.
-            further: the contract of further columns, given the names of all that the file has.
+            further: returns the contract of further columns, given the names of all columns of the file.
 
         Returns:
-            The columns of the contract that the file has.
+            Names of the contract columns that the file has.
         """
         columns_read = stage(self.connection, file, columns, self.view_of(file), self.report, further)
         self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
@@ -235,7 +243,7 @@ class Staging:
         return columns_read
 
     def view_of(self, file: TableFile | FrameFile) -> str:
-        """Name of a view of a loaded file that stays when another file is loaded."""
+        """Return the name of a view of a loaded file. The view remains when another file is loaded."""
         return f"loaded_{self.files.index(file)}"
 
     def add(self, table: str, file: TableFile | FrameFile, select: str, parameters: dict[str, Any] | None = None) -> int:
@@ -244,7 +252,7 @@ class Staging:
         Args:
             table: name of a table of the store.
             file: where the rows are from.
-            select: names the columns of the table and ``ordinal``.
+            select: SQL that gives the columns of the table and ``ordinal``.
             parameters: of the select.
 
         Returns:
@@ -262,8 +270,8 @@ class Staging:
         """Add the further gradings of the responses of a loaded file.
 
         Args:
-            file: where the rows are from; it was loaded with ``contract.grade_columns``.
-            columns: those of its columns that there are.
+            file: where the rows are from; it was loaded with ``table_contract.grade_columns``.
+            columns: names of its columns; those without the prefix of a grading are ignored.
         """
         source = self.files.index(file)
         for column in columns:
@@ -279,7 +287,7 @@ class Staging:
 
         Args:
             file: where the rows are from.
-            select: from the view of the file, without parameters.
+            select: SQL that reads the view of the file, without parameters.
 
         Returns:
             The number of rows.
@@ -291,7 +299,7 @@ class Staging:
         return self.add("responses", file, select)
 
     def _copy_responses(self) -> None:
-        """Copy the responses that were read in place: those of another file follow."""
+        """Copy the responses that were read in place, because those of another file follow."""
         if self._viewed is not None:
             self.connection.execute(f"insert into copied_responses by name {self._viewed}")
             self.connection.execute("create or replace view responses_read as from copied_responses")
@@ -301,9 +309,9 @@ class Staging:
         """Add a dataset. Raises ``Refused`` for a bad id, kind or list of classes.
 
         Args:
-            file: to blame.
+            file: name of the file, for problems.
             dataset: its id.
-            facts: columns of ``datasets``.
+            facts: columns of ``datasets``; ``kind`` is required.
         """
         if not dataset or not set(dataset) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"):
             raise refuse(file, "a dataset id is made of a-z, 0-9 and -", column="dataset", value=dataset)
@@ -325,16 +333,16 @@ class Staging:
         )
 
     def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
-        """Count rows that the model failed to answer."""
+        """Count rows of a run that hold no answer, by reason."""
         self.report.skipped.setdefault(key, Counter()).update(reasons)
 
     def dataset(self, dataset: str) -> dict[str, Any] | None:
-        """The row of a dataset, stored or incoming; None where there is none."""
+        """Return the row of a dataset, stored or incoming; None if there is none."""
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
     def answered(self, dataset: str) -> list[str]:
-        """Ids of the questions of a stored dataset that its runs answered, or tried to; not those of withdrawn runs."""
+        """Return the ids of the questions that the runs of a stored dataset answered or tried to. Withdrawn runs do not count."""
         sql = "select run from store.runs where dataset = $d and withdrawn_at is null"
         runs = [run for (run,) in self.connection.execute(sql, {"d": dataset}).fetchall()]
         if not runs or self.objects is None:
@@ -345,7 +353,7 @@ class Staging:
             return [question for (question,) in reading.execute(f"select distinct question_id from {responses}").fetchall()]
 
     def datasets(self) -> list[str]:
-        """Ids of stored and incoming datasets."""
+        """Return the ids of stored and incoming datasets."""
         return [dataset for (dataset,) in self.connection.execute("select dataset from datasets order by 1").fetchall()]
 
     # -- for checks --------------------------------------------------------------------------------------------------
@@ -354,14 +362,14 @@ class Staging:
         """Report rows as bad.
 
         Args:
-            table: SQL of a relation with ``file`` and ``ordinal``; its rows are called s.
-            column: the column to blame.
-            value, reason: SQL over the rows.
-            where: which rows are bad; may begin with joins.
-            hint: what would mend it.
+            table: SQL of a relation with ``file`` and ``ordinal``; its alias is s.
+            column: the column with the problem; None for the row as a whole.
+            value, reason: SQL expressions for the bad value and the reason.
+            where: SQL condition that selects the bad rows; can begin with joins.
+            hint: what would fix the problem.
 
         Returns:
-            Whether there are any.
+            Whether there are bad rows.
         """
         bad = self.connection.execute(
             first_rows(
@@ -383,14 +391,14 @@ class Staging:
         return True
 
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
-        """Report rows that repeat the key of an earlier one. Rows with a null in the key count as different.
+        """Report rows that repeat the key of an earlier row. Rows with a null in the key count as different.
 
         Args:
-            table: name of a table of the store; its incoming rows are meant.
-            column: the column to blame.
-            keys: columns, or SQL over the rows.
+            table: name of a table of the store whose incoming rows are checked.
+            column: the column with the problem.
+            keys: columns or SQL expressions that make up the key.
             what: the reason.
-            rows: SQL condition on the rows that are compared.
+            rows: SQL condition on the rows to compare.
         """
         complete = " and ".join(f"{key} is not null" for key in keys)
         self.report_rows(
@@ -419,12 +427,12 @@ class Staging:
 
 @contextmanager
 def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collection[str] = ()) -> Iterator[Staging]:
-    """A new scratch database beside the current version of the store, removed at the end.
+    """Open a new scratch database with the current version of the store attached. It is removed at the end.
 
     Args:
         store: only read.
-        largest: bytes that the packed files of the import may unpack to.
-        hidden: datasets of the store that do not exist for the one who imports.
+        largest: bytes that the compressed files of the import may unpack to.
+        hidden: datasets of the store that the importer may not see; they are treated as missing.
     """
     with scratch_folder() as folder:
         path = folder / "scratch.duckdb"
@@ -439,10 +447,10 @@ def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collec
             else:
                 connection.execute("attach ':memory:' as store; use store")
                 create_schema(connection)
-            # Compression does not pay for what is written once and read twice.
+            # Compression does not pay off for data that is written once and read twice.
             connection.execute("set force_compression = 'uncompressed'")
-            # A scratch database is never recovered. Without a log, its many small steps need not wait for the disk, and what is
-            # deleted at the end need not be written once more.
+            # A scratch database is never recovered. Without a log, its many small steps need not wait for the disk. Without the
+            # checkpoint, data that is about to be deleted is not written once more.
             connection.execute("pragma disable_checkpoint_on_shutdown")
             connection.execute(f"attach {literal(path)} as scratch (recovery_mode no_wal_writes); use scratch")
             connection.execute(
@@ -456,7 +464,7 @@ def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collec
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, datasets: Collection[str]) -> None:
-    """Put views without some datasets in the place of the attached store, under the same name."""
+    """Replace the attached store with views that leave out some datasets, under the same name."""
     ((path,),) = connection.execute("select path from duckdb_databases() where database_name = 'store'").fetchall()
     connection.execute(f"use memory; detach store; attach {literal(path)} as whole_store (read_only); attach ':memory:' as store")
     for table in tables_of_datasets(connection, "whole_store"):

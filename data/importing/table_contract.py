@@ -1,7 +1,7 @@
-"""What each incoming table must be: its columns, their types and ranges.
+"""The contract of each incoming table: its columns with their types and ranges.
 
 ``stage`` reads a file into a typed view and reports each cell that breaks the contract. ``data.importing.checks`` then checks
-what spans rows or tables, such as duplicates and unknown questions.
+conditions that span rows or tables, such as duplicates and unknown questions.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 MAX_INTEGER = 2**31 - 1
-MAX_NAME_LENGTH = 500  # characters of model and elicitation: what an address can hold
+MAX_NAME_LENGTH = 500  # characters of a model or elicitation name: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
-SMALL_TABLE = 20_000  # rows that cost less to convert once than the conversions of a view cost to plan in each query
-MIN_NAME_SIMILARITY = 0.75  # similarity of two names of columns, 0 to 1, from which one may be meant by the other
+SMALL_TABLE = 20_000  # rows: up to here, converting once costs less than planning a view's conversions in each query
+MIN_NAME_SIMILARITY = 0.75  # similarity of two column names, 0 to 1, from which a report suggests one for the other
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: ``required`` means a value in every row."""
+    """One column of a table. ``required`` means that every row must have a value; ``low`` and ``high`` are inclusive."""
 
     name: str
     type: Type = "text"
@@ -40,9 +40,9 @@ class Column:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    hint: Hint | None = None  # what may mend a value above ``high``
+    hint: Hint | None = None  # what may fix a value above ``high``
     longest: int | None = None  # characters of text
-    divisor: int = 1  # of a number, before its range is checked
+    divisor: int = 1  # a number is divided by this before its range is checked
 
     @property
     def sql_type(self) -> str:
@@ -107,7 +107,7 @@ VOTES = (
 )
 
 
-GRADE_PREFIX = "correct."  # of a column with a further grading; its name follows
+GRADE_PREFIX = "correct."  # prefix of a column with a further grading; the grading's name follows
 CORRECTIONS = (
     Column("model", required=True),
     Column("elicitation", required=True),
@@ -127,27 +127,28 @@ TAGS = (
 )
 
 
-MAX_ATTRIBUTE_LENGTH, MAX_ATTRIBUTES = 100, 50  # characters of the name of an attribute, and attributes of a table
-ATTRIBUTE_VALUE = 500  # characters: an address can hold it
+MAX_ATTRIBUTE_LENGTH, MAX_ATTRIBUTES = 100, 50  # characters of an attribute's name; attributes of a table
+ATTRIBUTE_VALUE = 500  # characters of an attribute's value: what an address can hold
 ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
 
 
 def attribute_names(
     file: str, names: Iterable[str], columns: Sequence[Column], report: Report, *, strict: bool = True
 ) -> list[str]:
-    """The names among those of a file's columns that are none of a table's own: attributes of its rows.
+    """Return the file's column names that are not columns of the table itself: they become attributes of its rows.
 
-    A name that differs from another one in case alone is left out, and reported: DuckDB takes them for the same column.
+    A name that differs from another one only in case is left out and reported, because DuckDB treats both as the same column.
 
     Args:
-        file: to blame.
-        names: of its columns.
-        columns: the table's own.
+        file: name of the file, for problems and warnings.
+        names: all column names of the file.
+        columns: the columns of the table itself.
         report: of the import.
-        strict: whether what cannot be kept is refused; else it is left out, and reported.
+        strict: whether a column that cannot be stored is refused; otherwise it is left out and reported.
 
     Raises:
-        Refused: there are too many, or one stands twice, or has a name that no address could hold.
+        Refused: ``strict``, and there are too many attributes, a column is in the header twice, or an address could not hold
+            its name.
     """
 
     def leave_out(reason: str, column: str | None = None) -> None:
@@ -160,7 +161,7 @@ def attribute_names(
     times = Counter(names)
     further = [name for name in times if name.strip() and name not in own]
     if len(further) > MAX_ATTRIBUTES:
-        leave_out(f"the table has {len(further):,} columns beside its own; at most {MAX_ATTRIBUTES} can be kept as attributes")
+        leave_out(f"the table has {len(further):,} columns besides its own; at most {MAX_ATTRIBUTES} can be kept as attributes")
         return []
     taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
     for name in further:
@@ -168,12 +169,12 @@ def attribute_names(
             leave_out("this column is in the header twice", name[:SHOWN])
         elif len(name) > MAX_ATTRIBUTE_LENGTH or not name.isprintable() or name != name.strip():
             reason = (
-                f"the name of a column is kept as an attribute: at most {MAX_ATTRIBUTE_LENGTH} characters that can be seen, "
-                "without spaces around them"
+                f"this column would become an attribute, whose name may have at most {MAX_ATTRIBUTE_LENGTH} characters, all "
+                "printable and without spaces around them"
             )
             leave_out(reason, name[:SHOWN])
         elif name.lower() in taken:
-            report.warnings.append(f"{file}: the column {name} was not kept: its name is too much like {taken[name.lower()]}")
+            report.warnings.append(f"{file}: the column {name} was not kept: its name is too similar to {taken[name.lower()]}")
         else:
             taken[name.lower()] = name
             kept.append(name)
@@ -181,7 +182,7 @@ def attribute_names(
 
 
 def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
-    """The contract of the further gradings among the columns of a file.
+    """Return the contract of the further gradings among a file's columns.
 
     >>> [column.name for column in grade_columns(["guess", "correct", "correct.second-reader"])]
     ['correct.second-reader']
@@ -190,7 +191,7 @@ def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
 
 
 def responses_columns(*, percent: bool) -> tuple[Column, ...]:
-    """The contract of responses; ``percent``: the file states confidences from 0 to 100."""
+    """Return the contract of responses. With ``percent``, the file states confidences from 0 to 100."""
     return tuple(replace(c, divisor=100, hint=None) if percent and c.name == "confidence" else c for c in RESPONSES)
 
 
@@ -202,22 +203,25 @@ def stage(
     report: Report,
     further: Callable[[Sequence[str]], Sequence[Column]] | None = None,
 ) -> list[str]:
-    """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
+    """Read a file into the view ``into`` and add its bad cells to the report.
 
-    The view reads a Parquet file itself, since scanning it is faster than writing a copy, or a table with the cells of a text
-    file or of a reader's frame. A few rows of such a table are converted once, into another table. Bad cells are added to the
-    report.
+    The view has ``ordinal`` (ascending) and each contract column, typed, null where the file lacks the column. It reads a
+    Parquet file directly, because scanning it is faster than writing a copy. The cells of a text file or of a reader's frame
+    are first written to a table; a small table is converted once, into another table.
 
     Args:
         connection: to the scratch database.
-        file: what is read.
+        file: the file to read.
         columns: the contract.
         into: name of the view.
         report: of the import.
-        further: the contract of further columns, given the names of all that the file has.
+        further: returns the contract of further columns, given the names of all columns of the file.
 
     Returns:
         Names of the contract columns that the file has.
+
+    Raises:
+        Refused: the file cannot be read.
     """
     raw = f"raw_of_{into}"
     wanted = list(columns)
@@ -249,7 +253,7 @@ def stage(
 
 
 def missing_column(name: str, columns: Sequence[str]) -> str:
-    """Why a file is refused that lacks a column, with the column that may be meant.
+    """Return the reason to refuse a file that lacks a column, with a suggestion which of its columns may be meant.
 
     >>> missing_column("question_id", ["Question ID", "clue"])
     "this column is missing; is 'Question ID' meant? The file has: Question ID, clue"
@@ -261,17 +265,17 @@ def missing_column(name: str, columns: Sequence[str]) -> str:
 
 
 def _words(name: str) -> str:
-    """A column's name in lower case, with spaces between words."""
+    """Return a column's name in lower case, with spaces between words."""
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
-Choose = Callable[[Sequence[str]], list[str]]  # which of the columns of a file are read
+Choose = Callable[[Sequence[str]], list[str]]  # given the columns of a file, returns those to read
 
 
 def _read_raw(
     connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, choose: Choose, raw: str, report: Report
 ) -> dict[str, str]:
-    """Make the view ``raw`` of the chosen columns as they are and ``ordinal``. Returns their names and DuckDB types."""
+    """Create the view ``raw`` with ``ordinal`` and the chosen columns, unconverted. Return their names and DuckDB types."""
     try:
         if isinstance(file, FrameFile):
             have = choose(file.columns)
@@ -304,8 +308,8 @@ def _read_raw(
     return {name: types[name] for name in have}
 
 
-# Quotes are read strictly; otherwise DuckDB repairs them and loses text. It stops at the first bad row: its option to record
-# bad rows and go on takes gigabytes where there are millions.
+# Quotes are read strictly; otherwise DuckDB repairs them and loses text. DuckDB stops at the first bad row, because its option
+# to record bad rows and go on takes gigabytes when there are millions of them.
 READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
     max_line_size = {MAX_LINE_LENGTH}, buffer_size = {MAX_LINE_LENGTH}"""
 
@@ -316,8 +320,8 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Ch
     repeated = sorted({name for name in have if header.count(name) > 1})
     if repeated:
         raise refuse(file.name, "this column is in the header twice", line=1, column=repeated[0])
-    # DuckDB needs distinct names. Those of the contract are kept, the others are placeholders. They are part of the SQL, for a
-    # parameter takes a tenth of a millisecond per name.
+    # DuckDB needs distinct names. Those of the contract are kept, the others are placeholders. They are part of the SQL, because
+    # a parameter takes a tenth of a millisecond per name.
     names = ", ".join(f"{literal(name if name in have else f'{index}:')}: 'VARCHAR'" for index, name in enumerate(header))
     _read_text(
         connection,
@@ -336,7 +340,7 @@ def _read_json_lines(
     connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Choose, into: str, report: Report
 ) -> list[str]:
     # Read as a CSV of one column whose delimiter and quote never occur: DuckDB's fastest way to number the lines of a file.
-    # Blank lines are rows of such a CSV, so that ordinals are physical lines.
+    # Blank lines are rows of such a CSV, so ordinals are physical line numbers.
     _read_text(
         connection,
         file,
@@ -365,12 +369,19 @@ def _read_json_lines(
 
 
 def _pointer(key: str) -> str:
-    """The JSON pointer to a value of an object (RFC 6901)."""
+    """Return the JSON pointer to a value of an object (RFC 6901)."""
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Callable[[str], str], width: int) -> None:
-    """Run SQL that reads a text file, made from the literal of its path; raise ``Refused`` unless rows are ``width`` fields."""
+    """Run SQL that reads a text file. Raise ``Refused`` unless every row has ``width`` fields.
+
+    Args:
+        connection: to the scratch database.
+        file: the file to read.
+        sql: returns the SQL, given the file's path as a SQL literal.
+        width: fields of each row.
+    """
     if file.has_endless_line():
         raise Refused(file.misshapen(width, MAX_LISTED_PROBLEMS)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
     try:
@@ -386,15 +397,15 @@ def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Call
 
 
 def trimmed_text(name: str) -> str:
-    """SQL for the text of a column without the spaces around it, null where nothing is left."""
+    """Return SQL for the text of a column without the spaces around it; null if nothing is left."""
     text = f"{quoted(name)}::varchar"
-    # Nearly every cell has none. Checking that takes a third of the time of trimming all spaces of Unicode.
+    # Nearly every cell has no such spaces. Checking for them takes a third of the time of trimming all spaces of Unicode.
     plain = f"ascii({text}) > 32 and not suffix({text}, ' ') and strlen({text}) = length({text})"
     return f"case when {plain} then {text} else nullif(trim({text}), '') end"
 
 
 def _number(text: str) -> str:
-    """SQL that reads text as a number; DuckDB alone would take 1_0 for 10."""
+    """Return SQL that reads text as a number. DuckDB alone would read 1_0 as 10."""
     return f"case when not contains({text}, '_') then try_cast({text} as double) end"
 
 
@@ -403,13 +414,13 @@ PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # types whose numbers need not be pars
 
 
 def _given(column: Column, raw_type: str) -> str:
-    """SQL that is null where a raw cell is empty: its text, or the cell itself where that is enough and faster."""
+    """Return SQL that is null for an empty raw cell: the cell's text, or the cell itself where that is enough and faster."""
     lists = column.type in ("numbers", "options") and raw_type.endswith("]")
     return quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
 
 
 def _typed(column: Column, raw_type: str) -> str:
-    """SQL that reads a raw cell as the column's type, null where that cannot be."""
+    """Return SQL that reads a raw cell as the column's type; null if it cannot be read so."""
     name, text = quoted(column.name), trimmed_text(column.name)
     match column.type:
         case "text":
@@ -431,7 +442,7 @@ def _typed(column: Column, raw_type: str) -> str:
             truth = _typed(replace(column, type="truth"), raw_type)
             return f"case {truth} when 1 then true when 0 then false end"
         case "numbers":
-            # A list that cannot be read becomes an empty one, which is a fault. As null, it would count as absent.
+            # A list that cannot be read becomes an empty one, which is reported as a fault. Null would count as absent.
             numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
             return f"case when {_given(column, raw_type)} is not null then coalesce({numbers}, []) end"
         case "options":
@@ -440,7 +451,11 @@ def _typed(column: Column, raw_type: str) -> str:
 
 
 def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint | None]]:
-    """What can be wrong with a cell: a SQL condition over its typed form and its text, the reason and the hint."""
+    """List what can be wrong with a cell.
+
+    Returns:
+        For each fault, a SQL condition on the typed cell and its text, the reason, and the hint.
+    """
     faults: list[tuple[str, str, Hint | None]] = []
     if column.required:
         faults.append((f"{text} is null", "a value is required here", None))
@@ -453,7 +468,7 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
     }.get(column.type)  # fmt: skip
     if column.type == "number":
         percent = f"{cell} is null and regexp_full_match({text}::varchar, '[0-9.]+ *%')"
-        faults.append((percent, "must be a number; a percent sign cannot stand in it: 85% is written as 0.85", None))
+        faults.append((percent, "must be a number without a percent sign; 85% is written as 0.85", None))
     if expected:
         faults.append((f"{text} is not null and {cell} is null", f"must be {expected}", None))
     if column.type in ("number", "truth"):
@@ -479,11 +494,19 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
 def _report_cells(
     connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, raw: str, columns: dict[Column, str], report: Report
 ) -> None:
-    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any."""
+    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any.
+
+    Args:
+        connection: to the scratch database.
+        file: where the cells are from.
+        raw: name of the view with the unconverted cells.
+        columns: contract columns that the file has -> their DuckDB types in ``raw``.
+        report: of the import.
+    """
     cells: list[str] = []
     texts: list[str] = []
     faults: list[tuple[str, str, Hint | None]] = []  # column, reason and hint of each fault that a cell can have
-    first_faults: list[str] = []  # SQL for the number of the first fault of a row's cell in each column, null without one
+    first_faults: list[str] = []  # per column, SQL for the number of the first fault of a row's cell; null if it has none
     for index, (column, raw_type) in enumerate(columns.items()):
         cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
         texts.append(f"{trimmed_text(column.name)}[:{SHOWN}]")
@@ -495,8 +518,8 @@ def _report_cells(
     if not faults:
         return
     faulty = " or ".join(f"({fault}) is not null" for fault in first_faults)
-    # The hash makes DuckDB read every cell, so that a damaged file fails here and not in a later query. Text files have been
-    # read already.
+    # The hash makes DuckDB read every cell, so a damaged file fails here and not in a later query. Text files have already been
+    # read.
     checksum = f"bit_xor(hash({', '.join(quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
     result = connection.execute(
         f"select coalesce(bool_or({faulty}), false), {checksum} from (select {', '.join(cells)}, * from {raw})"

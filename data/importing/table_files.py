@@ -1,4 +1,4 @@
-"""Files that hold a table, compressed or not, and which of three formats they are in: CSV, JSON Lines or Parquet."""
+"""Files that hold a table in one of three formats, compressed or not: CSV, JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ else:
     from backports import zstd
 
 Format = Literal["csv", "jsonl", "parquet"]
-MAX_LINE_LENGTH = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
+MAX_LINE_LENGTH = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, but an unclosed quote makes a longer line
 MAX_UNPACKED_BYTES = 64 * 2**30  # bytes that the compressed files of an import may unpack to by default
-HEADER = 1_000_000  # characters in which a header must end
-MAX_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
-CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat a cell a billion times
+HEADER = 1_000_000  # characters within which a header must end
+MAX_COLUMNS = 16_384  # of a file; the limit of a spreadsheet
+CELL = 8  # bytes that a Parquet cell counts as at least: a few kilobytes can repeat a cell a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
-COUNTED = 200_000  # bad rows that are counted at most
-MAX_CAUSE_LENGTH = 300  # characters of an error of DuckDB that are shown
+COUNTED = 200_000  # bad rows beyond the listed ones that are counted at most
+MAX_CAUSE_LENGTH = 300  # characters of a DuckDB error that are shown
 SHOWN_LINES, SHOWN = 3, 120  # lines and characters of a bad row that are shown
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes
 PARQUET = "binary_as_string = true, hive_partitioning = false"
 NOT_UTF8 = "the text is not UTF-8; save the file as UTF-8"
-WRONG_LINE = "this line is no JSON object"
-NULS = "there are NUL bytes in the first line: this is no text, or text in UTF-16; save the file as CSV in UTF-8"
-# First bytes of files that are mistaken for tables, and what to tell their owner.
+WRONG_LINE = "this line is not a JSON object"
+NULS = "there are NUL bytes in the first line: this is not text, or it is UTF-16 text; save the file as CSV in UTF-8"
+# First bytes of files that people mistake for tables, and what to tell them.
 NO_TABLES = {
     b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
     b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
@@ -55,18 +55,20 @@ NO_TABLES = {
     b"\x89PNG": "a picture, not a table",
 }
 TOO_LONG = f"this row is longer than {MAX_LINE_LENGTH // 2**20} MiB; is a quote left open?"
-OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
+OPEN_QUOTE = (
+    "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field must be written twice"
+)
 
 
 class UnpackingLimit:
-    """How many bytes the packed files of one import may unpack to, all together."""
+    """The number of bytes that the compressed files of one import may unpack to, taken together."""
 
     def __init__(self, largest: int = MAX_UNPACKED_BYTES) -> None:
         self.largest = largest
         self._taken = 0
 
     def take(self, count: int, name: str) -> None:
-        """Count some bytes. Raises ``Refused`` for the file ``name`` where they exceed the limit."""
+        """Count bytes of the file ``name``. Raises ``Refused`` if the sum exceeds the limit."""
         self._taken += count
         if self._taken > self.largest:
             raise refuse(name, f"the file unpacks to more than {size(self.largest)}")
@@ -89,12 +91,12 @@ class TableFile:
 
     @property
     def pattern(self) -> str:
-        """The path for DuckDB's readers, with the characters escaped that they read as patterns, as in ``run[1].csv``."""
+        """The path for DuckDB's readers. Characters that they would read as a pattern, as in ``run[1].csv``, are escaped."""
         return re.sub(r"[\[*?]", r"[\g<0>]", str(self.path))
 
     @cached_property
     def format(self) -> Format:
-        """The format, by content and not by name."""
+        """The format, recognised by content and not by name."""
         with self.path.open("rb") as file:
             start = file.read(4096)
         if start.startswith(b"PAR1"):
@@ -136,7 +138,7 @@ class TableFile:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Column names, for recognition; of JSON Lines, the keys of the first object."""
+        """Column names, for recognition. For JSON Lines, the keys of the first object."""
         if self.format == "csv":
             return self.dialect[1]
         if self.format == "parquet":
@@ -154,7 +156,7 @@ class TableFile:
 
     @cached_property
     def first_row(self) -> dict[str, Any]:
-        """The first object of JSON Lines; empty for another format."""
+        """The first object of JSON Lines; empty for the other formats."""
         if self.format != "jsonl":
             return {}
         number, line = 0, ""
@@ -179,7 +181,7 @@ class TableFile:
         return self.path.open(encoding="utf-8-sig", newline="")
 
     def places_of(self, ordinals: set[int]) -> dict[int, Place]:
-        """The physical lines of some rows, given by ordinal. For CSV this takes a pass over the file."""
+        """Return the physical lines of some rows, given by ordinal, 1-based. For CSV this takes a pass over the file."""
         if self.format != "csv":
             return {ordinal: Place(ordinal) for ordinal in ordinals}
         result = {ordinal: Place(None) for ordinal in ordinals}
@@ -193,7 +195,7 @@ class TableFile:
         return result
 
     def records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """First physical line and fields of each row of a CSV file, header left out; blank lines are no rows.
+        """Yield the first physical line and the fields of each row of a CSV file, without the header and blank lines.
 
         Raises:
             Refused: if ``strict`` and a quote is left open or followed by text.
@@ -212,14 +214,14 @@ class TableFile:
                 raise refuse(self.name, OPEN_QUOTE, line=before + 1) from error
 
     def misshapen(self, width: int, most: int) -> tuple[list[Problem], int]:
-        """Rows that cannot be read as ``width`` fields of text.
+        """Find rows that cannot be read as ``width`` fields of text.
 
         Args:
             width: fields of each row; one for JSON Lines, where a row is a line.
-            most: rows to report.
+            most: greatest number of rows to report.
 
         Returns:
-            The first of them as problems, and the number of the others.
+            The first of these rows as problems, and the number of the others, of which at most ``COUNTED`` are counted.
         """
         problems: list[Problem] = []
         more = 0
@@ -236,7 +238,7 @@ class TableFile:
         return problems, more
 
     def _misshapen(self, width: int) -> Iterator[tuple[int, str, str]]:
-        """First line, fault and beginning of each row that is misshapen."""
+        """Yield the first line, the fault and the beginning of each misshapen row."""
         start: list[str] = []  # first lines of the current row
         number, length = 0, 0
 
@@ -286,7 +288,7 @@ class TableFile:
         return False
 
     def mixes_line_ends(self) -> bool:
-        """Whether lines end in different ways, also within quotes."""
+        """Whether lines end in different ways, including lines within quotes."""
         counts = [0, 0, 0]
         with self.path.open("rb") as file:
             while chunk := file.read(CHUNK):
@@ -297,10 +299,10 @@ class TableFile:
         return sum(map(bool, counts)) > 1
 
     def evened(self) -> TableFile:
-        """A copy in which every row ends in the same way. DuckDB does not read files that mix line ends.
+        """Make a copy in which every row ends in the same way. DuckDB does not read files that mix line ends.
 
         Raises:
-            Refused: for a row that is not as wide as the header, and for quotes that do not close.
+            Refused: a row does not have as many fields as the header, a quote is not closed, or the text is not UTF-8.
         """
         target = self._workspace / f"{len(list(self._workspace.iterdir()))}.even"
         try:
@@ -321,10 +323,14 @@ class TableFile:
         return TableFile(target, self._workspace, self.name, self.limit)
 
     def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
-        """Refuse a Parquet file whose cells exceed the limit. Equal cells take next to no space in the file.
+        """Check that the cells of a Parquet file are within the limit. Equal cells take next to no space in the file.
+
+        Args:
+            connection: any DuckDB connection.
+            columns: names of the columns that will be read; the others do not count.
 
         Raises:
-            Refused: they do.
+            Refused: the cells exceed the limit.
             duckdb.Error: the file cannot be read.
         """
         run = connection.execute
@@ -343,14 +349,14 @@ class TableFile:
             self.limit.take(sum(filter(None, run(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
 
     def damaged_parquet(self, error: Exception) -> Exception:
-        """The refusal for a Parquet file that DuckDB cannot read."""
+        """Return the refusal for a Parquet file that DuckDB cannot read."""
         cause = (
             str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:MAX_CAUSE_LENGTH]
         )
-        return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({cause})")
+        return refuse(self.name, f"this Parquet file is damaged or cut short; write or download it again ({cause})")
 
     def not_utf8(self) -> Exception:
-        """The refusal for text that is not UTF-8, with the first line that is not."""
+        """Return the refusal for text that is not UTF-8, with the first line that is not."""
         with self.path.open("rb") as file:
             for line, raw in enumerate(file, start=1):
                 try:
@@ -362,17 +368,17 @@ class TableFile:
 
 
 def size(count: int) -> str:
-    """A number of bytes in GiB or MiB."""
+    """Return a number of bytes as text in whole GiB or MiB, rounded down."""
     return f"{count // 2**30:,} GiB" if count >= 2**30 else f"{count // 2**20:,} MiB"
 
 
 def misfit(fields: int, expected: int) -> str:
-    """The reason for a row that does not have as many fields as the header."""
+    """Return the reason for refusing a row that does not have as many fields as the header."""
     return f"{fields} {'field' if fields == 1 else 'fields'} where the header has {expected}"
 
 
 def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit) -> Path:
-    """The file itself or, if it is compressed, a new file with its content."""
+    """Return the file itself or, if it is compressed, a new file with its content."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -395,10 +401,10 @@ def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit)
                 limit.take(len(chunk), name)
                 written += out.write(chunk)
     except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as error:
-        raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error
+        raise refuse(name, f"the {kind} data is damaged or cut short ({error}); create or download the file again") from error
     if not written:
         raise refuse(name, f"the {kind} file holds nothing")
     with target.open("rb") as file:
         if file.read(4).startswith((GZIP, ZSTD)):
-            raise refuse(name, "this is packed twice; unpack it once")
+            raise refuse(name, "this is compressed twice; decompress it once")
     return target

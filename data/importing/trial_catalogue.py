@@ -1,8 +1,8 @@
-"""The datasets that an import changes, as they would be: what is published, and what a dry run shows.
+"""Trials: the datasets that an import changes, as they would be. A trial is published, or shown by a dry run.
 
-A trial is a catalogue of its own. It begins with the stored rows of the datasets that files bring something to, and the new rows
-are added to it. The responses and statistics of runs are written to objects meanwhile, without a lock. Publishing is then short:
-it copies rows from the trial to the next catalogue of the store.
+A trial is a separate catalogue. It starts with the stored rows of the datasets that the files add to, and the new rows are added
+to it. Meanwhile the responses and statistics of runs are written to objects, without a lock. Publishing is then quick: it copies
+rows from the trial to the next catalogue of the store.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from data.store.catalogue_schema import tables_of_datasets
 from data.store.response_attribute_values import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, name_objects, stored_objects
 
-TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # what else the catalogue has on a run
+TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
-GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # of the objects of a further grading
+GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # kinds of objects of a further grading
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
 
@@ -36,10 +36,10 @@ class Trial:
     """A catalogue with some datasets as they would be.
 
     Attributes:
-        connection: to it; its tables are those of the store.
+        connection: to the trial; its tables are those of the store.
         path: of its file.
         objects: where the responses and statistics of its runs are.
-        before: the state of each dataset that it was made from; None for a new dataset.
+        before: dataset -> its state when the trial was made; None for a new dataset.
         rebased: the datasets whose questions, people or earlier runs change.
         runs: ids of the new runs.
         gradings: run and name of each grading that a stored run gets.
@@ -102,7 +102,7 @@ class Trial:
             raise StoreMoved  # or given a run a grading of the same name
 
     def new_rows(self, table: str) -> str:
-        """SQL condition on the rows of a table on runs: those of new runs, and of the gradings that stored ones get."""
+        """Return a SQL condition for the new rows of a table on runs: those of new runs, and of new gradings of stored runs."""
         names = {
             "gradings": [("name", name, run) for run, name in self.gradings],
             "objects": [("kind", graded_kind(kind, name), run) for run, name in self.gradings for kind in GRADED_KINDS],
@@ -112,7 +112,7 @@ class Trial:
 
 
 def _among(names: Iterable[str], column: str = "dataset") -> str:
-    """SQL condition that a column is one of some names."""
+    """Return a SQL condition that a column is one of some names."""
     return f"list_contains([{', '.join(map(literal, sorted(names)))}]::varchar[], {column})"
 
 
@@ -121,20 +121,27 @@ def _next_position(connection: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def _insert(table: str, chosen: str, new: str, position: int) -> str:
-    """SQL to copy rows from the trial. The new ones among them are given positions from ``position`` on."""
+    """Return SQL that copies rows from the trial. The new rows among them get positions from ``position`` on.
+
+    Args:
+        table: name of the table.
+        chosen: SQL condition that selects the rows to copy.
+        new: SQL condition that selects the new rows among them.
+        position: of the first new row.
+    """
     numbered = f"{position} + (row_number() over (partition by {new} order by position))::integer - 1"
     return f"""insert into {table} by name
         select * replace (if({new}, {numbered}, position) as position) from trial.{table} where {chosen}"""
 
 
 def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None) -> Trial:
-    """Make a trial of what was read and checked.
+    """Make a trial from what was read and checked.
 
     Args:
-        staging: what is new.
+        staging: with the new rows.
         objects: where the responses and statistics of new runs go.
-        by: name of the token of an upload.
-        shown: the dataset that somebody is to look at in the trial; None if it is only published.
+        by: name of the token of an upload; None for the command line.
+        shown: the dataset that a dry run shows; None if the trial is only published.
     """
     connection, path = staging.connection, staging.path.with_name("trial.duckdb")
     run = connection.execute
@@ -145,7 +152,7 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
     before = states(connection)
     run(f"attach {literal(path)} as trial (recovery_mode no_wal_writes)")
     for table in tables_of_datasets(connection, "store"):
-        # What new runs do not change need not be copied to be published.
+        # Tables that new runs do not change need not be copied to be published.
         kind = "table" if rebased or shown or table in RUN_TABLES else "view"
         run(f"create {kind} trial.{table} as from store.{table} where {_among(datasets)}")
     run("use trial")
@@ -182,13 +189,13 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
 
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """The datasets whose questions or people are new or others."""
+    """Return the datasets with new or changed questions or people."""
     replaced = connection.execute("select dataset from scratch.replaced_people").fetchall()
     return _datasets(connection, "datasets", "buzzes", "exposures", "votes", "answers") | {dataset for (dataset,) in replaced}
 
 
 def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
-    """Add the new rows of every table but those of responses."""
+    """Add the new rows of every table except those of responses."""
     run = connection.execute
     if run("select 1 from scratch.new_datasets limit 1").fetchone():
         for table in ("questions", "clues", "attributes", "datasets"):
@@ -231,13 +238,17 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
-    """Datasets with new rows in any of these tables."""
+    """Return the datasets with new rows in any of these tables."""
     sql = " union ".join(f"select dataset from scratch.new_{table}" for table in tables)
     return {dataset for (dataset,) in connection.execute(sql).fetchall()}
 
 
 def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
-    """Fit people's rows and runs to replaced questions; runs that answered questions that are gone are withdrawn."""
+    """Fit people's rows and runs to replaced questions.
+
+    Rows on questions that are gone are deleted. Runs that answered such questions or clues, or whose guesses nothing grades any
+    more, are withdrawn.
+    """
     run = connection.execute
     for table in ("exposures", "buzzes", "votes"):
         run(
@@ -269,10 +280,10 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, da
 
 
 def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> list[str]:
-    """Grade guesses again by replaced questions. Runs whose grades change get new objects.
+    """Grade guesses again after questions were replaced. Runs whose grades change get new objects.
 
     Returns:
-        The runs with guesses that nothing grades now.
+        The runs with guesses that nothing grades any more.
     """
     run = connection.execute
     parts = stored_objects(connection, "responses", dataset=dataset)
@@ -294,7 +305,7 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, datase
                 if(g.correct is null, r.graded, g.graded) as graded)
             from {relation} r left join regraded g on g.question_id = case when {GRADED_BY_QUESTION} then r.question_id end
                 and g.guess is not distinct from r.guess
-            order by r.file_row_number"""  # equalities alone: with any other condition, DuckDB compares all with all
+            order by r.file_row_number"""  # only equalities: with any other condition, DuckDB compares all rows with all
         return copy_rows(connection, "responses", sql, path, objects.form)
 
     regraded = {name for (name,) in changed}

@@ -20,14 +20,16 @@ from data.importing.table_files import WRONG_LINE
 
 @dataclass(frozen=True)
 class Format:
-    """A row of the table of formats. The texts are Markdown; each begins with a capital letter and ends without a full stop.
+    """A row of the table of formats.
+
+    The texts are Markdown. They begin with a capital letter or with code, and end without a full stop, except ``rules``.
 
     Attributes:
-        key: names the format on the command line and in the API.
-        reads: whose files, and which.
-        recognised: by what in the file.
-        becomes: what they are in the store.
-        source: where the format is defined, and what such files are released under.
+        key: name of the format on the command line and in the API.
+        reads: whose files it reads, and which.
+        recognised: what in the file identifies the format.
+        becomes: what the files become in the store.
+        source: where the format is defined, and the licence of such files.
         rules: how the reader decides what the files leave open: sentences, in paragraphs or lists.
     """
 
@@ -40,31 +42,35 @@ class Format:
 
 
 class Reader(Protocol):
-    """What a module of this package offers."""
+    """The interface of a module of this package."""
 
     FORMAT: Format
 
     def recognises(self, incoming: Incoming) -> bool:
-        """Whether the file looks like this format, by name and content."""
+        """Whether the file looks like this format, by its name and content."""
 
     def read(self, incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-        """Read its rows. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
+        """Read the rows of a file. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
 
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Every reader by its key."""
+    """Return all readers by key."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
     return {module.FORMAT.key: cast(Reader, module) for module in modules if hasattr(module, "FORMAT")}
 
 
 def formats() -> list[Format]:
-    """The table of formats: Clueline's own first, then the others by key."""
+    """Return the table of formats: Clueline's own first, then the others by key."""
     return sorted((reader.FORMAT for reader in readers().values()), key=lambda f: (f.key not in ("bundle", "responses"), f.key))
 
 
 def reader_for(incoming: Incoming, key: str | None) -> Reader:
-    """The reader with this key or, without one, the one that recognises the file."""
+    """Return the reader with a given key or, if it is None, the one that recognises the file.
+
+    Raises:
+        Refused: there is no such reader, or not exactly one recognises the file.
+    """
     known = ", ".join(sorted(readers()))
     if key:
         if key not in readers():
@@ -84,13 +90,13 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
 
 
 def _is_other_document(incoming: Incoming) -> bool:
-    """Whether a file is one JSON object, and is refused as a table of JSON lines for no other reason."""
+    """Whether a file is one JSON object, and this is the only reason why it is refused as a table of JSON Lines."""
     reasons = {problem.reason for problem in incoming.unreadable.problems} if incoming.unreadable else set()
     return reasons == {WRONG_LINE} and isinstance(incoming.document, dict)
 
 
 def _content(incoming: Incoming) -> str:
-    """What a path holds that no reader recognises, in words."""
+    """Say what a path that no reader recognises holds."""
     if incoming.folder:
         names = sorted(str(path.relative_to(incoming.folder)) for path in incoming.folder.rglob("*") if path.is_file())
         return f"it has no dataset.json, which makes a bundle; it holds: {', '.join(names)[:300] or 'nothing'}"

@@ -1,4 +1,4 @@
-"""A dataset as a bundle: a folder or a zip with ``dataset.json``, ``questions.csv`` and optional other tables."""
+"""Datasets as bundles: a folder or a zip with ``dataset.json``, ``questions.csv`` and optional other tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 
 
 def recognises(incoming: Incoming) -> bool:
-    """A folder or zip that states its dataset."""
+    """Whether a folder or zip has a ``dataset.json``."""
     return incoming.folder is not None and (incoming.folder / "dataset.json").is_file()
 
 
@@ -74,7 +74,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
                 )
     ignored = sorted(str(path.relative_to(folder)) for path in _ignored_files(folder))
     if ignored:
-        staging.report.warnings.append(f"{incoming.name}: no part of a bundle, left alone: {', '.join(ignored)[:500]}")
+        staging.report.warnings.append(f"{incoming.name}: not part of a bundle, ignored: {', '.join(ignored)[:500]}")
 
 
 def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Column, ...], staging: Staging) -> None:
@@ -100,9 +100,9 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
 
 
 def _add_attributes(file: TableFile, dataset: str, attributes: Sequence[str], staging: Staging) -> None:
-    """Add what further columns state of questions."""
+    """Add the attributes of questions that further columns state."""
     for name in attributes:
-        # Without parameters: a name may look like one.
+        # The SQL has no parameters, because an attribute's name can look like one.
         value = trimmed_text(name)
         select = f"""select {literal(dataset)} as dataset, question_id, {literal(name)} as attribute, {value} as value, ordinal
             from loaded where {value} is not null"""
@@ -123,7 +123,7 @@ def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:
-    """Files that look as if they were meant to be read, but are not."""
+    """Yield the files that look as if they were meant to be read, but are not."""
     ours = {f"{table}{ending}" for table in TABLES for ending in ENDINGS}
     yield from (path for path in folder.glob("*") if path.name.endswith(ENDINGS) and path.name not in ours)
     yield from (
@@ -132,21 +132,21 @@ def _ignored_files(folder: Path) -> Iterator[Path]:
 
 
 def _facts(path: Path, bundle: str) -> tuple[str, dict[str, Any]]:
-    """Dataset id and the facts of ``dataset.json``, checked."""
+    """Read ``dataset.json``. Return the dataset id and the other facts, checked. Raises ``Refused``."""
     name = f"{bundle}/dataset.json"
     try:
         facts = json.loads(path.read_text(encoding="utf-8-sig"))
-        json.dumps(facts, ensure_ascii=False).encode()  # half a pair of surrogates is no text
+        json.dumps(facts, ensure_ascii=False).encode()  # half of a surrogate pair is not text
     except FileNotFoundError:
         raise refuse(name, "the bundle has no such file") from None
     except json.JSONDecodeError as error:
-        raise refuse(name, f"this is no JSON: {error.msg}, at character {error.colno}", line=error.lineno) from error
+        raise refuse(name, f"this is not valid JSON: {error.msg}, at character {error.colno}", line=error.lineno) from error
     except UnicodeDecodeError:
         raise refuse(name, NOT_UTF8) from None
     except UnicodeEncodeError:
         raise refuse(name, "a text in it holds half of a character") from None
     except (ValueError, OSError, RecursionError) as error:
-        raise refuse(name, f"this is no JSON: {error}") from error
+        raise refuse(name, f"this is not valid JSON: {error}") from error
     if not isinstance(facts, dict):
         raise refuse(name, "must be one JSON object")
     facts = {key: value for key, value in facts.items() if key in FACTS and value is not None}

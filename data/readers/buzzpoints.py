@@ -1,8 +1,9 @@
-"""A SQLite database of buzzpoints: the questions of quizbowl tournaments, and where teams buzzed.
+"""SQLite databases of buzzpoints: the questions of quizbowl tournaments, and where teams buzzed.
 
-The schema is that of the sites of buzzpoints: tournaments of rounds of games, each with a packet of a question set. Older files
-give a packet's questions in ``tossup`` itself, newer ones in ``packet_question``; question sets may have editions, which share
-questions, so that one question can have several tossups, each an edited version of it. A tossup is a question of ours.
+The schema is that of the buzzpoint sites: tournaments have rounds, rounds have games, and each round has a packet of a question
+set. Older files give a packet's questions in ``tossup`` itself, newer ones in ``packet_question``. Question sets can have
+editions, which share questions, so one question can have several tossups, each an edited version of it. Each tossup becomes a
+question here.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ FORMAT = Format(
     becomes="A dataset for each question set, with the buzzes of teams under pseudonyms",
     rules="Words are counted as moderators read them: HTML tags, power marks, directions such as `[emphasize]` and pronunciation "
     "guides do not count, and `&nbsp;` joins two words. A team heard the tossups 1 to `tossups_read` of its game's packet; a "
-    "correct buzz ended a tossup for both teams. A second buzz of a team is left out: the correct one counts, else the first. A "
-    "buzz past the end is moved to the end. A buzz without a word, or of a team that did not play, is left out. A tossup that "
-    "was edited for another edition is a question of its own. All of this is counted in the report. Players are never stored.",
+    "correct buzz ended a tossup for both teams. A second buzz of a team is left out: the correct one counts, otherwise the "
+    "first. A buzz past the end is moved to the end. A buzz without a word, or of a team that did not play, is left out. A "
+    "tossup that was edited for another edition is a separate question. All of this is counted in the report. Players are never "
+    "stored.",
 )
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 NEEDED = {
@@ -51,21 +53,21 @@ NEEDED = {
 VALUES = (-5, 0, 10, 15, 20)
 UNKNOWN = "buzzes whose game, player or tossup is not in the file, left out"
 OTHER_TEAM = "buzzes of a team that did not play in the game, left out"
-BEYOND = "buzzes on tossups beyond those that their game read, which both teams are taken to have heard"
-SAME_NUMBER = "tossups with the number of another one of their packet, which counts in its place"
-LONG_GAME = "games that read more tossups than their packet has, taken to have read the packet"
-NO_COUNT = "games that do not say how many tossups were read, taken to have read the packet"
-NO_PACKET = "games without a packet, of which only the tossups with buzzes are taken to have been heard"
+BEYOND = "buzzes on tossups beyond those that their game read; both teams count as having heard these"
+SAME_NUMBER = "tossups with the number of another one of their packet, which counts instead"
+LONG_GAME = "games that read more tossups than their packet has, counted as having read the packet"
+NO_COUNT = "games that do not say how many tossups were read, counted as having read the packet"
+NO_PACKET = "games without a packet; only their tossups with buzzes count as heard"
 
 
 @dataclass
 class QuestionSet:
-    """What becomes a dataset.
+    """A question set, which becomes a dataset.
 
     Attributes:
         name: of the question set.
-        slug: its name in addresses, or nothing.
-        tossups: ids of the tossups that were read, or stand in a packet.
+        slug: its name in addresses; can be empty.
+        tossups: ids of the tossups that were read or are in a packet, in order.
         games: ids of the games that were played on it.
     """
 
@@ -81,9 +83,11 @@ class Game:
 
     Attributes:
         tournament: its id.
-        teams: the ids of the teams.
+        packet: its id.
+        tossups_read: number of tossups that were read; None if the file does not say.
+        teams: ids of the teams.
         heard: ids of the tossups that were read.
-        buzzes: rows of tossup, team, position and whether correct, in the order of the file.
+        buzzes: tossup, team, position and whether correct for each buzz, in the order of the file.
     """
 
     tournament: int | None
@@ -95,7 +99,7 @@ class Game:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """A SQLite database, or an empty file with a name of one."""
+    """Whether the file is a SQLite database, or an empty file named like one."""
     if incoming.path.is_file() and not incoming.path.stat().st_size:
         return incoming.name.lower().endswith(ENDINGS)
     return incoming.start.startswith(SIGNATURE)
@@ -106,9 +110,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; name the SQLite database itself")
     if not incoming.start:
-        raise refuse(incoming.name, "the file is empty (0 bytes); fetch the database again")
+        raise refuse(incoming.name, "the file is empty (0 bytes); download the database again")
     if not incoming.start.startswith(SIGNATURE):
-        raise refuse(incoming.name, "this is no SQLite database")
+        raise refuse(incoming.name, "this is not a SQLite database")
     with open_database(incoming.file.path, incoming.name) as database:
         lacking = [
             f"{table}({', '.join(sorted(columns - database.tables.get(table, set())))})"
@@ -116,7 +120,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             if columns - database.tables.get(table, set())
         ]
         if lacking:
-            raise refuse(incoming.name, f"this is a SQLite database, and not one of buzzpoints: it lacks {', '.join(lacking)}")
+            raise refuse(incoming.name, f"this is a SQLite database, but not one of buzzpoints: it lacks {', '.join(lacking)}")
         _Reading(incoming.name, database, staging).read(options)
 
 
@@ -142,7 +146,7 @@ class _Reading:
         self.words = {tossup: max(count_words(text), 1) for tossup, text in self.texts.items()}
         self.packets: dict[int, dict[int, int]] = defaultdict(dict)  # packet -> number -> question
         for packet, number, question in self._rows("packet_question", "packet_id", "question_number", "question_id"):
-            # A question without a tossup is a bonus, which has a number of its own.
+            # A question without a tossup is a bonus; bonuses are numbered separately.
             if whole(number) is not None and self.versions.get(whole(question) or 0):
                 key = whole(question) or 0
                 if self.packets[packet].setdefault(whole(number) or 0, key) != key:
@@ -157,12 +161,12 @@ class _Reading:
         self.games = self._games()
 
     def _rows(self, table: str, key: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Rows whose key is a whole number."""
+        """Return the rows of a table whose key is a whole number."""
         rows = ((whole(row[0]), *row[1:]) for row in self.database.rows(table, key, *columns))
         return [row for row in rows if row[0] is not None]
 
     def _question_sets(self) -> dict[int, int]:
-        """The question set of each packet: by its own reference, or by the tournaments that played it."""
+        """Return the question set of each packet: by its own reference, or by the tournaments that played it."""
         editions = {row[0]: whole(row[1]) for row in self._rows("question_set_edition", "id", "question_set_id")}
         sets = [row[0] for row in self._rows("question_set", "id")]
 
@@ -215,7 +219,7 @@ class _Reading:
         return games
 
     def _hear(self, games: dict[int, Game]) -> None:
-        """Work out which tossups each game read: those of its packet, in the version that its tournament buzzed on."""
+        """Work out which tossups each game read: those of its packet, in the version on which its tournament buzzed."""
         counts: Counter[tuple[int | None, int]] = Counter()
         for game in games.values():
             counts.update((game.tournament, tossup) for tossup, *_ in game.buzzes)
@@ -241,7 +245,7 @@ class _Reading:
             game.heard |= dict.fromkeys(tossup for tossup, *_ in game.buzzes)
 
     def read(self, options: ImportOptions) -> None:
-        """Add a dataset for each question set, or one for all of them where the options name it."""
+        """Add a dataset for each question set, or one for all of them if the options name a dataset."""
         names = {row[0]: row[1:] for row in self._rows("question_set", "id", "name", "slug")}
         sets: dict[int, QuestionSet] = {}
 
@@ -266,9 +270,9 @@ class _Reading:
         ids = Counter(dataset_id(played.slug or played.name) for played in sets.values())
         for key, played in sets.items():
             own = dataset_id(played.slug or played.name) or "buzzpoints"
-            self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), played, options, alone=len(sets) == 1)
+            self._add(options.dataset or (own if ids[own] < 2 else f"{own}-{key}"), played, options, only_one=len(sets) == 1)
 
-    def _add(self, dataset: str, played: QuestionSet, options: ImportOptions, *, alone: bool) -> None:
+    def _add(self, dataset: str, played: QuestionSet, options: ImportOptions, *, only_one: bool) -> None:
         tournaments = {self.games[key].tournament for key in played.games}
         names = sorted(self.tournaments[key] for key in tournaments if key in self.tournaments)
         title = played.name or ", ".join(names[:1]) or dataset
@@ -276,7 +280,7 @@ class _Reading:
             self.name,
             dataset,
             kind="incremental",
-            title=options.title if options.title and (alone or options.dataset) else title,
+            title=options.title if options.title and (only_one or options.dataset) else title,
             source=f"Buzzpoints of {', '.join(names)[:300]}" if names else "Buzzpoints",
         )
         questions = []
@@ -301,7 +305,7 @@ class _Reading:
         add_people(self.staging, self.name, dataset, exposure_rows(hearings, settled, words), settled)
 
     def _team_names(self, played: QuestionSet, keep: bool) -> dict[int, str]:
-        """Names of the teams of a question set, or pseudonyms in an order that says nothing of their names."""
+        """Return the names of the teams of a question set, or pseudonyms in an order that does not reveal their names."""
         teams = sorted({team for key in played.games for team in self.games[key].teams})
         if not keep:
             order = sorted(teams, key=lambda team: hashlib.sha256(f"{self.teams[team]}".encode()).digest())
@@ -315,5 +319,5 @@ class _Reading:
 
 
 def _text(cell: object) -> str | None:
-    """A cell as text, None where it is blank."""
+    """Return a cell as text; None if it is blank."""
     return None if cell is None else str(cell).strip() or None

@@ -1,9 +1,9 @@
-"""ChaosNLI as released: items with the votes of a hundred people each, and classifiers' predictions of NLI items.
+"""ChaosNLI as released: items with the votes of a hundred people each, and classifiers' predictions for NLI items.
 
 Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example``. The release has three parts: SNLI and MNLI,
-whose examples are a premise and a hypothesis of three classes, and alphaNLI, with two hypotheses about what happened between two
-observations. Predictions (Baan et al. 2022): JSON Lines ``uid, probs, pred``, whose class order no file states and only the
-analyst knows.
+whose examples are a premise and a hypothesis with three classes, and alphaNLI, with two hypotheses about what happened between
+two observations. Predictions (Baan et al. 2022): JSON Lines ``uid, probs, pred``. No file states their class order; only the
+analyst knows it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ FORMAT = Format(
     becomes="A dataset of votes, or a run with whole distributions",
     source="ChaosNLI (Nie, Zhou & Bansal 2020), CC BY-NC 4.0",
     rules="""
-The part is recognised by the ids and examples; alphaNLI has the classes 1 and 2. No file of predictions says which class each
-probability is of: you name the classes in its order. Predictions for other questions than those of the dataset are counted.
+The part is recognised by the ids and examples; alphaNLI has the classes 1 and 2. Files of predictions do not say which class each
+probability belongs to: you name the classes in the file's order. Predictions for questions that the dataset does not have are
+counted and left out.
 """,
 )
 DATASET = "chaosnli"
@@ -42,9 +43,9 @@ class Part:
     """A part of the release.
 
     Attributes:
-        dataset, title: of the dataset that it becomes, unless the analyst names it.
-        labels: the file's short names of classes, in the order of ``label_count``, and their names here.
-        example: keys of an example, and what they are called in the question.
+        dataset, title: id and title of the dataset that it becomes, unless the analyst names them.
+        labels: short name of a class in the file -> its name in the dataset, in the order of ``label_count``.
+        example: key of an example -> its name in the question.
     """
 
     dataset: str
@@ -59,7 +60,7 @@ class Part:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The contract of its items."""
+        """The contract of the items."""
         return (
             Column("uid", required=True),
             Column("label_count", "numbers", required=True, low=0),
@@ -77,7 +78,7 @@ ALPHA_NLI = Part(
     "chaosnli-alphanli", "ChaosNLI-alphaNLI", {"1": "1", "2": "2"},
     {"obs1": "Observation 1", "obs2": "Observation 2", "hyp1": "Hypothesis 1", "hyp2": "Hypothesis 2"},
 )  # fmt: skip
-OTHER = Part(DATASET, "ChaosNLI", INFERENCE, PREMISE)  # three classes; the file does not say of which part
+OTHER = Part(DATASET, "ChaosNLI", INFERENCE, PREMISE)  # three classes; the file does not say which part it is
 
 PREDICTIONS = (
     Column("uid", required=True),
@@ -86,16 +87,16 @@ PREDICTIONS = (
     Column("true", "integer", low=0),
 )
 NUMBERS = {2: "two", 3: "three"}
-MAX_ORDERED = 6  # classes whose every order is tried
+MAX_ORDERED = 6  # classes: up to here, all their orders are tried
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The keys of the release."""
+    """Whether the file has the keys of the release."""
     return "uid" in incoming.columns and bool({"label_count", "label_counter", "probs", "logits"} & incoming.columns)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the items, or one model's predictions for items that are there."""
+    """Read the items, or one model's predictions for items of an existing dataset."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; ChaosNLI's files are JSON Lines: name them one by one")
     columns = set(incoming.file.columns)
@@ -111,7 +112,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _part(file: TableFile) -> Part:
-    """The part of the release that a file is, by its first row."""
+    """Return the part of the release that a file belongs to, by its first row."""
     row = file.first_row
     uid, example = str(row.get("uid")), row.get("example")
     example = example if isinstance(example, dict) else {}
@@ -155,7 +156,7 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
          "votes are whole numbers"),
         ("label_count", "label_count", f"len(label_count) = {size} and list_sum(label_count) = 0", "nobody voted"),
         ("label_counter", "label_counter", f"counter is not null and len(label_count) = {size} and counter_votes <> label_count",
-         "says something else than label_count"),
+         "disagrees with label_count"),
         ("example", "example", f"example is not null and ({incomplete})",
          f"must hold {_listed(part.example)}"),
     ):  # fmt: skip
@@ -187,7 +188,7 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Names as a part of a sentence: a premise and a hypothesis."""
+    """Return names as part of a sentence: a premise and a hypothesis."""
     return " and ".join(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in names)
 
 
@@ -195,7 +196,7 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
     dataset = options.dataset or _part(file).dataset
     row = staging.dataset(dataset)
     if not row:
-        raise refuse(file.name, f"there is no dataset {dataset!r} to answer; import its items first", hint="dataset")
+        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its items first", hint="dataset")
     classes: list[str] = row["classes"] or []
     _check_classes(file, dataset, classes, options)
     if not options.model:
@@ -218,7 +219,7 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
         ("probs", f"len(probs) > 0 and not {of_classes}", f"must be {size} numbers, one for each of the classes given"),
         ("pred", f"{of_classes} and pred >= {size}", f"must be below {size}, the number of classes"),
         ("pred", f"{of_classes} and pred < {size} and probs[pred + 1] < list_max(probs)",
-         "is not the class to which probs gives most"),
+         "is not the class with the greatest probability in probs"),
     ):  # fmt: skip
         staging.report_rows("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
     rows = staging.connection.execute("select count(*), count(*) filter (known) from predicted").fetchall()[0]
@@ -240,14 +241,14 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
 
 
 def _check_classes(file: TableFile, dataset: str, classes: list[str], options: ImportOptions) -> None:
-    """Refuse predictions whose class order is not stated, or is not an order of the dataset's classes."""
+    """Raise ``Refused`` if the class order of predictions is not stated, or is not an order of the dataset's classes."""
     if not classes:
-        raise refuse(file.name, f"dataset {dataset!r} names no classes, so that these probabilities mean nothing to it")
+        raise refuse(file.name, f"dataset {dataset!r} names no classes, so these probabilities have no meaning for it")
     names = ", ".join(classes)
     if not options.classes:
         raise refuse(
             file.name,
-            "which class is each of the probabilities of? The file does not say, and a wrong guess would not show; "
+            "which class does each probability belong to? The file does not say, and a wrong guess would go unnoticed; "
             f"name the classes in the file's order; the dataset has {names}",
             hint="classes",
         )
@@ -257,7 +258,7 @@ def _check_classes(file: TableFile, dataset: str, classes: list[str], options: I
 
 
 def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple[str, ...]) -> None:
-    """Warn where another order of the classes makes the file's own labels fit the answers of more questions."""
+    """Warn if the file's own labels fit the answers of more questions with another order of the classes."""
     rows = staging.connection.execute(
         """select p."true", q.answer, count(*) from predicted p join (
             select question_id, answer from questions_read where dataset = $dataset union all

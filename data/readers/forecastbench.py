@@ -1,7 +1,7 @@
 """ForecastBench: resolution sets, which say what came true, and forecast sets with the probabilities of one or more forecasters.
 
-A question is asked for a date: its key is the id and the resolution date. Questions of markets have one date, which forecasts
-leave out. A combination of two questions has a list of two ids, and of two directions.
+A question is asked for a date: its key is the id and the resolution date. Market questions have one date, which forecasts leave
+out. A combination of two questions has a list of two ids and a list of two directions.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ FORMAT = Format(
     becomes="A dataset of the resolved questions, or a run for each forecaster, whose confidence is the probability of yes",
     source="github.com/forecastingresearch/forecastbench-datasets, CC BY-SA 4.0",
     rules="""
-The guess is always yes, and its confidence the forecast probability: a reliability diagram is then the forecaster's. Import the
-resolution set first, or a folder of both. Questions that were not resolved to 0 or 1 are left out. A forecast of a market
-question, which has no date, is about its latest resolved date. Where a set has a `user_id`, each user is a run.
+The guess is always yes, and its confidence is the forecast probability: the reliability diagram is then that of the forecasts.
+Import the resolution set first, or a folder with both. Questions that were not resolved to 0 or 1 are left out. A forecast of a
+market question has no date, and counts for its latest resolved date. If a set has a `user_id`, each user is a run.
 """,
 )
 ELICITATION = "forecast"
 SOURCE = "ForecastBench (Karger et al. 2025), resolution set"
-ABOUT = {"question_set", "question-set", "forecast_due_date", "forecast_date"}  # of which a set has one
-BEGINNING = 4096  # bytes of a file in which such a key stands
+ABOUT = {"question_set", "question-set", "forecast_due_date", "forecast_date"}  # a set has at least one of these keys
+BEGINNING = 4096  # bytes at the start of a file that are searched for such a key
 NOT_RESOLVED = "the question is not resolved to yes or no"
-REPEATED = "forecasts that a forecaster later changed, of which the last counts"
+REPEATED = "forecasts that a forecaster later changed; the last one counts"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The keys of a set."""
+    """Whether the file, or one in the folder, is a resolution set or a forecast set."""
     if incoming.folder is not None:
         return any(_kind(incoming.part(path).document) in ("resolutions", "forecasts") for path in _sets(incoming.folder))
     return _kind(incoming.document) in ("resolutions", "forecasts")
 
 
 def _sets(folder: Path) -> Iterator[Path]:
-    """JSON files that begin like a set."""
+    """Yield the JSON files that begin like a set."""
     for path in sorted(folder.rglob("*.json")):
         if path.is_file() and not path.name.startswith("."):
             with path.open("rb") as file:
@@ -62,7 +62,7 @@ def _kind(document: object) -> str | None:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one set or, of a folder, first the resolution sets and then the forecast sets."""
+    """Read one set or, from a folder, first the resolution sets and then the forecast sets."""
     if incoming.folder is None:
         document = incoming.require_document()
         if not isinstance(document, dict):
@@ -108,7 +108,7 @@ def _dataset(name: str, document: dict[str, Any], options: ImportOptions) -> str
 
 
 def _base(row: dict[str, Any]) -> str:
-    """The question of a row without its date: its id or, of a combination, both ids with their directions."""
+    """Return the question of a row without its date: its id or, for a combination, both ids with their directions."""
     ids, directions = row.get("id"), row.get("direction")
     if not isinstance(ids, list):
         return str(ids)
@@ -129,7 +129,7 @@ def _read_resolutions(
     for nth, row in enumerate(document["resolutions"], start=1):
         place = f"resolution {nth}"
         if not isinstance(row, dict) or row.get("id") is None or not row.get("resolution_date"):
-            log.problems.append(Problem(name, None, "id", None, "a resolution has an id and a resolution_date", row=place))
+            log.problems.append(Problem(name, None, "id", None, "a resolution needs an id and a resolution_date", row=place))
         elif row.get("resolved") is not True or number(row.get("resolved_to")) not in (0, 1):
             left_out += 1
         else:
@@ -150,7 +150,7 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
     dataset = _dataset(name, document, options)
     known = known_questions(staging, dataset)
     if not known:
-        reason = f"there is no dataset {dataset!r} to answer; import the resolution set of this round first, or beside it"
+        reason = f"there is no dataset {dataset!r} for these answers; import the resolution set of this round first, or with it"
         raise refuse(name, reason, hint="dataset")
     latest: dict[str, str] = {}
     for question in known:
@@ -163,7 +163,7 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
     for nth, row in enumerate(document["forecasts"], start=1):
         place = f"forecast {nth}"
         if not isinstance(row, dict) or row.get("id") is None:
-            log.problems.append(Problem(name, None, "id", None, "a forecast has an id", row=place))
+            log.problems.append(Problem(name, None, "id", None, "a forecast needs an id", row=place))
             continue
         user = row.get("user_id")
         forecaster = None if user in (None, "") else f"{stated}: {user}" if stated else str(user)
@@ -175,7 +175,7 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
             continue
         staging.report.repaired[REPEATED] += (forecaster, f"{base} {date}") in forecasts
         forecasts[forecaster, f"{base} {date}"] = (place, row.get("forecast"))
-    staging.report.repaired += Counter()  # drops what was counted as 0
+    staging.report.repaired += Counter()  # drops entries that were counted 0 times
     for forecaster, count in unresolved.items():
         log.skip(ELICITATION, NOT_RESOLVED, forecaster, count)
     for (forecaster, question), (place, probability) in forecasts.items():

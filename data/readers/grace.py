@@ -1,8 +1,8 @@
 """The buzzes of the GRACE tournaments as released: twelve files ``packetN_buzzpoints.json`` in an encrypted zip.
 
 A file is a list of ``{tossup_index, category, question, answer, question_buzzpoints, position}``. ``position`` says at which word
-each team buzzed, as ``{"54": "[H6, -]"}``: teams H1, H2, ... are people, M1, M2, ... models. Words are counted from 0 as white
-space separates them, so that a buzz after the end cannot be told from one on the last word.
+each team buzzed, as ``{"54": "[H6, -]"}``: teams H1, H2, ... are people, M1, M2, ... models. Words are separated by white space
+and counted from 0, so a buzz after the end cannot be distinguished from one on the last word.
 Sung et al. 2025, "GRACE: A Granular Benchmark for Evaluating Model Calibration against Human Calibration".
 """
 
@@ -28,10 +28,10 @@ FORMAT = Format(
     reads="The GRACE release: the encrypted zip of `packetN_buzzpoints.json`, a folder of them or one of them. It opens with the "
     "password that its authors print",
     recognised="The names `packetN_buzzpoints.json`, or `tossup_index` and `position` in a JSON list",
-    becomes="The dataset `grace` with the buzzes of people and of three models; all teams are taken to have heard all questions",
+    becomes="The dataset `grace` with the buzzes of people and of three models; all teams count as having heard all questions",
     source="Sung et al. 2025, CC BY 4.0",
-    rules="The teams H1, H2, ... are people, and M1, M2, M3 are GPT-4, GPT-4o and Mistral-7b-Instruct. A question is known by "
-    "packet and `tossup_index`. Words are those that white space separates; a buzz after the end stands on the last one.",
+    rules="The teams H1, H2, ... are people, and M1, M2, M3 are GPT-4, GPT-4o and Mistral-7b-Instruct. A question is identified "
+    "by packet and `tossup_index`. Words are separated by white space; a buzz after the end counts as one on the last word.",
 )
 DATASET = "grace"
 NAME = re.compile(r"packet(?P<packet>\w+?)_buzzpoints\.json$", re.IGNORECASE)
@@ -47,7 +47,7 @@ GROUPS = {
     "religion": "RMPSS", "myth": "RMPSS", "myth/other academic": "RMPSS", "philosophy": "RMPSS", "social science": "RMPSS",
     "biology": "Science", "chemistry": "Science", "physics": "Science", "other sci": "Science",
 }  # fmt: skip
-# Words of a category that is not in the release, by which it is grouped.
+# Parts of words by which a category that is not in the release is grouped.
 HINTS = {
     "social": "RMPSS", "reli": "RMPSS", "myth": "RMPSS", "philo": "RMPSS", "psych": "RMPSS", "geo": "Geo/CE", "current": "Geo/CE",
     "hist": "History", "lit": "Literature", "sci": "Science", "bio": "Science", "chem": "Science", "physic": "Science",
@@ -56,7 +56,7 @@ HINTS = {
 
 
 class Packet(NamedTuple):
-    """One file: what reports call it, the packet, and its tossups."""
+    """One file: its name in reports, the name of the packet, and its tossups."""
 
     name: str
     packet: str
@@ -64,7 +64,7 @@ class Packet(NamedTuple):
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The names of the files, or the keys of their tossups."""
+    """Whether the names of files in a folder fit, or the tossups of a file have the keys of the release."""
     if incoming.folder is not None:
         return any(True for _ in _files(incoming.folder))
     return b'"tossup_index"' in incoming.start and _is_packet(incoming.document)
@@ -80,7 +80,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         title=options.title or "GRACE tournaments",
         source="GRACE (Sung et al. 2025), as released",
         licence="CC BY 4.0",
-        note="The release does not say who heard a question: every team is taken to have heard every question to its end.",
+        note="The release does not say who heard a question: every team counts as having heard every question to its end.",
     )
     for packet in _packets(incoming, staging):
         _read_packet(packet, dataset, staging)
@@ -127,7 +127,7 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
             problems.append(Problem(packet.name, None, None, None, "needs a tossup_index and a question", row=place))
             continue
         question_id = f"{packet.packet}/{(clean(index) or '').strip()}"
-        # The words of the file: what white space separates, with pronunciation guides.
+        # The words as the file counts them: separated by white space, including pronunciation guides.
         parts = sentences(" ".join(plain_text(text).split()))
         category = str(tossup.get("category") or "").strip() or None
         answer = tossup.get("answer")
@@ -148,7 +148,7 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
 
 
 def _buzzes(packet: Packet, question_id: str, position: object, place: str, problems: list[Problem]) -> Iterator[Buzz]:
-    """The buzzes on one tossup; ``position`` maps words to buzzes, or is a list of such maps."""
+    """Yield the buzzes on one tossup. ``position`` maps words to buzzes, or is a list of such maps."""
     for entry in position if isinstance(position, list) else [position]:
         for word, values in entry.items() if isinstance(entry, dict) else [("", entry)]:
             for value in values if isinstance(values, list) else [values]:
@@ -164,7 +164,7 @@ def _buzzes(packet: Packet, question_id: str, position: object, place: str, prob
 
 
 def _group(category: str | None) -> str | None:
-    """The group of a fine-grained category; the category itself where nothing is known of it."""
+    """Return the group of a fine-grained category, or the category itself if its group is not known."""
     if category is None:
         return None
     key = " ".join(category.lower().split())
@@ -172,7 +172,7 @@ def _group(category: str | None) -> str | None:
 
 
 def _expose(staging: Staging, name: str, dataset: str) -> None:
-    """Let every team of the dataset have heard every question."""
+    """Add exposures: every team of the dataset heard every question."""
     run = staging.connection.execute
     run("delete from exposures_read where dataset = $d", {"d": dataset})
     teams = [
@@ -194,5 +194,5 @@ def _expose(staging: Staging, name: str, dataset: str) -> None:
         kinds = Counter("models" if team.startswith(MODEL) else "teams of people" for team in teams)
         staging.report.warnings.append(
             f"{name}: the release does not say who heard a question; all {kinds['teams of people']} teams of people and "
-            f"{kinds['models']} models are taken to have heard each to its end"
+            f"{kinds['models']} models count as having heard each to its end"
         )

@@ -1,7 +1,7 @@
 """Runs of HELM: ``scenario_state.json``, the requests and their completions, and ``per_instance_stats.json``, their metrics.
 
-Multiple choice is asked in two ways: joint, one request whose completion is a letter of ``output_mapping``, or separate, one
-request for each reference, whose log-probabilities are compared. HELM writes the log-probability 0 where a model gives none.
+Multiple-choice questions are asked in two ways. Joint: one request, whose completion is a letter of ``output_mapping``. Separate:
+one request for each reference, and their log-probabilities are compared. HELM writes the log-probability 0 if a model gives none.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ FORMAT = Format(
     becomes="A dataset for each scenario, and a run",
     source="github.com/stanford-crfm/helm, folders of `helm-run`",
     rules="""
-The dataset is named after the run without its model and method. Where HELM measured `max_prob`, `predicted_index` and
-`exact_match`, these count; else they are worked out from the log-probabilities. Separate requests give whole distributions,
-unless HELM's own confidence is another, since it divides log-probabilities by the number of tokens. A run whose log-probabilities
-are all 0 has none, and is refused. Requests about perturbed instances are left out.
+The dataset is named after the run without its model and method. If HELM measured `max_prob`, `predicted_index` and
+`exact_match`, these count; otherwise they are worked out from the log-probabilities. Separate requests give whole distributions,
+unless HELM's own confidence differs because it divides log-probabilities by the number of tokens. A run whose log-probabilities
+are all 0 has no confidences, and is refused. Requests about perturbed instances are left out.
 """,
 )
 STATE, STATS, SPEC = "scenario_state.json", "per_instance_stats.json", "run_spec.json"
 ELICITATION = "likelihood"
-CORRECT = "correct"  # tag of a right reference
+CORRECT = "correct"  # tag of a correct reference
 NOT_OF_SCENARIO = {"model", "model_deployment", "method", "max_train_instances", "num_train_trials", "data_augmentation"}
-MATCHES = ("exact_match", "quasi_exact_match")  # stats that say whether the answer is right, the first that is there
+MATCHES = ("exact_match", "quasi_exact_match")  # metrics that say whether the answer is right; the first one present counts
 NO_ANSWER = "the request failed"
-AGREE = 1e-6
+AGREE = 1e-6  # greatest difference of two confidences that count as equal
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Item:
     """The requests about one instance, and what HELM measured.
 
     Attributes:
-        instance: as it stands in the log.
+        instance: as in the log.
         states: its requests.
         stats: means of its metrics by name.
     """
@@ -73,7 +73,7 @@ class Item:
 
     @property
     def separate(self) -> bool:
-        """Whether each reference was a request of its own."""
+        """Whether each reference was a separate request."""
         return any(state.get("reference_index") is not None for state in self.states)
 
     @property
@@ -83,14 +83,14 @@ class Item:
 
     @property
     def right(self) -> list[int]:
-        """Numbers of the right references."""
+        """Numbers of the correct references, from 0."""
         references = _dicts(self.instance.get("references"))
         return [index for index, reference in enumerate(references) if CORRECT in _list(reference.get("tags"))]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model text: its guess, and a confidence or shares of all options."""
+    """The answer of the model: its guess, and a confidence or the probabilities of all options."""
 
     guess: str
     correct: float | None
@@ -99,7 +99,7 @@ class Answer:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The file of requests, or its keys."""
+    """Whether the folder has a file of requests, or the file has the keys of one."""
     if incoming.folder is not None:
         return bool(_run_folders(incoming.folder))
     document = incoming.document
@@ -130,7 +130,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _document(folder: Path, part: str, name: str, staging: Staging) -> Any:
-    """A file of a run, decompressed; None where it is absent."""
+    """Return the JSON content of a file of a run; None if the file is absent."""
     path = next((path for path in (folder / part, folder / f"{part}.gz") if path.is_file()), None)
     return None if path is None else Incoming(path, staging, f"{name}/{path.name}").require_document()
 
@@ -142,16 +142,14 @@ def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, st
     scenario = _scenario(str(run or folder_name))
     dataset = options.dataset or dataset_id(scenario)
     if not dataset:
-        raise refuse(name, f"which scenario is this? There is no {SPEC} beside it", hint="dataset")
+        raise refuse(name, f"which scenario is this? There is no {SPEC} next to it", hint="dataset")
     adapter = state.get("adapter_spec")
     model = (adapter.get("model") or adapter.get("model_deployment")) if isinstance(adapter, dict) else None
     items = _items(name, state["request_states"], stats, staging)
     if not items:
         raise refuse(name, f"there are no requests in {STATE}")
     if all(_logprob(request) in (0, None) for item in items.values() for request in item.states):
-        raise NothingToCalibrate(
-            name, f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes where a model gives none)"
-        )
+        raise NothingToCalibrate(name, f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)")
     options_of_items = [letters(len(item.references)) if item.choice else [] for item in items.values()]
     log = EvaluationLog(
         name, dataset, title=scenario or dataset, source=f"HELM, scenario {scenario or dataset}",
@@ -164,7 +162,7 @@ def _read_run(name: str, state: Any, stats: Any, spec: Any, folder_name: str, st
 
 
 def _scenario(run: str) -> str:
-    """The scenario in the name of a run: without the model and how it was asked.
+    """Return the scenario in the name of a run, without the model and the way it was asked.
 
     >>> _scenario("mmlu:subject=astronomy,method=multiple_choice_joint,model=openai_gpt-4")
     'mmlu:subject=astronomy'
@@ -175,13 +173,13 @@ def _scenario(run: str) -> str:
 
 
 def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[tuple[str, int], Item]:
-    """Requests by instance and trial, in the order of the log. Perturbed instances are left out."""
+    """Return the requests by instance and trial, in the order of the log. Perturbed instances are left out."""
     items: dict[tuple[str, int], Item] = {}
     perturbed = 0
     for nth, state in enumerate(states, start=1):
         instance = state.get("instance") if isinstance(state, dict) else None
         if not isinstance(instance, dict) or instance.get("id") is None:
-            staging.report.problems.append(Problem(name, None, "instance.id", None, "a request has one", row=f"request {nth}"))
+            staging.report.problems.append(Problem(name, None, "instance.id", None, "a request needs one", row=f"request {nth}"))
         elif instance.get("perturbation"):
             perturbed += 1
         else:
@@ -197,7 +195,7 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
 
 
 def _means(row: Mapping[str, Any]) -> dict[str, float]:
-    """Means of the metrics of an instance, by name."""
+    """Return the means of the metrics of an instance, by name."""
     means = {}
     for stat in _dicts(row.get("stats")):
         about = stat.get("name")
@@ -225,7 +223,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
         return
     asked = {f"{state.get('reference_index')} {state.get('request_mode') or 'original'}" for state in item.states}
     if len(asked) < len(item.states):
-        log.problems.append(Problem(log.name, None, None, None, "two requests ask the same of this instance", row=place))
+        log.problems.append(Problem(log.name, None, None, None, "two requests for this instance are the same", row=place))
     if answer.correct is None:
         log.problems.append(Problem(log.name, None, "references", None, "no reference is tagged as correct", row=place))
     log.add_answer(
@@ -235,7 +233,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
 
 
 def _joint(item: Item) -> Answer | None:
-    """The answer in one completion: a letter, or a text."""
+    """Return the answer of one completion, which is a letter or a text; None if the request failed."""
     state = item.states[0]
     completion = _completion(state)
     logprob = _logprob(state)
@@ -255,12 +253,12 @@ def _joint(item: Item) -> Answer | None:
 
 
 def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], references: list[str]) -> dict[str, float] | None:
-    """Shares of all options, from the likely tokens that earlier versions keep; None where an option is not among them."""
+    """Return probabilities of all options, from the likely tokens that earlier versions store; None if these lack an option."""
     for token in _dicts(completion.get("tokens"))[:1]:
         top = token.get("top_logprobs")
         names = letters(len(references))
         weights = dict.fromkeys(names, 0.0)
-        name_of = dict(zip(reversed(references), reversed(names), strict=True))  # the first of references that are alike
+        name_of = dict(zip(reversed(references), reversed(names), strict=True))  # of equal references, the first one
         for text, value in top.items() if isinstance(top, dict) else ():
             logprob, option = number(value), mapping.get(text.strip())
             if logprob is not None and option in name_of:
@@ -272,7 +270,7 @@ def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], ref
 
 
 def _separate(item: Item) -> Answer | None:
-    """The answer among the references, each of which was a request of its own."""
+    """Return the answer if each reference was a separate request; None if a log-probability is missing."""
     names = letters(len(item.references))
     logprobs: dict[str, dict[str, float | None]] = {}
     for state in item.states:
@@ -294,7 +292,7 @@ def _separate(item: Item) -> Answer | None:
     correct = item.stats.get("exact_match")
     if correct is None and item.right:
         correct = float(guess in item.right)
-    # HELM may divide log-probabilities by the number of tokens. Its confidence then is not that of the sums.
+    # HELM may divide log-probabilities by the number of tokens. Then its confidence is not that of the sums.
     if confidence is None or (guess == best and abs(confidence - probabilities[best]) < AGREE):
         return Answer(names[guess], correct, options=dict(zip(names, probabilities, strict=True)))
     return Answer(names[guess], correct, confidence)
@@ -314,7 +312,7 @@ def _logprob(state: Mapping[str, Any]) -> float | None:
 
 
 def _mapping(state: Mapping[str, Any]) -> dict[str, str]:
-    """The text of each letter."""
+    """Return the text of each letter."""
     mapping = state.get("output_mapping")
     return {str(letter): str(text) for letter, text in mapping.items()} if isinstance(mapping, dict) else {}
 
@@ -328,5 +326,5 @@ def _dicts(value: object) -> list[dict[str, Any]]:
 
 
 def _text(content: object) -> str:
-    """The text of an input or output, which early versions write without an object around it."""
+    """Return the text of an input or output. Early versions write it without an object around it."""
     return str(content.get("text") or "") if isinstance(content, dict) else str(content or "")

@@ -1,7 +1,7 @@
 """Logs of Inspect AI: ``.eval`` files, which are zips of a header and one JSON file per sample, and logs as one JSON document.
 
-A sample's ``scores`` say whether the answer is right. Its confidence stands in a score's metadata or follows from the
-log-probabilities of the output's tokens; where a log has both, each makes a run. So does each scorer.
+A sample's ``scores`` say whether the answer is right. Its confidence is in a score's metadata, or follows from the
+log-probabilities of the output's tokens. If a log has both, each becomes a run. So does each scorer.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ FORMAT = Format(
     becomes="A dataset for each task, and a run for each scorer and kind of confidence (stated, or of tokens)",
     source="inspect.aisi.org.uk, logs of `inspect eval`",
     rules="""
-C, I, P and N are 1, 0, 1/2 and 0; a value that is no number between 0 and 1 makes no run. The confidence is the `confidence`
-of a score's metadata, in any case of letters, and holds for all scorers of the sample that state none themselves: the run
-`verbalized`. Where the log has log-probabilities, the run `token` has, of a multiple-choice answer, the shares of all letters
-at the answer's letter, if they are all among the likely tokens, else the probability of that letter; of any other answer, the
-mean probability of its tokens. Where there are several scorers, each is a run: `verbalized (SCORER)`. Of a value with several
-parts, each part is a scorer. Of edited scores, the last edit counts. Samples without a score (NaN) are counted and left out;
-those that ended by an error, or state no confidence, are failed calls. A sample's metadata may name a `category` or
-`subject`. Of several logs of a task and model in one folder, the last that was finished counts.
+C, I, P and N are 1, 0, 1/2 and 0; a scorer with a value that is not a number between 0 and 1 makes no run. The confidence is the
+`confidence` in a score's metadata, in upper or lower case. It applies to all scorers of the sample that state none themselves:
+the run `verbalized`. If the log has log-probabilities, there is a run `token`. For a multiple-choice answer, it has the
+probabilities of all letters at the answer's letter if they are all among the likely tokens, otherwise the probability of that
+letter; for any other answer, the mean probability of its tokens. If there are several scorers, each is a run, named
+`verbalized (SCORER)`. If a value has several parts, each part is a scorer. If a score was edited, the last edit counts. Samples
+without a score (NaN) are counted and left out; those that ended with an error, or state no confidence, are failed calls. A
+sample's metadata can name a `category` or `subject`. If a folder has several logs of a task and model, the last finished one
+counts.
 """,
 )
 STATED, TOKEN = "verbalized", "token"
@@ -50,7 +51,7 @@ NO_TOKENS = "no log-probabilities of the answer's tokens"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """A log's header, or the parts of a log as one document."""
+    """Whether there is a log's header, or a JSON document with the parts of a log."""
     if incoming.folder is not None:
         return _header_path(incoming.folder) is not None or any(incoming.folder.rglob("*.eval"))
     document = incoming.document
@@ -59,7 +60,7 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def _header_path(folder: Path) -> Path | None:
-    """The header of an unpacked log; of one that was not finished, its beginning."""
+    """Return the path of the header of an unpacked log; for an unfinished log, that of its start. None if there is neither."""
     return next((path for path in (folder / "header.json", folder / "_journal" / "start.json") if path.is_file()), None)
 
 
@@ -68,7 +69,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if incoming.folder is None:
         document = incoming.document
         if not isinstance(document, dict) or not isinstance(document.get("eval"), dict):
-            raise incoming.unreadable or refuse(incoming.name, "this is no log of Inspect AI: it has no `eval`")
+            raise incoming.unreadable or refuse(incoming.name, "this is not an Inspect AI log: it has no `eval`")
         samples = document.get("samples")
         numbered = enumerate(samples if isinstance(samples, list) else [], start=1)
         _read_log(incoming.name, document, ((f"sample number {nth}", sample) for nth, sample in numbered), staging, options)
@@ -92,7 +93,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _latest(logs: list[Incoming]) -> list[Incoming]:
-    """Of several logs of one task, its arguments and one model, the last that was finished, else the last."""
+    """Keep one log for each task, its arguments and model: the last one that was finished, otherwise the last one."""
     by_task: dict[str, tuple[bool, str, Incoming]] = {}
     for log in logs:
         try:
@@ -111,7 +112,7 @@ def _latest(logs: list[Incoming]) -> list[Incoming]:
 
 def _sample_files(incoming: Incoming) -> Iterator[tuple[str, Any]]:
     folder = incoming.folder
-    for path in sorted((folder / "samples").rglob("*.json")) if folder else ():  # an id with a slash makes a folder
+    for path in sorted((folder / "samples").rglob("*.json")) if folder else ():  # an id with a slash becomes a folder
         yield f"samples/{path.name}", _document(path, incoming)
 
 
@@ -121,7 +122,7 @@ def _document(path: Path, incoming: Incoming) -> Any:
     except UnicodeDecodeError:
         raise refuse(f"{incoming.name}/{path.name}", "the text of this part of the log is not UTF-8") from None
     except (ValueError, OSError, RecursionError) as error:
-        raise refuse(f"{incoming.name}/{path.name}", f"this part of the log is no JSON: {error}") from error
+        raise refuse(f"{incoming.name}/{path.name}", f"this part of the log is not valid JSON: {error}") from error
 
 
 def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], staging: Staging, options: ImportOptions) -> None:
@@ -137,7 +138,7 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
     invalid = 0
     for place, document in documents:
         if not isinstance(document, dict) or document.get("id") is None:
-            staging.report.problems.append(Problem(name, None, "id", None, "a sample has an id", row=place))
+            staging.report.problems.append(Problem(name, None, "id", None, "a sample needs an id", row=place))
         elif document.get("invalidation"):
             invalid += 1
         else:
@@ -179,7 +180,7 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
 
 
 def _scorers(log: EvaluationLog, samples: list[Sample], staging: Staging) -> list[str]:
-    """Names of the scorers that say whether answers are right, in the order of the log."""
+    """Return the names of the scorers that say whether answers are right, in the order of the log. Warn of the others."""
     names = list(dict.fromkeys(name for sample in samples for name in sample.scores))
     usable, unusable = [], []
     for name in names:

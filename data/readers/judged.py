@@ -2,7 +2,7 @@
 
 Each value holds ``model, response`` and ``judge_response {correct_answer, model_answer, correct, confidence}``, with ``correct``
 yes or no and ``confidence`` from 0 to 100.
-The judge writes 100 where the answer states no confidence, so that these cannot be told from answers that are sure.
+The judge writes 100 if an answer states no confidence, so these answers cannot be distinguished from answers that are certain.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ FORMAT = Format(
     becomes="A dataset of the right answers, without the questions' texts, and a run",
     source="github.com/centerforaisafety/hle, files of `run_judge_results.py`",
     rules="""
-The dataset is named by the file (`hle`, `browsecomp`), or by you. Confidences run from 0 to 100. The judge writes 100 where an
-answer states none; the report says how many there are. Answers that were not judged are counted and left out.
+The dataset is named after the file (`hle`, `browsecomp`), or by you. Confidences run from 0 to 100. The judge writes 100 if an
+answer states none; the report says how many confidences are 100. Answers that were not judged are counted and left out.
 """,
 )
 ELICITATION = "verbalized"
 TITLES = {"browsecomp": "BrowseComp", "hle": "Humanity's Last Exam"}
-LOOKED_AT = 100  # answers by which a file is recognised: some may not have been judged
+LOOKED_AT = 100  # answers that are checked to recognise a file: some may not have been judged
 FULL_CONFIDENCE = 100  # also written for an answer that states no confidence
 NOT_JUDGED = "the answer was not judged"
 NOT_STATED = "no confidence is stated"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Answers with a judge's verdict."""
+    """Whether the file holds answers with a judge's verdicts."""
     document = incoming.document
     answers = list(document.values())[:LOOKED_AT] if isinstance(document, dict) else []
     return all(isinstance(answer, dict) for answer in answers) and any("judge_response" in answer for answer in answers)
@@ -48,7 +48,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         raise refuse(incoming.name, "this is a folder or zip; judged answers are JSON files: name them one by one")
     document = incoming.require_document()
     if not isinstance(document, dict):
-        raise refuse(incoming.name, "judged answers are one JSON object by question id")
+        raise refuse(incoming.name, "judged answers are one JSON object, with a key for each question id")
     name = Path(incoming.name).name.lower()
     dataset = options.dataset or next((key for key in TITLES if key in name), None)
     if not dataset:
@@ -57,7 +57,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         incoming.name, dataset, title=TITLES.get(dataset, dataset), source="Answers with a judge's verdicts (HLE, BrowseComp)",
         model=None, percent=True,
     )  # fmt: skip
-    stated = sure = above_one = 0
+    stated = certain = above_one = 0
     for question, answer in document.items():
         place = f"question {question}"
         if not isinstance(answer, dict):
@@ -65,24 +65,24 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             continue
         confidence = _add(log, question, answer, place, options)
         stated += confidence is not None
-        sure += str(confidence) in (str(FULL_CONFIDENCE), f"{FULL_CONFIDENCE}.0")
+        certain += str(confidence) in (str(FULL_CONFIDENCE), f"{FULL_CONFIDENCE}.0")
         above_one += not 0 <= (number(confidence) or 0) <= 1
     if document and not stated and not log.problems:
         raise NothingToCalibrate(log.name)
-    if sure:
+    if certain:
         staging.report.warnings.append(
-            f"{log.name}: {sure:,} of {stated:,} confidences are {FULL_CONFIDENCE}, "
+            f"{log.name}: {certain:,} of {stated:,} confidences are {FULL_CONFIDENCE}, "
             "which the judge also writes for answers that state none"
         )
     if stated > 1 and not above_one:
         staging.report.warnings.append(
-            f"{log.name}: no confidence exceeds 1, of {FULL_CONFIDENCE} that are sure; are these shares of 1?"
+            f"{log.name}: no confidence exceeds 1, although {FULL_CONFIDENCE} means certain; do these run from 0 to 1?"
         )
     log.add_to(staging, options)
 
 
 def _add(log: EvaluationLog, question: str, answer: dict[str, Any], place: str, options: ImportOptions) -> object:
-    """Add one answer. Returns its confidence as it stands in the file; None where it has none."""
+    """Add one answer. Return its confidence as in the file; None if it has none or was not judged."""
     model = answer.get("model")
     name = options.model or (str(model) if model else None)
     verdict = answer.get("judge_response")

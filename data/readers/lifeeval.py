@@ -1,9 +1,9 @@
-"""LifeEval's files as released: its questions, the answers of one model, and pairs for other question sets (arXiv 2605.23909).
+"""LifeEval's files as released (arXiv 2605.23909): questions, answers of one model or of people, pairs for other question sets.
 
-A question's id says whom it is about: male if id < 404, minimum age (id mod 404) div 4, radius [1, 5, 10, 20][id mod 4].
+The id of a question tells sex, age and radius: male if id < 404, minimum age (id mod 404) div 4, radius [1, 5, 10, 20][id mod 4].
 
-The pairs say how confident models were and whether they were right, on sets such as BoolQ. Each set becomes a dataset, whose
-questions have no text. A model has two runs: the confidence that it stated, and the probability of the token that it chose.
+The pairs give the confidence and correctness of models on sets such as BoolQ. Each set becomes a dataset, whose questions have no
+text. A model has two runs: one with the confidence that it stated, one with the probability of the token that it chose.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FORMAT = Format(
     rules="""
 The texts of the released questions, which are what models saw, replace those of a dataset with the same questions. Answers that
 were never parsed are failed calls. The answers of people become one run, in which each respondent is a sample; their confidences
-are percentages. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run `stated` and, where
-the probability of its token is known, the run `token`.
+are percentages. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run `stated` and, if the
+probability of its token is known, the run `token`.
 """,
 )
 DATASET = "lifeeval"
@@ -41,8 +41,8 @@ QUESTIONS = (
     Column("Confidence Prompt"),
     Column("Question ID", "integer", required=True, low=0, high=2 * PER_SEX - 1),
 )
-# Answers are text here: what is no number is an answer that the model failed to give, and no fault of the file. It is stored as a
-# failed call, unless the file has another answer to the question.
+# Answers are text here: if one is not a number, the model failed to give an answer, and the file is not at fault. It is stored as
+# a failed call, unless the file has another answer to the question.
 ANSWERS = (Column("Answer"), Column("Confidence"), Column("Question ID", "integer", required=True, low=0))
 PAIRS = (
     Column("llm", required=True, longest=MAX_NAME_LENGTH),
@@ -54,7 +54,7 @@ PAIRS = (
 )
 # The two confidences of a pair, and the elicitation of their runs.
 KINDS = (("stated_confidence", "stated"), ("chosen_token_confidence", "token"))
-# What people answered: one row for each respondent and question. A confidence is always a percentage.
+# Answers of people: one row for each respondent and question. A confidence is always a percentage.
 PEOPLE = (
     Column("ResponseId", required=True, longest=MAX_NAME_LENGTH),
     Column("PGuess"),
@@ -65,19 +65,19 @@ PEOPLE = (
 )
 OF_PEOPLE = {"ResponseId", "PGuess", "PConf"}
 MODEL_OF_PEOPLE = "People"
-NOT_LIFEEVAL = {"Start Time", "Resolution"}  # columns of Metaculus beside a question's id
+NOT_LIFEEVAL = {"Start Time", "Resolution"}  # columns of Metaculus exports, which have a `Question ID` as well
 NO_CONFIDENCE = "no confidence is known"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The column names of the release."""
+    """Whether the file has the column names of the release."""
     columns = incoming.columns
     named = "Question ID" in columns and not NOT_LIFEEVAL & columns
     return named or any(columns >= names for names in ({"Answer", "Confidence"}, {"llm", "qset"}, OF_PEOPLE))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions, or one model's answers to the questions that are there."""
+    """Read the questions, the answers of one model or of people to existing questions, or pairs for other question sets."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; LifeEval's files are CSV")
     columns = set(incoming.file.columns)
@@ -126,7 +126,7 @@ def _read_questions(incoming: Incoming, staging: Staging, options: ImportOptions
 def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
     if not staging.dataset(dataset):
-        raise refuse(incoming.name, f"there is no dataset {dataset!r} to answer; import its questions first")
+        raise refuse(incoming.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
     if not options.model:
         raise refuse(incoming.name, "which model answered?", hint="model")
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
@@ -142,11 +142,11 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
 
 
 def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Read the answers of people: one run, in which each respondent is a sample."""
+    """Read the answers of people as one run, in which each respondent is a sample."""
     dataset = options.dataset or DATASET
     known = staging.dataset(dataset)
     if known is None:
-        raise refuse(file.name, f"there is no dataset {dataset!r} to answer; import its questions first")
+        raise refuse(file.name, f"there is no dataset {dataset!r} for these answers; import its questions first")
     if known["kind"] != "lifeeval":
         raise refuse(file.name, f"dataset {dataset!r} is of kind {known['kind']}; these are answers to LifeEval's questions")
     key = RunKey(dataset, options.model or MODEL_OF_PEOPLE, options.elicitation or ELICITATION)
@@ -176,7 +176,7 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
     Args:
         file: where the answers are from.
         key: of the run.
-        select: SQL of ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, and ``confidence`` as a number.
+        select: SQL that gives ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, and ``confidence`` as a number.
         staging: of the import.
     """
     staging.connection.execute(f"""
@@ -207,7 +207,7 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
 
 
 def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read pairs of confidence and correctness: a dataset for each question set, two runs for each model."""
+    """Read pairs of confidence and correctness as a dataset for each question set, with up to two runs for each model."""
     file = incoming.file
     if options.model or options.elicitation:
         raise refuse(file.name, "pairs name their models and elicitations themselves; leave these options out")
@@ -232,7 +232,7 @@ def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) ->
 
 
 def _add_question_set(file: TableFile, dataset: str, question_set: str, staging: Staging, options: ImportOptions) -> None:
-    """Add the questions of a set, unless the dataset has them all."""
+    """Add the questions of a set, unless the dataset already has them all."""
     ids = {
         question
         for (question,) in staging.connection.execute(
@@ -257,7 +257,7 @@ def _add_question_set(file: TableFile, dataset: str, question_set: str, staging:
 def _add_pairs(
     file: TableFile, dataset: str, question_set: str, column: str, elicitation: str, staging: Staging, options: ImportOptions
 ) -> None:
-    """Add the runs of one kind of confidence. A model without any has no run; of others, what lacks one is a failed call."""
+    """Add the runs of one kind of confidence. A model without any gets no run; single answers without one are failed calls."""
     divisor = 100 if options.percent and column == "stated_confidence" else 1
     parameters = {"q": question_set}
     known = f"""select llm, question_id, try_cast({column} as double) / {divisor} as confidence, correct, ordinal from pairs

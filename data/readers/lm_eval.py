@@ -42,13 +42,13 @@ FORMAT = Format(
     becomes="A dataset for each task, and a run with whole distributions for each model and filter",
     source="github.com/EleutherAI/lm-evaluation-harness, with logged samples",
     rules="""
-The options' probabilities are the softmax of their log-likelihoods, and the guess is the option with the greatest; `acc` says
-whether it is right or, where that is absent, `target`. `acc_norm` is not read. The text of a question is taken from `doc`,
-since prompts differ between models; its `category` or `subject` is the question's category. Where a file has several filters,
-each is a run, named `likelihood (FILTER)`. The model is the one that is given, else the `model_name` in the `results_*.json`
-beside the file, else the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read, too. Of
-several samples of a task in one folder, the latest count. A later log must have the same questions and answers as the first
-one of its task; logs that are imported together share their questions. Tasks without options are refused.
+The options' probabilities are the softmax of their log-likelihoods, and the guess is the option with the greatest. `acc` says
+whether it is right; if `acc` is absent, `target` does. `acc_norm` is not read. The text of a question is taken from `doc`,
+because prompts differ between models; its `category` or `subject` is the question's category. If a file has several filters,
+each is a run, named `likelihood (FILTER)`. The model is the one you give, otherwise the `model_name` in the `results_*.json`
+next to the file, otherwise the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read as well.
+If a folder has several files of samples of a task, the latest one counts. A later log must have the same questions and answers
+as the first one of its task; logs that are imported together share their questions. Tasks without options are refused.
 """,
 )
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl(?:\.gz|\.zst)?$")
@@ -57,7 +57,7 @@ ELICITATION = "likelihood"
 PLAIN_FILTER = "none"
 GENERATED = "the answers of this task were generated; only tasks with a log-likelihood for each option can be read"
 ONE_LIKELIHOOD = "this task has the likelihood of a single text for each question, and no options to choose among"
-# Parts of a question in the documents of the harness's tasks, in the order in which they are read.
+# Keys of the parts of a question in the documents of the harness's tasks, in reading order.
 PARTS = (
     "passage", "article", "story", "support", "background", "context", "contexts", "ctx", "premise", "hypothesis", "sentence",
     "sentence1", "sentence2", "obs1", "obs2", "body", "text", "input", "prompt", "goal", "problem", "question1", "question2",
@@ -67,17 +67,17 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """What one line says.
+    """The content of one line.
 
     Attributes:
         question_id: the document's number.
-        line: of the file.
+        line: number of the line in the file.
         filtered: name of the filter.
         text, answer: of the question.
-        category: of the question; None where the document has none.
-        options: the texts that were weighed.
-        probabilities: of the options; None where the log-likelihoods cannot be read.
-        correct: in [0, 1]; None where the line does not say.
+        category: of the question; None if the document has none.
+        options: the texts of the options.
+        probabilities: of the options; None if the log-likelihoods cannot be read.
+        correct: in [0, 1]; None if the line does not say.
     """
 
     question_id: str
@@ -92,7 +92,7 @@ class Sample:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The keys of a line; in a folder or zip, the names of the files."""
+    """Whether the lines have the harness's keys; for a folder or zip, whether the names of its files fit."""
     if incoming.folder is not None:
         return any(True for _ in _sample_files(incoming.folder))
     return incoming.columns >= KEYS or _holds_samples(incoming.document)
@@ -111,14 +111,14 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     """Read the samples of one or more tasks."""
     if incoming.folder is None:
         file = incoming.file
-        beside = incoming.path if incoming.path.name == incoming.name else None
-        model = options.model or (_model_of(beside, beside.parent.name) if beside else None)
+        own_path = incoming.path if incoming.path.name == incoming.name else None
+        model = options.model or (_model_of(own_path, own_path.parent.name) if own_path else None)
         _read_file(file, Path(incoming.name).name, model, staging, options)
         return
     paths = _latest(list(_sample_files(incoming.folder)), incoming, staging)
     tasks = {match["task"] for path in paths if (match := NAME.fullmatch(path.name))}
     if options.dataset and len(tasks) > 1:
-        reason = f"the files are of several tasks ({', '.join(sorted(tasks))[:200]}), each a dataset of its own"
+        reason = f"the files are of several tasks ({', '.join(sorted(tasks))[:200]}), each a separate dataset"
         raise refuse(incoming.name, f"{reason}; import one task at a time to name its dataset")
     outermost = None if incoming.folder.parent == staging.workspace else incoming.folder.name
 
@@ -131,7 +131,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Path]:
-    """Of several samples of one task in one folder, those with the latest date; the others are counted."""
+    """Keep only the file of samples with the latest date for each folder and task, and warn how many were left out."""
     latest: dict[tuple[Path, str], Path] = {}
     for path in sorted(paths, key=lambda path: path.name):
         match = NAME.fullmatch(path.name)
@@ -145,7 +145,7 @@ def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Pat
 
 
 def _model_of(path: Path, folder_name: str | None) -> str | None:
-    """The model of a file of samples: as the results beside it say, else the name of its folder; None where there is none."""
+    """Return the model of a file of samples: the one in the results next to it, otherwise the name of its folder, or None."""
     match = NAME.fullmatch(path.name)
     dated = path.parent / f"results_{match['date'] if match else None}.json"
     for results in [dated] if dated.is_file() else sorted(path.parent.glob("results_*.json"))[-1:]:
@@ -178,7 +178,7 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
         elicitation = ELICITATION
         if len(filters) > 1 or sample.filtered != PLAIN_FILTER:
             elicitation += f" ({sample.filtered})"
-        names = _different(sample.options)
+        names = _with_numbered_repeats(sample.options)
         renamed += names != sample.options
         log.add_question(sample.question_id, sample.text, sample.answer, place, sample.category)
         if sample.probabilities is None:
@@ -193,14 +193,14 @@ def _read_file(file: TableFile, file_name: str, model: str | None, staging: Stag
             options=dict(zip(names, sample.probabilities, strict=True)), correct=sample.correct,
         )  # fmt: skip
     if renamed:
-        staging.report.repaired["questions with two options of one text, which were numbered"] += renamed
+        staging.report.repaired["questions with two options of the same text, which were numbered"] += renamed
     if any(sample.correct not in (0, 1, None) for sample in samples):
         staging.report.warnings.append(f"{file.name}: `acc` lies between 0 and 1 here, and was taken as it is")
     log.add_to(staging, options)
 
 
 def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
-    """The lines of a file. Bad ones are reported; a file without any likelihood raises ``Refused``."""
+    """Yield the samples of a file. Bad lines are reported; a file without any likelihood raises ``Refused``."""
     generated: list[int] = []
     read = 0
     for line, row in _rows(file, staging):
@@ -226,7 +226,7 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
 
 
 def _rows(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The samples of a file with their lines; of one JSON list, with their places in it."""
+    """Yield the samples of a file with their line numbers, or with their places in it if it is one JSON list."""
     with file.path.open("rb") as opened:
         is_list = opened.read(START).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
     if not is_list:
@@ -238,11 +238,11 @@ def _rows(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, An
         if isinstance(row, dict):
             yield place, row
         else:
-            staging.report.problems.append(Problem(file.name, place, None, None, "this sample is no JSON object"))
+            staging.report.problems.append(Problem(file.name, place, None, None, "this sample is not a JSON object"))
 
 
 def likelihoods(responses: object) -> list[float] | None:
-    """The log-likelihoods of the options; None where answers were generated.
+    """Return the log-likelihoods of the options; None if answers were generated.
 
     >>> likelihoods([["-25.6", "False"], ["-23.5", "True"]]), likelihoods([[[-1.5, False]]]), likelihoods(["Paris"])
     ([-25.6, -23.5], [-1.5], None)
@@ -252,7 +252,7 @@ def likelihoods(responses: object) -> list[float] | None:
     values = []
     for pair in responses:
         while isinstance(pair, list) and len(pair) == 1:
-            pair = pair[0]  # noqa: PLW2901 - some filters leave each pair in a list of its own
+            pair = pair[0]  # noqa: PLW2901 - some filters leave each pair in a separate list
         if not isinstance(pair, list) or len(pair) != 2 or str(pair[1]).lower() not in ("true", "false"):
             return None
         value = number(pair[0])
@@ -263,9 +263,9 @@ def likelihoods(responses: object) -> list[float] | None:
 
 
 def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sample | Problem:
-    """One line, read; a problem where its parts do not fit each other."""
+    """Read one line. Return a problem if its parts do not fit each other."""
     pairs = _arguments(row.get("arguments"))
-    if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options follow once more without the question
+    if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
         pairs = pairs[: len(logarithms)]
     if pairs and len(pairs) != len(logarithms):
         reason = f"there are {len(logarithms)} log-likelihoods for the {len(pairs)} options of `arguments`"
@@ -293,30 +293,30 @@ def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sampl
 
 
 def _arguments(arguments: object) -> list[tuple[str, str]]:
-    """(context, continuation) of each option: ``{"gen_args_0": {"arg_0":, "arg_1":}}``, or lists in earlier versions."""
-    rows = _numbered(arguments)
+    """Return (context, continuation) of each option: ``{"gen_args_0": {"arg_0":, "arg_1":}}``, or lists in earlier versions."""
+    rows = _in_number_order(arguments)
     pairs = []
     for row in rows:
-        parts = _numbered(row)
+        parts = _in_number_order(row)
         if len(parts) >= 2:
             pairs.append((str(parts[0]), str(parts[1])))
     return pairs
 
 
-def _numbered(values: object) -> list[object]:
-    """Values in the order of the numbers in their keys: other programs sort ``gen_args_10`` before ``gen_args_2``."""
+def _in_number_order(values: object) -> list[object]:
+    """Return values in the order of the numbers in their keys: other programs sort ``gen_args_10`` before ``gen_args_2``."""
     if isinstance(values, dict):
         return [values[key] for key in sorted(values, key=lambda key: int((re.findall(r"\d{1,9}$", key) or ["0"])[0]))]
     return values if isinstance(values, list) else []
 
 
 def _options(pairs: list[tuple[str, str]], doc: Mapping[str, Any], count: int) -> list[str]:
-    """A text for each option: its continuation or, where all continue alike, what differs before."""
+    """Return a text for each option: its continuation or, if all continuations are equal, the part of the context that varies."""
     if not pairs:
         choices = _choices(doc)
         return choices if len(choices) == count else letters(count)
     continuations = [continuation.strip() for _, continuation in pairs]
-    if count > 1 and len(set(continuations)) == 1:  # Winogrande: the option stands within the context
+    if count > 1 and len(set(continuations)) == 1:  # Winogrande: the option is within the context
         contexts = [context for context, _ in pairs]
         start = common_start(contexts)
         start = start[: start.rfind(" ") + 1]
@@ -326,7 +326,7 @@ def _options(pairs: list[tuple[str, str]], doc: Mapping[str, Any], count: int) -
 
 
 def _choices(doc: Mapping[str, Any]) -> list[str]:
-    """Texts of the options in the document."""
+    """Return the texts of the options in the document."""
     choices = doc.get("choices") or doc.get("options") or doc.get("endings")
     if isinstance(choices, dict):
         choices = choices.get("text")
@@ -334,9 +334,15 @@ def _choices(doc: Mapping[str, Any]) -> list[str]:
 
 
 def _right_option(target: object, options: Sequence[str], best: int, correct: float | None) -> int | None:
-    """Number of the right option; None where ``target`` does not say.
+    """Return the number of the right option, from 0; None if ``target`` does not say.
 
-    The target is the number of an option or its text. Where it could be both, the one that agrees with ``acc`` is meant.
+    The target is the number of an option or its text. If it could be both, the one that agrees with ``acc`` counts.
+
+    Args:
+        target: as in the log.
+        options: texts of the options.
+        best: number of the option that the model chose.
+        correct: the value of ``acc``; None if it is absent.
     """
     text = str(target).strip()
     candidates = [int(text)] if re.fullmatch(r"\d{1,4}", text) and int(text) < len(options) else []
@@ -351,12 +357,12 @@ def _right_option(target: object, options: Sequence[str], best: int, correct: fl
 
 
 def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[str]) -> str:
-    """The question for people to read, without the prompt around it, which may differ between models."""
+    """Return the question for people to read, without the prompt around it, which can differ between models."""
     fields = {key.lower(): value for key, value in doc.items()}
     if isinstance(fields.get("query"), str):
         parts = [fields["query"]]
     else:
-        parts = [_line(fields[name]) for name in PARTS if fields.get(name)]
+        parts = [_joined_lines(fields[name]) for name in PARTS if fields.get(name)]
     if not parts:
         parts = [f"{key}: {value}" for key, value in doc.items() if isinstance(value, str) and value]
     if not parts and pairs:
@@ -367,12 +373,12 @@ def _text(doc: Mapping[str, Any], pairs: list[tuple[str, str]], options: list[st
     return text if shown == names else with_choices(text, dict(zip(names, shown, strict=True)))
 
 
-def _line(value: object) -> str:
+def _joined_lines(value: object) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _different(options: list[str]) -> list[str]:
-    """The options, the later of equal ones numbered."""
+def _with_numbered_repeats(options: list[str]) -> list[str]:
+    """Return the options, with numbers added to repeated ones to make them different."""
     names: dict[str, None] = {}
     for index, option in enumerate(options, start=1):
         names[f"{option} ({index})" if option in names else option] = None

@@ -1,8 +1,8 @@
 """Exports of Metaculus: ``question_data.csv`` and ``forecast_data.csv``, with every forecast that anybody made.
 
-Of each forecaster, the last forecast before the question closed counts or, as a series, those that stood at equally spaced
-moments between its opening and its close. Names of users are left out: forecasters are known by their number or, in anonymised
-exports, by the beginning of a hash.
+For each forecaster, the last forecast before the question closed counts or, as a series, the forecasts in force at equally spaced
+moments between its opening and its close. Names of users are left out: forecasters are identified by their number or, in
+anonymised exports, by the beginning of a hash.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ FORMAT = Format(
     becomes="A dataset of resolved questions, and a run for each forecaster and aggregate: the last forecast before the close",
     source="metaculus.com, the data export of questions and projects",
     rules="""
-The guess on a question of yes or no is always yes, and its confidence the probability. Questions with options have whole
-distributions. Forecasts after the close, changed or withdrawn before it are counted and left out, and so are questions that were
-annulled, ask for a number or are open.
+The guess on a yes-or-no question is always yes, and its confidence is the probability. Questions with options have whole
+distributions. Forecasts made after the close, and forecasts changed or withdrawn before it, are counted and left out. So are
+questions that were annulled, ask for a number or are open.
 
 With a number of moments (`series`), such as ten, the dataset is `metaculus-series`: the clues of a question are ten moments from
-its opening to its close, and the answers at a clue are the forecasts that stood then. So pages show calibration over time.
-Questions whose opening is not stated open with their first forecast.
+its opening to its close, and the answers at a clue are the forecasts in force at that moment. The pages then show calibration
+over time. If the opening of a question is not stated, it opens with its first forecast.
 """,
 )
 QUESTIONS, FORECASTS = "question_data.csv", "forecast_data.csv"
@@ -46,7 +46,7 @@ OPENINGS = ("Open Time", "Post Published Time", "Created Time")
 ELICITATION = "forecast"
 BINARY, CHOICE = "binary", "multiple_choice"
 VOID = ("annulled", "ambiguous")
-# Forecasts have a probability for each option that there ever was; earlier exports have one column of options.
+# Forecasts have a probability for each option that ever existed; earlier exports have one column of options.
 OPTIONS = ("MC Options (All)", "MC Options (Current)", "MC Options", "Options")
 FORECASTER = "Forecaster (Anonymized)"
 HASH_DIGITS = 12
@@ -60,7 +60,7 @@ NO_PROBABILITY = "forecasts that state no probability"
 
 @dataclass(frozen=True)
 class Question:
-    """A resolved question. ``options`` are those of a choice; a question to be answered by yes or no has none."""
+    """A resolved question. ``options`` are those of a multiple-choice question; a yes-or-no question has none."""
 
     question_id: str
     text: str
@@ -73,7 +73,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Forecast:
-    """One forecast, and where it stands."""
+    """One forecast, and its line in the file. ``end`` is None if the file states none."""
 
     line: int
     start: datetime
@@ -82,7 +82,7 @@ class Forecast:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The names of the files."""
+    """Whether a folder or zip has a file of forecasts."""
     return incoming.folder is not None and _file(incoming.folder, FORECASTS) is not None
 
 
@@ -95,7 +95,7 @@ def _paths(folder: Path, name: str) -> list[Path]:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions that were resolved, and the forecasts."""
+    """Read the resolved questions and their forecasts."""
     paths = {name: _file(incoming.folder, name) if incoming.folder else None for name in (QUESTIONS, FORECASTS)}
     if missing := [name for name, path in paths.items() if path is None]:
         raise refuse(incoming.name, f"there is no {' and no '.join(missing)} in it; import the whole export")
@@ -121,7 +121,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _moments(series: int | None) -> tuple[str, ...]:
-    """The texts of the clues of a series.
+    """Return the texts of the clues of a series.
 
     >>> _moments(2)
     ('after 50 % of the time until it closed', 'after 100 % of the time until it closed')
@@ -131,7 +131,7 @@ def _moments(series: int | None) -> tuple[str, ...]:
 
 
 def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows of a CSV file by column, with their lines."""
+    """Yield the rows of a CSV file by column, with their line numbers. Raises ``Refused``."""
     header = file.columns
     if missing := sorted(needed - set(header)):
         raise refuse(file.name, f"this column is missing; the file has: {', '.join(header)[:300]}", line=1, column=missing[0])
@@ -142,7 +142,11 @@ def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, st
 
 
 def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[dict[str, Question], set[str]]:
-    """Questions that were resolved to yes, no or an option, by id; and the ids of all. The others are counted."""
+    """Read the questions that were resolved to yes, no or an option, and count the others in warnings.
+
+    Returns:
+        The questions by id, and the ids of all questions of the export.
+    """
     questions: dict[str, Question] = {}
     first: dict[str, tuple[str, int]] = {}  # resolution and line of each question
     left_out = {"are not resolved": 0, "were annulled or resolved as ambiguous": 0, "ask for a number or a date": 0}
@@ -151,7 +155,7 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
         resolution = row["Resolution"]
         before, line_before = first.setdefault(row["Question ID"], (resolution, line))
         if before != resolution:
-            reason = f"question {row['Question ID']} has another resolution in line {line_before}"
+            reason = f"question {row['Question ID']} has a different resolution in line {line_before}"
             log.problems.append(Problem(file.name, line, "Resolution", resolution[:80], reason))
         elif line_before != line:
             staging.report.repaired[TWICE] += 1
@@ -183,18 +187,18 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
     return questions, set(first)
 
 
-Forecasts = dict[tuple[str, str], list[Forecast]]  # of each forecaster and question, by start
+Forecasts = dict[tuple[str, str], list[Forecast]]  # (forecaster, question) -> forecasts in the order of their start
 
 
 def _forecasts(
     log: EvaluationLog, file: TableFile, questions: dict[str, Question], exported: set[str], staging: Staging
 ) -> Forecasts:
-    """The forecasts that were made before the close of their question; the others are counted."""
+    """Read the forecasts that were made before the close of their question, and count the others in warnings."""
     forecasts: Forecasts = {}
     left_out: Counter[str] = Counter()
     for line, row in _rows(file, {"Question ID", "Start Time"}):
         question = questions.get(row["Question ID"])
-        if question is None:  # those that were exported are counted already
+        if question is None:  # questions that were exported but left out are counted already
             left_out[UNKNOWN] += row["Question ID"] not in exported
         elif not (row.get("Probability Yes") or row.get("Probability Yes Per Category")):
             left_out[NO_PROBABILITY] += 1
@@ -207,7 +211,7 @@ def _forecasts(
             own = forecasts.setdefault((_forecaster(row), question.question_id), [])
             own.append(Forecast(line, start, _time(log, file, line, row, "End Time"), row))
     if len({forecaster for forecaster, _ in forecasts}) > MAX_FORECASTERS:
-        reason = f"there are more than {MAX_FORECASTERS:,} forecasters; export fewer questions, or aggregates alone"
+        reason = f"there are more than {MAX_FORECASTERS:,} forecasters; export fewer questions, or only aggregates"
         raise refuse(file.name, reason)
     for reason, count in left_out.items():
         if count:
@@ -240,7 +244,7 @@ def _add_last(
 def _add_series(
     log: EvaluationLog, file: TableFile, questions: dict[str, Question], forecasts: Forecasts, series: int, staging: Staging
 ) -> None:
-    """Add the forecast of each forecaster that stood at each moment of each question. At some, there may be none."""
+    """Add the forecast of each forecaster in force at each moment of each question. At some moments there may be none."""
     first: dict[str, datetime] = {}
     for (_, name), own in forecasts.items():
         first[name] = min(own[0].start, first.get(name, own[0].start))
@@ -253,17 +257,15 @@ def _add_series(
             continue
         for clue in range(series):
             moment = opening + (question.close - opening) * (clue + 1) / series
-            standing = next((forecast for forecast in reversed(own) if forecast.start < moment), None)
-            if standing and (standing.end is None or standing.end >= moment):
-                _add_forecast(log, file, forecaster, question, standing, clue)
+            in_force = next((forecast for forecast in reversed(own) if forecast.start < moment), None)
+            if in_force and (in_force.end is None or in_force.end >= moment):
+                _add_forecast(log, file, forecaster, question, in_force, clue)
     if timeless:
-        staging.report.warnings.append(
-            f"{file.name}: {timeless:,} forecasts of questions without a time of closing were left out"
-        )
+        staging.report.warnings.append(f"{file.name}: {timeless:,} forecasts of questions without a closing time were left out")
 
 
 def _forecaster(row: Mapping[str, str]) -> str:
-    """Who forecast: a number, the beginning of a hash, or the name of an aggregate, which has neither."""
+    """Return a name for the forecaster: by number or hash or, for an aggregate, which has neither, by name."""
     if row.get("Forecaster ID"):
         return f"forecaster {row['Forecaster ID']}"
     anonymous = row.get(FORECASTER, "")
@@ -298,7 +300,7 @@ def _add_forecast(
 
 
 def _list(cell: str) -> list[object]:
-    """A list in a cell, as JSON or as Python writes it, None and nan among its values; empty for anything else."""
+    """Read a list from a cell, written as JSON or by Python, also with None and nan as values; empty for anything else."""
     if not cell.startswith("[") or len(cell) > MAX_LIST_LENGTH:
         return []
     without_nan = re.sub(r"\bnan\b", "None", cell)
@@ -312,7 +314,7 @@ def _list(cell: str) -> list[object]:
 
 
 def _time(log: EvaluationLog, file: TableFile, line: int, row: Mapping[str, str], column: str) -> datetime | None:
-    """A time in a cell, None for a blank one; one without a zone is UTC. What is no time is reported."""
+    """Read a time from a cell. None if the cell is blank, or not a time, which is reported. Without a zone, it is UTC."""
     cell = row.get(column, "")
     if not cell:
         return None

@@ -1,12 +1,12 @@
 """Files of the QANTA challenge: packets of tossups, what systems answered (run files), and how people played.
 
 - A packet is a JSON list of ``{qid, question, answer, answerline, tokens: [{content, position, type}]}``. Images and pauses are
-  tokens, too, and positions count them.
+  tokens as well, and positions count them.
 - Run files are described in ``data.readers.shared.qanta_runs``.
 - Plays are a CSV of ``packet, nano, reveal_fraction, correct, censored``.
 
 The last part of a ``qid`` identifies a question. The words of a question are its tokens, and its clues end where the runs were
-asked; until a run is there, they are its sentences.
+asked. Until there is a run, its clues are its sentences.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ FORMAT = Format(
     key="qanta",
     reads="QANTA challenge: packets of tossups (JSON), run files (JSON Lines), plays of people (CSV), a folder or zip of these",
     recognised="`run_outputs`; `nano` and `reveal_fraction`; `qid` with `tokens` or `answerline` in a JSON list",
-    becomes="The dataset `qanta`, a run for each system, and plays, each by a team of its own",
-    rules="The words of a question are its tokens, images and pauses among them. Its clues end where the runs were asked: all "
+    becomes="The dataset `qanta`, a run for each system, and plays, each by a separate team",
+    rules="The words of a question are its tokens, including images and pauses. Its clues end where the runs were asked: all "
     "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and runs "
-    "answer those that they cover. Where the text was edited "
+    "answer those that they cover. If the text was edited "
     "after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
-    "placeholder: when it ended is unknown, so it is left out and counted. Of two gradings of the same outputs, the first one by "
-    "path is that of the run, and the other one is kept by the name of its folder, also if it is imported later (`other` where a "
-    "file comes without a folder). Outputs for other packets that are imported later are a run of their own, with a "
-    "warning: for one run, give the files of all packets in one import. Bonuses are left alone.",
+    "placeholder: when it ended is unknown, so it is left out and counted. If there are two gradings of the same outputs, the "
+    "first by path is that of the run. The other one is stored under the name of its folder, even if it is imported later "
+    "(`other` if a file comes without a folder). Outputs for other packets that are imported later become a separate run, with a "
+    "warning: for one run, import the files of all packets together. Bonuses are ignored.",
 )
 DATASET = "qanta"
-ELICITATION = "system"  # the system's own confidence; how it was elicited, no file says
-OUTPUT = ("guess", "confidence", "correct", "buzz")  # what is read of an output, beside its place
+ELICITATION = "system"  # the system's own confidence; no file says how it was elicited
+OUTPUT = ("guess", "confidence", "correct", "buzz")  # keys of an output that are read, as well as its position
 PLAYS = (
     Column("nano", required=True), Column("reveal_fraction", "number", required=True, low=0, high=1),
     Column("correct", "truth", required=True), Column("censored", "truth"),
 )  # fmt: skip
 ENDINGS = (".json", ".jsonl", ".csv", ".jsonl.gz", ".jsonl.zst")
-SAMPLE, START = 300, 65_536  # files of a folder by which it is recognised, and bytes of each
+SAMPLE, START = 300, 65_536  # files of a folder that are checked to recognise it, and bytes of each
 OTHER_SIDE = "the other side"
-PLACEHOLDER = "censored plays with the fraction 1.0, of which nobody knows when they ended, left out"
+PLACEHOLDER = "censored plays with the fraction 1.0, whose end is unknown, left out"
 UNKNOWN_QUESTION = "not a question of this dataset"
-EDITED = 0.02  # of a token: a play that ended further from the end of any token was of another text
+EDITED = 0.02  # tokens: a play that ended further than this from the end of every token was of another version of the text
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The keys of one of the kinds of files."""
+    """Whether the file, or one in the folder, is a packet, a run file, plays or bonuses."""
     if incoming.folder is not None:
         if (incoming.folder / "dataset.json").exists():
             return False
@@ -105,7 +105,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
                 _read_plays(file, dataset, staging)
     bonuses = sum(kind == "bonus" for _, kind in kinds)
     if bonuses:
-        staging.report.warnings.append(f"{incoming.name}: {bonuses:,} files of bonuses left alone")
+        staging.report.warnings.append(f"{incoming.name}: {bonuses:,} files of bonuses were ignored")
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -119,7 +119,7 @@ def _start(path: Path) -> bytes:
 
 
 def _kind(name: str, start: bytes) -> str | None:
-    """What a file is: ``packet``, ``run``, ``plays``, ``bonus`` or None."""
+    """Return the kind of a file: ``packet``, ``run``, ``plays``, ``bonus`` or None."""
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     header = text.partition(b"\n")[0].decode("utf-8", "replace").strip().replace('"', "").split(",")
     if {"nano", "reveal_fraction", "correct"} <= set(header):
@@ -136,7 +136,7 @@ def _kind(name: str, start: bytes) -> str | None:
 
 
 def _question_ids(packets: list[Incoming]) -> set[str]:
-    """Ids of the questions of some packets."""
+    """Return the ids of the questions of some packets."""
     tossups = [tossup for file in packets for tossup in (file.document if isinstance(file.document, list) else ())]
     qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
     return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
@@ -170,7 +170,7 @@ def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
 
 
 def _tokens(tossup: dict[str, Any]) -> list[str]:
-    """The tokens of a tossup, each without white space; one that is no text is its type in brackets."""
+    """Return the tokens of a tossup, each without white space. A token without text is given as its type in brackets."""
     tokens = tossup.get("tokens")
     if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
         text = clean(tossup.get("question")) or ""
@@ -182,7 +182,7 @@ def _tokens(tossup: dict[str, Any]) -> list[str]:
 
 
 def _kind_of(token: dict[str, Any]) -> str:
-    """What a token is that is no text, in a word."""
+    """Return the type of a token without text, in one word."""
     return "".join(letter for letter in str(token.get("type")) if letter.isalnum())[:20] if token.get("type") else "media"
 
 
@@ -196,7 +196,7 @@ def _clue_rows(question: str, tokens: list[str], ends: Iterable[int], place: str
 
 
 def _lengths(dataset: str, staging: Staging) -> dict[str, int]:
-    """The number of tokens of each question of the dataset, incoming or stored."""
+    """Return the number of tokens of each question of the dataset, incoming or stored."""
     sql = """select question_id, max(word_end) from clues_read where dataset = $d group by 1 union all
         select question_id, max(word_end) from store.clues where dataset = $d
             and not exists (select 1 from clues_read where dataset = $d) group by 1"""
@@ -226,10 +226,10 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
 
 
 def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], staging: Staging) -> dict[str, dict[int, int]]:
-    """Cut questions where the runs were asked, or check that they are cut so.
+    """Cut questions into clues that end where the runs were asked, or check that they are already cut there.
 
     Returns:
-        Question -> position of its run files -> clue.
+        Question -> position in its run files -> clue.
     """
     run = staging.connection.execute
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
@@ -254,7 +254,7 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
             positions = sorted({whole(output["token_position"]) or 0 for _, output in rows})
             ends = scaled(positions, lengths[question])
             if ends[-1] > lengths[question]:
-                reason = f"asked at {len(positions)} positions, and the question has {lengths[question]} tokens"
+                reason = f"asked at {len(positions)} positions, but the question has only {lengths[question]} tokens"
                 staging.report.problems.append(Problem(system.model, None, "token_position", question, reason))
                 continue
             if ends != positions and question not in shortened:
@@ -289,7 +289,7 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
 
 
 def _cut_as_stored(dataset: str, staging: Staging) -> None:
-    """Give questions that are read again the clues that the store has, so that they are the same again."""
+    """Give questions that are read again their stored clues, so that they stay the same."""
     stored = staging.connection.execute(
         "select question_id, list(word_end order by clue) from store.clues where dataset = $d group by 1", {"d": dataset}
     ).fetchall()
@@ -300,7 +300,15 @@ def _cut_as_stored(dataset: str, staging: Staging) -> None:
 
 
 def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
-    """Give questions the clues that end at these positions; those of a stored dataset without runs are read again."""
+    """Cut questions into clues that end at the given positions.
+
+    If no question of the dataset is incoming, the stored questions are read again first.
+
+    Args:
+        ends: question -> numbers of tokens at which its clues end, ascending.
+        dataset: id of the dataset.
+        staging: of the import.
+    """
     run = staging.connection.execute
     d = {"d": dataset}
     if not run("select 1 from questions_read where dataset = $d limit 1", d).fetchone():
@@ -398,7 +406,7 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         rows.append((ordinal, question, team, round(exact), correct, bool(censored)))
     if counts["unknown"]:
         staging.report.warnings.append(
-            f"{file.name}: {counts['unknown']:,} plays of questions that the dataset has not, left out"
+            f"{file.name}: {counts['unknown']:,} plays of questions that the dataset does not have, left out"
         )
     if edited:
         examples = ", ".join([*edited][:5])

@@ -2,8 +2,8 @@
 
 A match holds ``match_teams`` and ``match_questions[].{question_number, tossup_question.question_number, buzzes[]}``; a buzz has
 ``team.name``, ``buzz_position.word_index`` and ``result.value``. A serialised tournament has ``objects[]``, which refer to each
-other by ``$ref``. A packet is ``{"tossups": [{"question", "answer"}]}``; ``packets`` of a match is its name. The id of a question
-is packet and number.
+other by ``$ref``. A packet is ``{"tossups": [{"question", "answer"}]}``; a match names its packet in ``packets``. The id of a
+question consists of packet and number.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ FORMAT = Format(
     reads="QBJ: games as MODAQ exports them, and packets in MODAQ's JSON; one file, or a folder or zip of many",
     recognised="`match_teams`, `objects` with matches, or `tossups` with `question` and `answer`",
     becomes="The questions of the packets, and the buzzes of teams under pseudonyms",
-    rules="A tossup that replaced another is the one that was heard. A correct buzz ends the question for both teams. A second "
-    "buzz of a team is left out: the correct one counts, else the first. A buzz past the end is moved to the end. The id of a "
-    "question is its packet and number, as in `Packet 3/12`; games without packets are added to a dataset with such ids.",
+    rules="If a tossup was replaced, the replacement is the one that was heard. A correct buzz ends the question for both teams. "
+    "A second buzz of a team is left out: the correct one counts, otherwise the first. A buzz past the end is moved to the end. "
+    "The id of a question is its packet and number, as in `Packet 3/12`; games without packets are added to a dataset with such "
+    "ids.",
 )
-REPLACED = "tossups that were thrown out, of which the replacements count as heard"
-SAMPLE = 200  # files of a folder in which matches are looked for
+REPLACED = "tossups that were thrown out; their replacements count as heard"
+SAMPLE = 200  # files of a folder that are searched for matches
 START = 65_536  # bytes of each
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The keys of a match, a tournament or a packet; in a folder, of one of its files."""
+    """Whether a file, or one in the folder, has the keys of a match, a tournament or a packet."""
     if incoming.folder is not None:
         paths = _paths(incoming.folder)
         return not (incoming.folder / "dataset.json").exists() and any(_has_match(path) for path in paths[:SAMPLE])
@@ -72,7 +73,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         with staging.report.collecting():
             document = file.document
             if document is None and (file.unreadable or file.name.lower().endswith(".qbj")):
-                raise file.unreadable or refuse(file.name, "this is no JSON document in UTF-8")
+                raise file.unreadable or refuse(file.name, "this is not a JSON document in UTF-8")
             if isinstance(document, dict) and _is_packet(document):
                 packets[Path(file.name).stem] = (file, document)
             elif isinstance(document, dict) and _matches(document):
@@ -81,7 +82,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
             elif file is incoming:
                 raise refuse(incoming.name, "neither a game (match_teams, match_questions) nor a packet (tossups)")
             else:
-                staging.report.warnings.append(f"{file.name}: neither a game nor a packet, left alone")
+                staging.report.warnings.append(f"{file.name}: neither a game nor a packet, ignored")
     dataset = options.dataset or (dataset_id(Path(incoming.name).stem) if incoming.folder and packets else None)
     if not dataset:
         raise refuse(incoming.name, "which dataset do these games and packets belong to?", hint="dataset")
@@ -110,7 +111,7 @@ def _has_match(path: Path) -> bool:
 
 
 def _matches(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The matches of a document: itself, or those among its objects."""
+    """Return the matches of a document: the document itself, or those among its objects."""
     objects = document.get("objects")
     candidates = objects if isinstance(objects, list) else [document]
     nested: list[Any] = []
@@ -121,7 +122,7 @@ def _matches(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _nested(tournament: Mapping[str, Any]) -> Iterator[Any]:
-    """Matches within a tournament's phases and rounds."""
+    """Yield the matches within a tournament's phases and rounds."""
     for phase in [tournament, *_list(tournament, "phases")]:
         for round_ in [phase, *_list(phase, "rounds")] if isinstance(phase, dict) else ():
             if round_ is not tournament:
@@ -155,7 +156,7 @@ def _read_packet(file: str, name: str, document: Mapping[str, Any], dataset: str
 
 
 def _category(tossup: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Category and subcategory: as stated, or at the end of the metadata, as in ``<Author, History - European>``."""
+    """Return category and subcategory: as stated, or from the end of the metadata, as in ``<Author, History - European>``."""
     if tossup.get("category"):
         return str(tossup["category"]), str(tossup.get("subcategory") or "") or None
     metadata = str(tossup.get("metadata") or "").strip(" <>").rpartition(",")[2]
@@ -164,12 +165,12 @@ def _category(tossup: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _plain(name: object) -> str:
-    """A name of a packet without what spellings differ in."""
+    """Return the name of a packet without case, spaces and punctuation, in which spellings differ."""
     return re.sub(r"[\W_]+", "", str(name or "").casefold())
 
 
 class _Games:
-    """The games of one folder or file, for the questions of a dataset."""
+    """Reads the games of one folder or file on the questions of a dataset."""
 
     def __init__(self, name: str, dataset: str, staging: Staging, names: bool) -> None:
         self.name, self.dataset, self.staging, self.names = name, dataset, staging, names
@@ -208,7 +209,7 @@ class _Games:
         packet = self._packet(file, match)
         label = {team: team if self.names else stable_pseudonym(team) for team in teams}
         known_as = " vs ".join(sorted(teams))
-        # The same match has the same id in another import.
+        # A match gets the same id in every import.
         title = f"{packet} {match.get('_round') or ''} {known_as}"
         match_id = known_as if self.names else f"Match {stable_pseudonym(title).partition(' ')[2]}"
         match_id = f"{packet}: {match_id}"
@@ -240,7 +241,7 @@ class _Games:
                     self.buzzes.append(Buzz(question_id, match_id, label[team], word, value > 0, place))
 
     def _packet(self, file: str, match: Mapping[str, Any]) -> str:
-        """The packet that was read: by its name, by the number of the round, or the only one."""
+        """Return the packet that was read: by its name, by the number of the round, or the only one. Raises ``Refused``."""
         packets = match.get("packets")
         stated = packets[0] if isinstance(packets, list) and packets else packets
         wanted = _plain(stated.get("name") if isinstance(stated, dict) else stated)

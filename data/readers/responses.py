@@ -1,4 +1,4 @@
-"""Clueline's own format of responses: one row per (question, clue)."""
+"""Clueline's own format of responses: one row for each answer to a question and clue."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FORMAT = Format(
     recognised="A column `question_id`, `confidence`, `token_logprobs` or `options`",
     becomes="Runs of a stored dataset: one for each model and elicitation",
     rules="""
-LM-Polygraph keeps its results as a pickle, which Clueline never opens, since a pickle can run any program. Where LM-Polygraph is
-installed, this exports a file of responses, with the probability of the sequence as the confidence:
+LM-Polygraph stores its results as a pickle. Clueline never opens one, because a pickle can run any program. Where LM-Polygraph is
+installed, this script exports a file of responses, with the probability of the sequence as the confidence:
 
 ```python
 import csv, math
@@ -46,18 +46,18 @@ with open("responses.csv", "w", newline="") as out:
 ```
 """,
 )
-LIFEEVAL_PAIRS = {"llm", "qset"}  # columns of a file that has its own reader
+LIFEEVAL_PAIRS = {"llm", "qset"}  # columns of a file that another reader reads
 BAD_NAME = (
-    "a further grading is a column `correct.NAME`, whose name is made of a-z, 0-9 and -, at most 40 of them; "
-    f"{', '.join(RESERVED)} are names that Clueline gives"
+    "a further grading is a column `correct.NAME`, whose name has at most 40 characters of a-z, 0-9 and -; "
+    f"{', '.join(RESERVED)} are reserved for Clueline"
 )
-MAX_RUNS = 1000  # of one file
-PROMPT = "text"  # a column of the sheet of prompts, which comes back filled in: what the model was shown
-LOOKED_AT = 2000  # rows of a Parquet file by which columns that are too long are told
+MAX_RUNS = 1000  # in one file
+PROMPT = "text"  # a column of the sheet of prompts, which analysts fill in and import: what the model was shown
+LOOKED_AT = 2000  # rows of a Parquet file that are checked for columns that are too long
 
 
 def recognises(incoming: Incoming) -> bool:
-    """A table with a column of this format. The contract then reports the columns that it lacks."""
+    """Whether a table has one of this format's columns. If others are missing, the contract reports them later."""
     columns = incoming.columns
     return bool(columns & {"question_id", "confidence", "token_logprobs", "options"}) and not columns >= LIFEEVAL_PAIRS
 
@@ -73,7 +73,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Add a file of responses to the dataset ``options.dataset``, which exists."""
+    """Add a file of responses to the dataset ``options.dataset``, which must exist."""
     problems = staging.report.problems
     own = responses_columns(percent=options.percent)
 
@@ -86,12 +86,12 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         )
         stated = [name for name in names if name != PROMPT]
         attributes = attribute_names(file.name, stated, (*own, *grades), staging.report, strict=False)
-        if file.format == "parquet":  # of which only the columns that are kept need be read
+        if file.format == "parquet":  # only the columns that are kept need to be read
             rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {LOOKED_AT})"
             too_long.update(_too_long(staging, rows, attributes))
         return [*grades, *(Column(name) for name in attributes if name not in too_long)]
 
-    too_long: dict[str, int] = {}  # texts without bound, such as reasoning, are no attributes
+    too_long: dict[str, int] = {}  # texts of any length, such as reasoning, do not become attributes
     columns = staging.load(file, own, further)
     of_table = {column.name for column in own}
     attributes = sorted(name for name in columns if name not in of_table and not name.startswith(GRADE_PREFIX))
@@ -103,7 +103,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
         problems.append(Problem(file.name, 1, "confidence", None, reason))
-    # Values for columns that the file lacks are never stored. They keep every row from being reported as bad.
+    # Placeholder values for columns that the file lacks are never stored. Without them, every row would be reported as bad.
     model = options.model
     if not model and "model" not in columns:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
@@ -115,7 +115,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         )
     elicitation = literal(options.elicitation) if options.elicitation else "null"
     if "token_logprobs" in columns and not options.elicitation:
-        # A failed call states no confidence that would tell how it was elicited: it belongs to the run of the other rows.
+        # A failed call has no confidence that would show how it was elicited, so it belongs to the run of the other rows.
         by_tokens, verbalized = staging.connection.execute(
             f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
                 coalesce(bool_or(confidence is not null or token_logprobs is null), false)
@@ -141,7 +141,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
 
 
 def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, int]:
-    """The columns among some of a relation that are too long for an attribute, with their greatest length."""
+    """Return those of some columns of a relation that are too long for an attribute, with their greatest length."""
     if not names:
         return {}
     lengths = ", ".join(f"coalesce(max(len({quoted(name)}::varchar)), 0)" for name in names)
@@ -154,13 +154,13 @@ def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], t
         staging.report.lines.append(f"{file.name}: kept as attributes of responses: {', '.join(kept)}")
     if too_long:
         staging.report.warnings.append(
-            f"{file.name}: columns that were not kept, for an attribute has at most {ATTRIBUTE_VALUE} characters: "
+            f"{file.name}: columns that were not kept, because an attribute has at most {ATTRIBUTE_VALUE} characters: "
             + ", ".join(f"{name} (has {length:,})" for name, length in sorted(too_long.items()))
         )
 
 
 def _attribute_map(names: Sequence[str]) -> str:
-    """SQL for the attributes of a row of the loaded file, null where it has none."""
+    """Return SQL for the attributes of a row of the loaded file, null if it has none."""
     kind = TYPES["responses"]["attributes"]
     if not names:
         return f"null::{kind}"

@@ -1,6 +1,6 @@
 """Results of UQLM: ``UQResult.to_dict()`` as JSON, with prompts, responses and the scores of one or more scorers.
 
-The file says neither which model answered nor whether it was right. Prompts are matched to the questions of a dataset by their
+The file does not say which model answered or whether it was right. Prompts are matched to the questions of a dataset by their
 text, and the responses are graded against its answers.
 """
 
@@ -24,17 +24,17 @@ FORMAT = Format(
     becomes="A run for each scorer, graded against the answers of a dataset whose questions are the prompts",
     source="github.com/cvs-health/uqlm, `UQResult.to_dict()`, written with `json.dump`",
     rules="""
-Each column of numbers between 0 and 1 is a scorer, and a run. A prompt belongs to the question whose text it is, or that alone
-stands in it. The model and the dataset are given with the file.
+Each column of numbers between 0 and 1 is a scorer, and becomes a run. A prompt belongs to the question with the same text or, if
+there is none, to the only question whose text it contains. You name the model and the dataset when importing.
 """,
 )
-NO_SCORERS = {"prompts", "responses", "index"}  # beside columns that are no numbers
+NO_SCORERS = {"prompts", "responses", "index"}  # columns that are never scorers; nor are columns that are not numbers
 MAX_COMPARED = 2 * 10**9  # characters of prompts that are compared with questions
-START = 8  # characters of a question that are looked for first
+START = 8  # characters at the start of a question that are searched for first
 
 
 def recognises(incoming: Incoming) -> bool:
-    """The columns of a result."""
+    """Whether the file has the columns of a result."""
     if incoming.folder is not None:
         return False
     data = _data(incoming.document)
@@ -53,9 +53,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     name, data = incoming.name, _data(incoming.require_document()) or {}
     prompts, responses = data.get("prompts"), data.get("responses")
     if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
-        raise refuse(name, "a result has a list of `prompts`, and of `responses` to them")
+        raise refuse(name, "a result needs a list of `prompts`, and a list of `responses` to them")
     if not options.dataset:
-        raise refuse(name, "which dataset has these questions? The result says neither that nor what is right", hint="dataset")
+        raise refuse(
+            name, "which dataset has these questions? The result says neither this nor which answers are right", hint="dataset"
+        )
     log = EvaluationLog(name, options.dataset, title="", source="", model=options.model)
     log.check_answerable(staging)
     scorers = _scorers(name, data, len(prompts), staging)
@@ -72,7 +74,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -> list[str]:
-    """Columns of numbers between 0 and 1, each of one scorer. Others of numbers are warned of."""
+    """Return the columns of numbers between 0 and 1: each is a scorer. Warn of columns of other numbers.
+
+    Raises:
+        NothingToCalibrate: there are none.
+    """
     scorers = []
     for column, values in data.items():
         if column in NO_SCORERS or not isinstance(values, list) or len(values) != count:
@@ -90,19 +96,25 @@ def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -
 
 
 def _is_missing(score: object) -> bool:
-    """Whether a scorer gave none: a judge whose words cannot be read gives NaN."""
+    """Whether a scorer gave no score. A judge whose words cannot be read gives NaN."""
     return score is None or (isinstance(score, float) and math.isnan(score))
 
 
 def _text(prompt: object) -> str:
-    """The text of a prompt, or of its last message."""
+    """Return the text of a prompt, or of its last message."""
     if isinstance(prompt, list) and prompt:
         return _text(prompt[-1])
     return _text(prompt.get("content")) if isinstance(prompt, dict) else str(prompt)
 
 
 def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[int, str]:
-    """The question of each prompt, by number: its text is the prompt or, of one question alone, part of it."""
+    """Find the question of each prompt: the one whose text is the prompt, or part of it.
+
+    A prompt that fits no question, or several, is a problem.
+
+    Returns:
+        Number of the prompt, from 0 -> id of its question.
+    """
     plain = {question: " ".join((text or "").split()) for question, (text, _) in known_questions(staging, log.dataset).items()}
     by_text: dict[str, list[str]] = {}
     for question, text in plain.items():
@@ -119,11 +131,11 @@ def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[i
             places = [place for place in range(len(prompt)) if prompt[place : place + width] in starts]
             compared += len(places) * most
             if compared > MAX_COMPARED:
-                reason = f"the prompts are too long for the questions of dataset {log.dataset!r} to be looked for in them"
+                reason = f"the prompts are too long to be searched for the questions of dataset {log.dataset!r}"
                 raise refuse(log.name, reason)
             parts = {part for place in places if (part := longest_beginning(prompt[place : place + most], texts))}
             longest = max(parts, key=len, default="")
-            # A question whose text is part of another's is not meant where the longer one fits.
+            # If the text of one fitting question is part of another's, the longer one counts.
             questions = by_text[longest] if longest and all(part in longest for part in parts) else []
         if len(questions) == 1:
             matched[nth] = questions[0]
@@ -134,7 +146,7 @@ def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[i
 
 
 def longest_beginning(text: str, texts: Sequence[str]) -> str | None:
-    """The longest of some texts, which are sorted, with which a text begins.
+    """Return the longest of some sorted texts that is the beginning of a text; None if there is none.
 
     >>> longest_beginning("Which river is it?", ["Where", "Which", "Which river", "Which sea"])
     'Which river'

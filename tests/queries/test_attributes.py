@@ -180,7 +180,7 @@ def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
         ("x" * 101, "a", "at most 100 characters"),
         ("si\u200bze", "a", "can be seen"),
         ("size", "x" * 501, "must be at most 500 characters long"),
-        (",".join(f"c{number}" for number in range(51)), ",".join("a" * 51), "51 columns beside its own"),
+        (",".join(f"c{number}" for number in range(51)), ",".join("a" * 51), "51 columns besides its own"),
     ],
     ids=["long name", "unseen", "long value", "many"],
 )

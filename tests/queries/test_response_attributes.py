@@ -100,7 +100,7 @@ def test_the_report_names_what_is_kept_and_what_is_not(tmp_path):
     path.write_text(RESPONSES.replace("reasoning", "Model").replace("x" * 501, "y"))
     report = put(store, path, dataset="toy")
     assert f"run.csv: kept as attributes of responses: {ODD}, prompt" in report.lines
-    assert report.warnings == ["run.csv: the column Model was not kept: its name is too much like model"]
+    assert report.warnings == ["run.csv: the column Model was not kept: its name is too similar to model"]
     path.write_text(RESPONSES)
     (warning,) = put(store, path, dataset="toy").warnings
     assert "an attribute has at most 500 characters: reasoning (has 501)" in warning

@@ -111,7 +111,7 @@ def test_a_run_that_is_there_keeps_its_tags(tagged, tmp_path):
     path = write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES)
     report = import_paths(tagged, [path], ImportOptions(tags=(("reasoning", "yes"),)))
     name = ids(tagged.snapshot())["beta"]
-    assert report.warnings == [f"run {name} was stored before and keeps its tags, without these: reasoning"]
+    assert report.warnings == [f"run {name} is already stored and keeps its tags; not added: reasoning"]
     assert run(tagged.snapshot(), name).tags["reasoning"] == "no"
 
 

@@ -1,6 +1,6 @@
-"""Checks that span rows, tables and the store, and what follows from them: what an import adds to the store.
+"""Checks that span rows, tables and the store, and the rows that an import adds to the store after them.
 
-Each step reads relations of the scratch database and makes the next ones; ``data.importing.staging`` lists them.
+Each step reads relations of the scratch database and creates the next ones; ``data.importing.staging`` lists them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from data.importing.staging import ImportOptions, Staging
 
 
 def run_checks(staging: Staging, options: ImportOptions) -> None:
-    """Check everything against everything and make the ``new_*`` tables. Raises ``Refused`` with all problems."""
+    """Check the incoming rows against each other and the store, and fill the ``new_*`` tables.
+
+    Raises:
+        Refused: with all problems.
+    """
     if staging.has("questions", "clues"):
         check_questions(staging)
     if staging.has_problems("questions", "clues"):
-        staging.report.raise_problems()  # else what depends on the questions would be reported, too
+        staging.report.raise_problems()  # otherwise tables that depend on the questions would report follow-up errors
     check_datasets(staging, options)
     if staging.has("exposures", "buzzes", "votes"):
         check_people(staging)

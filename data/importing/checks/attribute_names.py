@@ -1,4 +1,4 @@
-"""The names of attributes: within a dataset, one is of questions or of responses, so that an address can name it."""
+"""The check of attribute names: within a dataset, a name belongs to questions or to responses, so that an address can name it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from data.importing.staging import Staging
 
 
 def check_attribute_names(staging: Staging) -> None:
-    """Report names that are of questions and of responses. ``new_attributes`` and ``new_datasets`` are made already."""
+    """Report names that both questions and responses use. Needs ``new_attributes`` and ``new_datasets``."""
     run = staging.connection.execute
     of_questions = """(from new_attributes union all by name
         from store.attributes anti join new_datasets using (dataset))"""

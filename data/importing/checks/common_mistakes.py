@@ -1,4 +1,4 @@
-"""What many bad responses have in common: the usual mistakes of a whole file, in a sentence each."""
+"""Advice on the usual mistakes of a whole file: a sentence for each mistake that explains most of the bad responses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ UNKNOWN = """select s.dataset, s.question_id from responses_read s anti join que
 
 
 def advise(staging: Staging) -> None:
-    """Add sentences to the report where one mistake explains nearly all of the rows that name no question or no clue."""
+    """Add a sentence to the report for each mistake that explains nearly all rows with an unknown question or clue."""
     report = staging.report
     report.advice += [sentence for check in (_other_case, _other_dataset, _clues) if (sentence := check(staging))]
 
 
 def _other_case(staging: Staging) -> str | None:
-    """Ids of questions that differ from known ones in case alone."""
+    """Advise on question ids that differ from known ones only in case."""
     count, matched, wrong, right = staging.connection.execute(f"""
         select count(*), count(q.known), any_value(u.question_id) filter (q.known is not null), any_value(q.known)
         from ({UNKNOWN}) u left join (
@@ -25,11 +25,11 @@ def _other_case(staging: Staging) -> str | None:
         ) q on q.dataset = u.dataset and q.folded = lower(trim(u.question_id))""").fetchall()[0]
     if not count or matched < MIN_SHARE_EXPLAINED * count:
         return None
-    return f"The question ids are written in another case than in the dataset: {wrong!r} is {right!r} there."
+    return f"The question ids differ from those of the dataset in upper and lower case: {wrong!r} is {right!r} there."
 
 
 def _other_dataset(staging: Staging) -> str | None:
-    """Ids of questions that another dataset has."""
+    """Advise on question ids that belong to another dataset."""
     rows = staging.connection.execute(f"""
         select q.dataset, count(*), (select count(*) from ({UNKNOWN})) from ({UNKNOWN}) u
         join questions q on q.question_id = u.question_id and q.dataset <> u.dataset group by 1 order by 2 desc, 1""").fetchall()
@@ -41,12 +41,12 @@ def _other_dataset(staging: Staging) -> str | None:
 
 
 def _clues(staging: Staging) -> str | None:
-    """Clues that are counted from 1, or are positions of words."""
+    """Advise on clues that are counted from 1, or are positions of words."""
     rows = "from responses_read s join questions q using (dataset, question_id) where s.clue is not null and q.clues > 1"
-    none, beyond, from_one = staging.connection.execute(
+    at_zero, beyond, from_one = staging.connection.execute(
         f"select count(*) filter (clue = 0), count(*) filter (clue >= clues), bool_and(clue <= clues) {rows}"
     ).fetchall()[0]
-    if not beyond or none:
+    if not beyond or at_zero:
         return None
     if from_one:
         return "The clues seem to be counted from 1. Here the first clue of a question is 0."

@@ -1,4 +1,4 @@
-"""What people did: exposures, buzzes and votes."""
+"""Checks of what people did: exposures, buzzes and votes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ UNKNOWN = "'no such question in this dataset'"
 
 
 def check_people(staging: Staging) -> None:
-    """Check exposures, buzzes and votes, and take in exposures and buzzes.
+    """Check exposures, buzzes and votes, and fill ``new_exposures`` and ``new_buzzes``.
 
     A team buzzes once per question and match. A buzz without an exposure implies that the team heard the question.
     """
@@ -37,7 +37,7 @@ def check_people(staging: Staging) -> None:
     heard = " union all ".join(
         f"select dataset, question_id, match_id, team from {table}" for table in ("exposures_read", "kept_exposures")
     )
-    # Teams in another case would otherwise all be taken to have heard their questions twice.
+    # Otherwise teams written in another case would all count as having heard their questions twice.
     staging.report_rows(
         "buzzes_read", "team", "s.team",
         "'no exposure of this team in this match; is ''' || e.team || ''' in ''' || e.match || ''' meant?'",
@@ -56,7 +56,7 @@ def check_people(staging: Staging) -> None:
         insert into new_exposures by name
         select dataset, question_id, match_id, team, coalesce(team_kind, 'human') as team_kind, heard_words, ended_by
         from exposures_read anti join kept_exposures using (dataset, question_id, match_id, team)""")
-    # A team that buzzed without an exposure heard the question; its kind is known from its other questions, or human.
+    # A team that buzzed without an exposure heard the question. Its kind is that in its other exposures, otherwise human.
     implied = run("""
         insert into new_exposures by name
         select b.dataset, b.question_id, b.match_id, b.team, coalesce(k.team_kind, 'human') as team_kind from buzzes_read b
@@ -65,7 +65,7 @@ def check_people(staging: Staging) -> None:
         left join (select dataset, team, min(team_kind) as team_kind from exposures group by all) k
             on k.dataset = b.dataset and k.team = b.team""").fetchone()
     if implied and implied[0]:
-        staging.report.repaired["buzzes without an exposure, taken to have heard the question"] += implied[0]
+        staging.report.repaired["buzzes without an exposure; their teams count as having heard the question"] += implied[0]
     run("""
         insert into new_buzzes by name
         select b.dataset, b.question_id, b.match_id, b.team, any_value(e.team_kind) as team_kind,
@@ -85,22 +85,25 @@ def _check_votes(staging: Staging) -> None:
         "votes", "class", ("dataset", "question_id", "class"), "votes for this class of the question are in the file already"
     )
     staging.report_rows(
-        "votes_read", "class", "s.class", "'no class of this dataset: ' || array_to_string(d.classes, ', ')",
+        "votes_read", "class", "s.class", "'not one of the classes of this dataset: ' || array_to_string(d.classes, ', ')",
         "join datasets d on d.dataset = s.dataset where d.classes is not null and not list_contains(d.classes, s.class)",
     )  # fmt: skip
     _check_stored(staging, "votes", "class", "question_id, class", "o.votes = s.votes")
 
 
 def _check_stored(staging: Staging, table: str, column: str, keys: str, same: str) -> None:
-    """Report rows that differ from the stored one with the same keys."""
+    """Report rows that differ from the stored row with the same keys. ``same`` is the SQL condition that they agree."""
     staging.report_rows(
-        f"{table}_read", column, f"s.{column}", f"'the store says something else of the same {keys.replace('_id', '')}'",
+        f"{table}_read", column, f"s.{column}", f"'the store holds different values for the same {keys.replace('_id', '')}'",
         f"join kept_{table} o using (dataset, {keys}) where not ({same})", "replace_people",
     )  # fmt: skip
 
 
 def add_votes(staging: Staging) -> None:
-    """Take in votes. Where no answer is given, it is the class with the most votes, the earlier class in a tie."""
+    """Fill ``new_votes``, and ``new_answers`` of questions with votes: the class with the most votes, the earlier one in a tie.
+
+    A question that states its own answer keeps it. The numbers of new exposures, buzzes and votes go to the report.
+    """
     if not staging.has("questions", "exposures", "buzzes", "votes"):
         return
     run = staging.connection.execute

@@ -1,4 +1,4 @@
-"""Questions and clues of new datasets, and how incoming datasets fit those in the store."""
+"""Checks of the questions and clues of new datasets, and of how incoming datasets fit those in the store."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
 def check_questions(staging: Staging) -> None:
-    """Check that each question and clue is there once and clues have no gap; count words and characters."""
+    """Check that questions and clues do not repeat and that clues have no gaps, and count words and characters.
+
+    Fills ``new_questions``, ``new_clues`` and ``new_attributes``.
+    """
     run = staging.connection.execute
     staging.report_repeats("questions", "question_id", ("dataset", "question_id"), "this question is in the file already")
     staging.report_repeats(
         "clues", "clue", ("dataset", "question_id", "clue"), "this clue of the question is in the file already"
     )
     no_address = "where question_id in ('.', '..')"
-    staging.report_rows("questions_read", "question_id", "s.question_id", "'this id cannot stand in an address'", no_address)
+    staging.report_rows("questions_read", "question_id", "s.question_id", "'this id cannot be part of an address'", no_address)
     staging.report_rows(
         "clues_read",
         "question_id",
@@ -35,13 +38,14 @@ def check_questions(staging: Staging) -> None:
         """(select *, row_number() over (partition by dataset, question_id order by clue) as gap from (
             select *, dense_rank() over (partition by dataset, question_id order by clue) - 1 as nth from clues_read
         ) where clue <> nth)""",
-        "clue", "s.clue", "'clues are numbered from 0 without a gap; this question has none with number ' || nth",
+        "clue", "s.clue", "'clues must be numbered from 0 without gaps; this question has no clue ' || nth",
         "where gap = 1",
     )  # fmt: skip
     _cut_texts(staging)
     _split_sentences(staging)
     _count_words(staging)
-    # Words and characters are counted where the file does not say; the text is the clues, joined, unless it holds them.
+    # Words are counted unless the file states where a clue ends. The text of a question is that of its clues, joined, where
+    # these have any.
     run("""
         insert into new_clues by name
         with counted as (
@@ -82,7 +86,7 @@ def check_questions(staging: Staging) -> None:
 
 
 def _cut_texts(staging: Staging) -> None:
-    """Give clues that state only where they end their text: the words of the question up to there."""
+    """Give clues that state only where they end their text: the question's words between the clue before and that end."""
     run = staging.connection.execute
     rows = run("""
         select dataset, question_id, any_value(q.text), list(c.word_end order by clue)
@@ -104,7 +108,7 @@ def _cut_texts(staging: Staging) -> None:
 
 
 def _count_words(staging: Staging) -> None:
-    """Make ``counted_texts``: the words of texts in which more stands than words and white space."""
+    """Create ``counted_texts``: the word counts of texts that hold more than plain words and white space."""
     run = staging.connection.execute
     run("create table counted_texts (text varchar, words integer)")
     texts = run(
@@ -119,7 +123,7 @@ def _count_words(staging: Staging) -> None:
 
 
 def _split_sentences(staging: Staging) -> None:
-    """Give questions without clues some: the sentences of an incremental question, one clue for any other."""
+    """Add clues to questions without any: the sentences of an incremental question, a single clue for any other."""
     without_clues = staging.connection.execute("""
         select q.dataset, q.question_id, q.text, d.kind, q.file, q.ordinal from questions_read q
         join datasets_read d using (dataset) anti join clues_read c using (dataset, question_id)
@@ -143,7 +147,7 @@ def _split_sentences(staging: Staging) -> None:
 
 
 def _check_lifeeval(staging: Staging) -> None:
-    """Check that LifeEval questions say whom they are about. Their difficulty is 1 - MAS unless given."""
+    """Check that LifeEval questions state sex, minimum age and radius. Their difficulty is 1 - MAS unless given."""
     if not staging.connection.execute("select 1 from datasets_read where kind = 'lifeeval' limit 1").fetchone():
         return
     lifeeval = "join datasets_read d on d.dataset = s.dataset and d.kind = 'lifeeval'"
@@ -167,12 +171,12 @@ def _check_lifeeval(staging: Staging) -> None:
         del computed
 
 
-UNCHANGED_COLUMNS = ("text", "answer", "category", "subcategory", "given_difficulty")  # of questions, where a dataset grows
-FACTS = ("title", "licence", "source", "simulated", "note")  # runs do not depend on them
+UNCHANGED_COLUMNS = ("text", "answer", "category", "subcategory", "given_difficulty")  # of stored questions, when a dataset grows
+FACTS = ("title", "licence", "source", "simulated", "note")  # of a dataset; runs do not depend on them
 
 
 def check_datasets(staging: Staging, options: ImportOptions) -> None:
-    """Take in new datasets; report those whose stored questions, on which runs depend, would change."""
+    """Fill ``new_datasets``. Report datasets whose stored questions would change, because runs may depend on them."""
     run = partial(execute, staging.connection)
     incoming = """with places as (select dataset, min(file) as place from questions_read group by 1)
         select s.* from (select distinct on (dataset) * from datasets_read) s left join places using (dataset)
@@ -192,19 +196,19 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         recut = recut and _keeps_what_is_stored(staging, name)
         if stored and not options.replace and not reworded and not recut:
             if stored[0]["content"] != content:
-                reason = f"dataset {name!r} is stored with other questions, and runs may depend on them"
+                reason = f"dataset {name!r} is stored with different questions, and runs may depend on them"
                 staging.report.problems.append(Problem(dataset["file"], None, None, None, reason, "replace"))
                 continue
             differing = [fact for fact in FACTS if dataset[fact] is not None and dataset[fact] != stored[0][fact]]
             if differing:
                 staging.report.warnings.append(
-                    f"dataset {name} is stored with another {', '.join(differing)}, and keeps it; "
-                    "replacing the dataset would take over what the file says"
+                    f"dataset {name} keeps its stored {', '.join(differing)}, although the file says otherwise; "
+                    "replacing the dataset would use what the file says"
                 )
             if _attributes_differ(staging, name):
                 staging.report.warnings.append(
-                    f"dataset {name} is stored with other attributes of its questions, and keeps them; "
-                    "replacing the dataset would take over what the file says"
+                    f"dataset {name} keeps the stored attributes of its questions, although the file says otherwise; "
+                    "replacing the dataset would use what the file says"
                 )
             for table in ("new_questions", "new_clues", "new_attributes"):
                 run(f"delete from {table} where dataset = $d", d)
@@ -227,10 +231,10 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             from (select distinct on (dataset) * from datasets_read where dataset = $d) s""",
             d | {"content": content},
         )
-        done = "imported" if not stored else "replaced" if options.replace else "reworded: the texts are those of the file now"
+        done = "imported" if not stored else "replaced" if options.replace else "reworded: the texts are now those of the file"
         if recut:
             had = run("select count(*) from store.questions where dataset = $d", d).fetchall()[0][0]
-            done = f"added to its {had:,}" if count > had else "cut anew: their clues end where the runs were asked"
+            done = f"added to its {had:,}" if count > had else "recut: their clues end where the runs were asked"
             count = count - had or count
         staging.report.lines.append(f"dataset {name}: {count:,} questions {done}")
         if stored and not recut:
@@ -239,7 +243,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
 
 
 def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
-    """Whether the incoming questions are the stored ones and perhaps more, with the clues of those that runs answered."""
+    """Whether the incoming questions include all stored ones unchanged, with the same clues where a run answered them."""
     same = " and ".join(f"n.{column} is not distinct from o.{column}" for column in UNCHANGED_COLUMNS)
     cut = "select question_id, list(word_end order by clue) as ends from {} where dataset = $d group by 1"
     sql = f"""select 1 from store.questions o left join new_questions n using (dataset, question_id)
@@ -251,7 +255,7 @@ def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
 
 
 def _attributes_differ(staging: Staging, dataset: str) -> bool:
-    """Whether a file states attributes of a stored dataset that are not the stored ones."""
+    """Whether a file states attributes for a stored dataset that differ from the stored ones."""
     incoming, stored = (
         f"select question_id, attribute, value from {table} where dataset = $d"
         for table in ("new_attributes", "store.attributes")
@@ -262,14 +266,14 @@ def _attributes_differ(staging: Staging, dataset: str) -> bool:
 
 
 def _differ_in_words(staging: Staging, dataset: str) -> bool:
-    """Whether a stored question has another text than the incoming one."""
+    """Whether the text of a stored question differs from the incoming one."""
     sql = """select 1 from new_questions n join store.questions o using (dataset, question_id)
         where n.dataset = $d and n.text is distinct from o.text limit 1"""
     return staging.connection.execute(sql, {"d": dataset}).fetchone() is not None
 
 
 def _content(staging: Staging, dataset: str, kind: str, classes: list[str] | None) -> str:
-    """sha256 of what the runs of a dataset depend on. LifeEval questions count by their facts, not their wording."""
+    """Return the sha256 of what the runs of a dataset depend on. LifeEval questions count by their facts, not their wording."""
     facts = (
         "select question_id, sex, minimum_age, radius, null as clue, null as text, null as word_end "
         "from new_questions where dataset = $d"

@@ -1,4 +1,4 @@
-"""Responses: put into order and checked in one scan. Bad rows are listed in a second one, only where there are any."""
+"""Checks of responses. One scan orders and checks them; a second scan lists bad rows, if there are any."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from data.importing.staging import OF_QUESTION, Staging
 from data.store.run_files import TYPES
 
 BATCH = 500_000  # keys in memory at a time, for each of two threads
-STATED_LISTS = ("token_logprobs", "options")  # what a response may state beside a number
-# Columns that many files lack. Distributions are JSON here.
+STATED_LISTS = ("token_logprobs", "options")  # what a response can state besides, or instead of, a confidence
+# Columns that many files lack. Distributions are still JSON here.
 OPTIONAL = {name: TYPES["responses"][name] for name in ("token_logprobs", "sample", "buzz", "attributes")} | {
     "options": "varchar"
 }
-INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # in a name, for DuckDB's regular expressions
-UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
+INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # bad in names; a regular expression of DuckDB
+UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised, with a warning
 
 
 def check_responses(staging: Staging) -> None:
-    """Report what is wrong with the responses; where nothing is, make ``responses_ordered``.
+    """Report what is wrong with the responses. If nothing is, create ``responses_ordered``.
 
-    Its order, by run, question and clue, lets every later step go through it once from the first row to the last.
+    Its rows are ordered by run, question and clue, so every later step can read it once from the first row to the last.
     """
-    if staging.report.problems:  # the import will be refused: its rows need not be sorted
+    if staging.report.problems:  # the import will be refused, so its rows need not be sorted
         _report_bad(staging)
     elif not _order(staging):
         _report_bad(staging)
@@ -35,7 +35,7 @@ def check_responses(staging: Staging) -> None:
 
 
 def _order(staging: Staging) -> bool:
-    """Make ``responses_ordered``; False where a response is bad."""
+    """Create ``responses_ordered``. Return False if a response is bad."""
     run = staging.connection.execute
     run("""create table numbered_questions as
         select (row_number() over (order by dataset, question_id) - 1)::integer as n, dataset, question_id, clues
@@ -48,7 +48,7 @@ def _order(staging: Staging) -> bool:
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
     no_age = f"""s.correct is null and not s.failed and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
-    # A column without any value, and the number of a single file, need not be sorted and written.
+    # Columns without any value, and the number of a single file, need not be sorted and written.
     absent = {
         name: f"null::{kind}"
         for name, kind in OPTIONAL.items()
@@ -82,33 +82,33 @@ def _order(staging: Staging) -> bool:
 
 
 def _check_names(staging: Staging) -> None:
-    """Report names of models and elicitations that a page cannot show as they are. Raises ``Refused`` where there are any."""
+    """Report names of models and elicitations that a page cannot show as they are. Raises ``Refused`` if there are any."""
     for column in ("model", "elicitation"):
         bad = f"regexp_matches({column}, '{INVISIBLE}')"
         if staging.connection.execute(f"select 1 from numbered_runs where {bad} limit 1").fetchone():
-            reason = "'holds a control character, or one that turns the direction of the text'"
+            reason = "'contains a control character, or one that changes the direction of the text'"
             staging.report_rows("responses_read", column, f"s.{column}", reason, f"where {bad}")
     staging.report.raise_problems()
 
 
 def _warn_of_answers(staging: Staging) -> None:
-    """Warn of failed calls that state an answer all the same, which is left out."""
+    """Warn of failed calls that nevertheless state an answer, which is left out."""
     sql = f"select count(*) from responses_read s where {is_failed()} and {answers_anyway()}"
     count = staging.connection.execute(sql).fetchall()[0][0]
     if count:
         staging.report.warnings.append(
-            f"{count:,} rows are failed calls and state a guess, a confidence or a correctness all the same, which were left out"
+            f"{count:,} rows are failed calls but state a guess, a confidence or a correctness; these values were left out"
         )
 
 
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:
-    """Whether a run answers a clue twice, within a sample: two neighbouring rows then have the same keys."""
+    """Whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
     with ThreadPoolExecutor(2) as threads:
         return any(threads.map(partial(_repeats_from, staging, keys), range(0, rows, BATCH)))
 
 
 def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
-    """Whether one of the ``BATCH`` rows from ``start`` on has the key of the row before it."""
+    """Whether one of the ``BATCH`` rows from ``start`` on has the same keys as the row before it."""
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         range_ = f"rowid between {max(start - 1, 0)} and {start + BATCH - 1}"
@@ -117,10 +117,10 @@ def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
 
 
 def _report_bad(staging: Staging) -> None:
-    """Report each bad response, one kind of fault after the other."""
+    """Report each bad response, one kind of fault after another."""
     staging.report_rows(
         "responses_read", "model", "null",
-        "'which model? This row does not say: fill it in, or leave the column out and name the model beside the file'",
+        "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",
         "where model is null", "model",
     )  # fmt: skip
     misplaced = staging.report_rows(
@@ -133,7 +133,7 @@ def _report_bad(staging: Staging) -> None:
     )  # fmt: skip
     misplaced |= staging.report_rows(
         "responses_read", "clue", "s.clue",
-        "'no such clue: the question has ' || case q.clues when 1 then 'clue 0 alone' else 'clues 0 to ' || (q.clues - 1) end",
+        "'no such clue: the question has ' || case q.clues when 1 then 'only clue 0' else 'clues 0 to ' || (q.clues - 1) end",
         f"join questions {OF_QUESTION} and s.clue >= q.clues",
     )  # fmt: skip
     staging.report_rows(
@@ -155,15 +155,15 @@ def _report_bad(staging: Staging) -> None:
         advise(staging)
 
 
-# A number, nothing, or the mark of a failed call.
+# SQL condition that a guess is a number, nothing, or the mark of a failed call.
 AGE = "coalesce(lower(trim({0})) in ('', 'error') or isfinite(try_cast({0} as double)), {0} is null)"
 
 
 def resolve_confidences(staging: Staging) -> None:
-    """Make ``responses_resolved``: distributions in the order of the dataset's classes, and a confidence for every response.
+    """Create ``responses_resolved``: distributions in the order of the dataset's classes, and a confidence for every response.
 
-    Where none is stated, the confidence is the mean probability of the tokens, else the share of the guess, else the greatest
-    share. Raises ``Refused`` for a distribution that cannot be read.
+    If the file states no confidence, it is the mean probability of the tokens, otherwise the probability of the guess in the
+    distribution, otherwise the greatest probability in it. Raises ``Refused`` for a distribution that cannot be read.
     """
     run = staging.connection.execute
     options, logprobs = run("select count(options), count(token_logprobs) from responses_ordered").fetchall()[0]
@@ -175,7 +175,7 @@ def resolve_confidences(staging: Staging) -> None:
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
         return
-    # An option without a share is one that this row does not have: tables give every row the same options.
+    # A null share means that this row does not have the option: tables give every row the same options.
     run("""
         create table read_options as
         with parsed as (
@@ -200,16 +200,16 @@ def resolve_confidences(staging: Staging) -> None:
     bad = "len(list_filter(shares, lambda p: p is null or not isfinite(p) or p < 0)) > 0 or coalesce(list_sum(shares), 0) <= 0"
     for column, condition, reason in (
         ("options", "doubled", "names an option twice"),
-        ("options", "shares is null", "must be a map of options to probabilities, or a list of them"),
+        ("options", "shares is null", "must be a map of options to probabilities, or a list of probabilities"),
         ("options", "by_name is null and classes is null",
          "a list of probabilities needs a dataset that names its classes; give a map"),
         ("options", "by_name is null and len(in_order) <> len(classes)",
          "the dataset has ' || len(classes) || ' classes, and the list has ' || len(in_order) || '"),
         ("options", "by_name is not null and classes is not null and not list_has_all(classes, map_keys(by_name))",
-         "names a class that the dataset has not: it has ' || array_to_string(classes, ', ') || '"),
+         "names a class that the dataset does not have; it has ' || array_to_string(classes, ', ') || '"),
         ("options", bad, "probabilities must be at least 0, finite and not all 0"),
         ("guess", "needed and guess is not null and not list_contains(names, guess)",
-         "none of the options, so that they do not give its confidence; name one of them, or state a confidence"),
+         "is not one of the options, so they give no confidence for it; name one of them, or state a confidence"),
     ):  # fmt: skip
         staging.report_rows("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
     staging.report.raise_problems()

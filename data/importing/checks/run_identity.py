@@ -1,4 +1,4 @@
-"""Runs, named by their content; those that the store already has are set aside, and may get further gradings."""
+"""Names runs by their content. Runs that the store already has are set aside, but can get further gradings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from data.importing.run_hashes import run_hashes
 from data.importing.staging import RunKey, Staging
 from data.store.gradings import grading_name
 
-ID_DIGITS = 16  # of the sha256 of a run
-PLACES = 10**12  # of a file, in ``numbered_runs``
+ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
+PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
 
 
 def name_runs(staging: Staging) -> None:
-    """Name each run by its content; make ``runs_to_store`` and ``new_runs`` of those that are new."""
+    """Name each run by its content, and fill ``runs_to_store`` and ``new_runs`` with the new ones."""
     connection, report = staging.connection, staging.report
     hashes = run_hashes(connection)
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
@@ -34,7 +34,7 @@ def name_runs(staging: Staging) -> None:
         run, key, name = content.sha256[:ID_DIGITS], RunKey(dataset, model, elicitation), None
         if run not in stored:
             of_name = runs_of_name(staging, key)
-            # What an analyst decided is kept with the run, so that it stays one of its own.
+            # An analyst's decisions are stored with a run, so a run with decisions is always a separate one.
             same = None if n in decisions else run_with_same_answers(staging, n, content.items, of_name)
             if same is None:
                 warn_of_name(staging, n, run, of_name)
@@ -71,7 +71,12 @@ def name_runs(staging: Staging) -> None:
 
 
 def _failures(staging: Staging) -> dict[int, tuple[int, int]]:
-    """For each run with failed calls, by number: how many, and to how many questions it has nothing else."""
+    """Count failed calls per run.
+
+    Returns:
+        Number of the run -> number of its failed calls, and of questions for which it has nothing but failed calls. Runs
+        without failed calls are left out.
+    """
     rows = staging.connection.execute("""
         select run_number, sum(failed)::bigint, count(*) filter (failed = items) from (
             select run_number, question_number, count(*) as items, count(*) filter (failed) as failed from responses_graded
@@ -81,7 +86,7 @@ def _failures(staging: Staging) -> dict[int, tuple[int, int]]:
 
 
 def _samples(staging: Staging) -> dict[int, int]:
-    """For each run with several answers to a clue, by number: how many at most."""
+    """Return the greatest number of answers to one clue, by number of the run; empty if no response has a sample."""
     if not staging.connection.execute("select 1 from responses_graded where sample is not null limit 1").fetchone():
         return {}
     rows = staging.connection.execute("""
@@ -92,7 +97,7 @@ def _samples(staging: Staging) -> dict[int, int]:
 
 
 def _decisions(staging: Staging) -> dict[int, str]:
-    """For each run, by number, the decisions that its grades depend on, as JSON."""
+    """Return the decisions that the grades of a run depend on, as JSON, by number of the run."""
     if not staging.connection.execute("select 1 from decided_rows limit 1").fetchone():
         return {}
     rows = frame(

@@ -1,4 +1,4 @@
-"""Correctness of responses: stated in the file, decided by the analyst, or graded against the question."""
+"""The correctness of responses: stated in the file, decided by the analyst, or graded against the question."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import SHOWN
 
 BATCH = 50_000  # guesses graded at a time
-DECISIONS = "grades"  # what a report calls the analyst's decisions, as if they were a file; a line is the place of one
+DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision
 
 
 def apply_decisions(staging: Staging, options: ImportOptions) -> None:
-    """Make ``decided_rows``: the responses whose correctness the analyst decided. Raises ``Refused`` for a wrong decision."""
+    """Create ``decided_rows``: the responses whose correctness the analyst decided. Raises ``Refused`` for a bad decision."""
     run = staging.connection.execute
     run("""
         create table decisions (nth integer, question_id varchar, clue integer, guess varchar, correct double);
@@ -58,7 +58,10 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
 
 
 def grade_responses(staging: Staging) -> None:
-    """Make ``responses_graded``. A decision of the analyst counts as if the file stated it. A failed call is never right."""
+    """Create ``responses_graded``, and report responses that nothing grades.
+
+    A decision of the analyst counts as if the file stated it. A failed call is never correct.
+    """
     run = staging.connection.execute
     if not run("select 1 from responses_resolved where correct is null and not failed limit 1").fetchone():
         run("""create view responses_graded as
@@ -79,7 +82,7 @@ def grade_responses(staging: Staging) -> None:
             graded = ArrowStream(grade_guesses(guesses))
             run("insert into grades by name select * from graded")
             del graded
-    # Only equalities join the grades: with any other condition, DuckDB compares every response with every grade.
+    # The grades are joined by equalities only: with any other condition, DuckDB compares every response with every grade.
     run("""
         create table graded_rows as
         with decidable as (

@@ -1,8 +1,8 @@
-"""Incoming runs beside the stored ones of the same dataset, model and elicitation.
+"""Comparison of incoming runs with the stored runs of the same dataset, model and elicitation.
 
-The id of a run depends on the grades that its file states, so that answers which another grader graded have another id. They are
-no other run: their grades become a further grading of the stored one. A run of other answers stays a run of its own, for a run
-never changes, and a warning says that there are two.
+The id of a run depends on the grades that its file states, so the same answers from another grader have another id. They are
+not another run: their grades become a further grading of the stored one. A run with different answers is stored separately,
+because a run never changes, and a warning says that there are two.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from data.importing.staging import RunKey, Staging
 from data.store.gradings import GRADED, REVIEWED, grading_name
 from data.store.run_files import StoredObject, graded_kind, stored_objects
 
-# What an answer is, beside its place. Maps are compared as text.
+# The columns that make up an answer, apart from its place. Maps are compared as text.
 ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.buzz",
           "to_json(s.attributes)")  # fmt: skip
 
 
 class Overlap(NamedTuple):
-    """Answers of an incoming run and a stored one to the same questions, clues and samples, and how many of them differ."""
+    """How many answers of an incoming and a stored run share question, clue and sample, and how many of these differ."""
 
     shared: int
     differing: int
 
 
 def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
-    """The responses of the stored runs of a name, in the order of imports; not of withdrawn runs."""
+    """Return the responses of the stored runs with a given dataset, model and elicitation, in the order of import.
+
+    Withdrawn runs are left out.
+    """
     sql = """select run from store.runs where dataset = $dataset and model = $model and elicitation = $elicitation
         and withdrawn_at is null order by position"""
     runs = [run for (run,) in execute(staging.connection, sql, key._asdict()).fetchall()]
@@ -37,13 +40,15 @@ def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
 
 
 def run_with_same_answers(staging: Staging, number: int, rows: int, parts: Sequence[StoredObject]) -> str | None:
-    """The first stored run whose answers are those of an incoming one, whatever their grades.
+    """Return the id of the first stored run with the same answers as an incoming one; None if there is none.
+
+    Grades do not count.
 
     Args:
         staging: with ``responses_graded``.
         number: of the incoming run.
-        rows: how many it has.
-        parts: the responses of the stored runs of its name.
+        rows: number of rows of the incoming run.
+        parts: the responses of the stored runs of the same dataset, model and elicitation.
     """
     for part in parts:
         if part.rows == rows and _overlap(staging, number, part) == Overlap(rows, 0):
@@ -52,7 +57,7 @@ def run_with_same_answers(staging: Staging, number: int, rows: int, parts: Seque
 
 
 def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[StoredObject]) -> None:
-    """Warn that a new run has the name of stored ones, and say how far its answers are those of the last of these."""
+    """Warn that the store has runs with the dataset, model and elicitation of a new one, and how far the last of them agrees."""
     if not parts:
         return
     last, count = parts[-1], len(parts)
@@ -60,26 +65,26 @@ def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[Stored
     if overlap is None:
         return
     shared, differing = overlap
-    stored = f"run {last.run}" if count == 1 else f"{count:,} runs, the last of which, {last.run},"
-    how = "" if not differing else f", {differing:,} of these otherwise"
-    what = f"{shared:,} of the same questions and clues{how}" if shared else "other questions or clues alone"
+    stored = f"run {last.run}," if count == 1 else f"{count:,} runs, the last of them run {last.run},"
+    how = "" if not differing else f", {differing:,} of them differently"
+    what = f"{shared:,} of the same questions and clues{how}" if shared else "only other questions or clues"
     staging.report.warn(
-        f"run {run} is a run of its own: of the same dataset, model and elicitation, the store has {stored} which answers {what}",
+        f"run {run} is a separate run: for the same dataset, model and elicitation, the store has {stored} which answers {what}",
         "one_run",
     )
 
 
 def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | None) -> list[str]:
-    """Note in ``added_gradings`` which gradings of an incoming run a stored run with the same answers lacks.
+    """Record in ``added_gradings`` which gradings of an incoming run a stored run with the same answers lacks.
 
     Args:
         staging: with ``responses_graded``.
         number: of the incoming run.
-        run: id of the stored one.
-        name: of the grades that the file states of themselves; None where these are those that the stored run came with.
+        run: id of the stored run.
+        name: name for the grades in the file's own column ``correct``; None if the stored run was imported with the same ones.
 
     Returns:
-        What becomes of each grading, in parts of a sentence.
+        What happens to each grading, in parts of a sentence.
     """
     connection = staging.connection
     given = execute(
@@ -102,12 +107,12 @@ def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | 
         if grading not in (GRADED, REVIEWED):  # opinions of Clueline and of reviewers, not of a file
             grades = {part.run: part for part in _stored(staging, graded_kind("grades", grading), [run])}
             known[grading] = staging.objects.graded_responses(parts, grades)
-    becomes = []
+    outcomes = []
     for wanted, column in columns:
         sql = grades_sql(number, column)
         same = next((grading for grading, rows in known.items() if _agree(staging, sql, rows)), None)
         if same is not None:
-            becomes.append(f"with the grades of {wanted!r} as {same!r}" if same != wanted else f"with {same!r}")
+            outcomes.append(f"with the grades of {wanted!r} as {same!r}" if same != wanted else f"with {same!r}")
             continue
         free = grading_name(wanted, kept)
         kept.append(free)
@@ -118,10 +123,10 @@ def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | 
             {"number": number, "name": free, "column": column, "run": run},
         )
         staging.report.gradings.append((run, free))
-        becomes.append(f"gets the grading {free!r}")
-        other = f", for it has other grades called {wanted!r}" if free != wanted else ""
+        outcomes.append(f"gets the grading {free!r}")
+        other = f", because it has different grades called {wanted!r}" if free != wanted else ""
         staging.report.warnings.append(f"run {run} has these answers already: the grades are added to it as {free!r}{other}")
-    return becomes
+    return outcomes
 
 
 def _stored(staging: Staging, kind: str, runs: Sequence[str]) -> list[StoredObject]:
@@ -131,7 +136,7 @@ def _stored(staging: Staging, kind: str, runs: Sequence[str]) -> list[StoredObje
 
 
 def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | None:
-    """How far the answers of an incoming run are those of a stored one; None where these are damaged, and cannot be compared."""
+    """Compare the answers of an incoming run with those of a stored one. Return None if the stored ones are damaged."""
     if staging.objects is None or [*staging.objects.damages([part])]:
         return None
     differs = " or ".join(f"{column} is distinct from {column.replace('s.', 'r.')}" for column in ANSWER)
@@ -143,7 +148,7 @@ def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | Non
 
 
 def _agree(staging: Staging, grades: str, rows: str) -> bool:
-    """Whether grades, in SQL, are those of stored responses."""
+    """Whether grades, given as SQL, equal those of stored responses. Failed calls do not count."""
     sql = f"""select 1 from {rows} r join ({grades}) g on {SAME_PLACE.format("g")}
         where not r.failed and g.correct <> r.correct limit 1"""
     return staging.connection.execute(sql).fetchone() is None

@@ -1,4 +1,4 @@
-"""Tags of the runs of an import: those that the analyst states of all of them, and those of a bundle."""
+"""Tags of the runs of an import: those that the analyst states for all runs, and those in a bundle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from data.store.run_tags import MAX_TAGS
 
 
 def tag_runs(staging: Staging, options: ImportOptions) -> None:
-    """Make ``new_tags`` of new runs. Runs that the store has keep their tags, and a warning says so. Raises ``Refused``."""
+    """Fill ``new_tags`` for new runs. Stored runs keep their tags, and a warning says so. Raises ``Refused`` for bad tags."""
     run = staging.connection.execute
     if not options.tags and not staging.has("tags"):
         return
@@ -22,7 +22,7 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
     run("create table stated_tags (tag varchar, value varchar)")
     if options.tags:
         staging.connection.executemany("insert into stated_tags values (?, ?)", [[*pair] for pair in dict(options.tags).items()])
-    # What the analyst states comes before what a bundle says.
+    # A tag that the analyst states overrides the one in a bundle.
     run("""
         create table tags_of_runs as
         with given as (
@@ -44,7 +44,7 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
 
 
 def _warn_of_kept_tags(staging: Staging) -> None:
-    """Say which runs, stored before, do not get the tags that are given now."""
+    """Warn which stored runs do not get the tags given now."""
     stored, run = {*staging.report.stored}, staging.connection.execute
     numbers = [number for (number,) in run("select n from numbered_runs order by n").fetchall()]
     for number, name in zip(numbers, staging.report.runs, strict=True):
@@ -53,6 +53,4 @@ def _warn_of_kept_tags(staging: Staging) -> None:
             kept = dict(run("select tag, value from store.tags where run = $run", {"run": name}).fetchall())
             other = sorted(tag for tag, value in given.items() if kept.get(tag) != value)
             if other:
-                staging.report.warnings.append(
-                    f"run {name} was stored before and keeps its tags, without these: {', '.join(other)}"
-                )
+                staging.report.warnings.append(f"run {name} is already stored and keeps its tags; not added: {', '.join(other)}")

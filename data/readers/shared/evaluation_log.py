@@ -1,6 +1,6 @@
-"""Logs of evaluation harnesses, which state the questions of a task beside a model's answers.
+"""Logs of evaluation harnesses, which hold the questions of a task along with a model's answers.
 
-The first log of a task makes the dataset. A later one adds runs to it, and must state the same questions and answers.
+The first log of a task creates the dataset. A later log adds runs to it, and must state the same questions and answers.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from data.importing.table_contract import CLUES, QUESTIONS, SHOWN, responses_col
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
-YES, NO = "yes", "no"  # what a forecast question resolves to
-MAX_CLASSES = 26  # options that the questions of a dataset may share as its classes
+YES, NO = "yes", "no"  # the outcomes of a forecast question
+MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: pl.String for name in ("model", "elicitation", "question_id", "guess", "confidence", "options", "correct", "place")},
@@ -34,18 +34,21 @@ ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 class NothingToCalibrate(Refused):
-    """A log that is well-formed, and has no confidences."""
+    """A well-formed log without confidences."""
 
     def __init__(self, name: str, reason: str = NO_CONFIDENCE) -> None:
         super().__init__([Problem(name, None, None, None, reason)])
 
 
 def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
-    """Read the logs of a folder. Those without confidences are left out, with a warning, unless all are.
+    """Read the logs of a folder. Logs without confidences are left out with a warning.
 
     Args:
-        parts: each reads one log.
+        parts: functions that read one log each.
         staging: of the import; problems of several logs are collected there.
+
+    Raises:
+        Refused: no log has confidences.
     """
     unusable: list[NothingToCalibrate] = []
     for read in parts:
@@ -67,14 +70,15 @@ class EvaluationLog:
 
     Attributes:
         name: of the file, for reports.
-        dataset: id of the dataset that the log makes or adds to.
-        title, source: of the dataset, where the log makes it.
-        model: whose answers these are; None where the log does not say.
-        classes: options that all questions share, in order; None where they do not.
-        licence: of the questions; None where the log does not say.
-        percent: the format states confidences from 0 to 100.
-        moments: texts of the clues that every question has after its own text; none where questions are shown whole. They are
-            the moments at which answers were given to one and the same text.
+        dataset: id of the dataset that the log creates or adds to.
+        title, source: of the dataset, if the log creates it.
+        model: the model that answered; None if the log does not say.
+        classes: options that all questions share, in order; None if they differ.
+        licence: of the questions; None if the log does not say.
+        percent: whether the format states confidences from 0 to 100.
+        moments: texts of the clues of every question, in order; empty if questions are shown whole. Each clue is a moment at
+            which the same question text was answered.
+        problems: problems found so far; any of them refuses the log.
     """
 
     name: str
@@ -98,16 +102,16 @@ class EvaluationLog:
 
         Args:
             question_id: as the log has it.
-            text, answer: None where the log does not say.
-            place: where it stands in the log, in words.
-            category: None where the log does not say.
+            text, answer: None if the log does not say.
+            place: where the question is in the log, in words.
+            category: None if the log does not say.
         """
         place = place[:SHOWN]
         row = {"text": clean(text), "answer": clean(answer), "category": clean(category)}
         before = self._questions.setdefault(clean(question_id) or "", row | {"place": place})
         for column, value in row.items():
             if before[column] != value:
-                reason = f"question {question_id!r} has another {column} than at {before['place']}"
+                reason = f"question {question_id!r} has a different {column} at {before['place']}"
                 self.problems.append(Problem(self.name, None, column, value and value[:80], reason, row=place))
 
     def add_answer(
@@ -131,15 +135,15 @@ class EvaluationLog:
         Args:
             question_id: as the log has it.
             elicitation: how the confidence was elicited.
-            place: where it stands in the log, in words.
-            model: None for that of the log.
+            place: where the answer is in the log, in words.
+            model: None for the model of the log.
             guess: the answer.
-            confidence: as it stands in the log.
+            confidence: as the log states it.
             token_logprobs: of the answer's tokens.
             options: probabilities by option.
-            correct: as it stands in the log.
-            failed: no answer was got.
-            sample: which of several answers to the question; None where there is one.
+            correct: as the log states it.
+            failed: whether the call failed, so that there is no answer.
+            sample: names one of several answers to the question; None if there is only one.
             clue: number of the moment, from 0.
         """
         place = place[:SHOWN]
@@ -154,11 +158,11 @@ class EvaluationLog:
     def add_forecast(
         self, question_id: str, elicitation: str, place: str, probability: object, model: str | None = None, clue: int = 0
     ) -> None:
-        """Add the probability of yes that somebody forecast, which is the confidence in the guess yes.
+        """Add a forecast probability of yes as an answer: the guess is yes, and the probability is its confidence.
 
         Args:
             question_id, elicitation, place, model, clue: as in ``add_answer``.
-            probability: as it stands in the log.
+            probability: as the log states it.
         """
         share = number(probability)
         inside = share is not None and 0 <= share <= 1
@@ -168,44 +172,44 @@ class EvaluationLog:
         )  # fmt: skip
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
-        """Count rows that are not imported, or are failed calls, and why."""
+        """Count rows that are not imported, or that are failed calls, by reason."""
         self._skipped[(model or self.model or "", elicitation, reason)] += rows
 
     def check_answerable(self, staging: Staging) -> None:
-        """Refuse answers without questions to a dataset that is not there, or whose questions are shown in parts."""
+        """Raise ``Refused`` if a log without questions answers a dataset that does not exist, or whose questions have clues."""
         known = staging.dataset(self.dataset)
         if known is None:
-            reason = f"there is no dataset {self.dataset!r} to answer; import its questions first"
+            reason = f"there is no dataset {self.dataset!r} for these answers; import its questions first"
             raise refuse(self.name, reason, hint="dataset")
         if known["kind"] == "incremental":
-            raise refuse(self.name, f"the questions of dataset {self.dataset!r} have clues, which these answers do not name")
+            raise refuse(self.name, f"the questions of dataset {self.dataset!r} have clues, but these answers do not name them")
 
     def add_to(self, staging: Staging, options: ImportOptions) -> None:
-        """Give the questions and answers to the import. Raises ``Refused`` where the log as a whole does not fit."""
+        """Pass the questions and answers to the import. Raises ``Refused`` if the log as a whole does not fit."""
         staging.report.problems += self.problems
         if self.problems:
             return
         if not any(answer["failed"] is False for answer in self._answers):
             causes = "".join(f"; {rows:,} times: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
-            raise refuse(self.name, f"there is no answer with a confidence in this log{causes}")
+            raise refuse(self.name, f"no answer in this log has a confidence{causes}")
         model = options.model or self.model
         if any(not answer["model"] for answer in self._answers) and not model:
             raise refuse(self.name, "which model answered? The log does not say", hint="model")
         self._add_questions(staging, options)
-        for (of_row, elicitation, reason), rows in self._skipped.items():
-            key = RunKey(self.dataset, options.model or of_row, options.elicitation or elicitation)
+        for (stated_model, elicitation, reason), rows in self._skipped.items():
+            key = RunKey(self.dataset, options.model or stated_model, options.elicitation or elicitation)
             staging.skip(key, {reason: rows})
         file = staging.add_rows(self.name, pl.DataFrame(self._answers, schema=ANSWER_SCHEMA, orient="row"))
         staging.load(file, responses_columns(percent=options.percent or self.percent))
-        # The options name the one model and elicitation of a log. Of several models, each keeps its name.
-        several = len({answer["model"] for answer in self._answers}) > 1
+        # The options name one model and one elicitation. In a log with several models, each keeps its own name.
+        several_models = len({answer["model"] for answer in self._answers}) > 1
         elicitations = {answer["elicitation"] for answer in self._answers}
         if options.elicitation and len(elicitations) > 1:
             seen = ", ".join(sorted(map(str, elicitations)))
-            raise refuse(self.name, f"this log holds several runs ({seen}), which one elicitation cannot name")
-        if options.model and several:
+            raise refuse(self.name, f"this log holds several runs ({seen}); one elicitation cannot name them all")
+        if options.model and several_models:
             seen = ", ".join(sorted({str(answer["model"]) for answer in self._answers})[:5])
-            raise refuse(self.name, f"this log holds the answers of several models ({seen}), which one name cannot fit")
+            raise refuse(self.name, f"this log holds the answers of several models ({seen}); one name cannot fit them all")
         staging.add(
             "responses",
             file,
@@ -215,7 +219,7 @@ class EvaluationLog:
         )
 
     def add_questions_to(self, staging: Staging, options: ImportOptions) -> None:
-        """Give the questions to the import, of a file that has no answers."""
+        """Pass the questions of a file without answers to the import. Raises ``Refused`` if there are none."""
         staging.report.problems += self.problems
         if not self.problems and not self._questions:
             raise refuse(self.name, "there are no questions in this file")
@@ -223,11 +227,13 @@ class EvaluationLog:
             self._add_questions(staging, options)
 
     def _add_questions(self, staging: Staging, options: ImportOptions) -> None:
-        """Make the dataset, or check that the questions are those of the dataset that is there."""
+        """Create the dataset, or check that the questions match those of the existing dataset."""
         if not self._questions:
             if not staging.dataset(self.dataset):
                 raise refuse(
-                    self.name, f"there is no dataset {self.dataset!r} to answer; import its questions first", hint="dataset"
+                    self.name,
+                    f"there is no dataset {self.dataset!r} for these answers; import its questions first",
+                    hint="dataset",
                 )
             return
         rows = [{"question_id": question, **row} for question, row in self._questions.items()]
@@ -247,15 +253,17 @@ class EvaluationLog:
             self._add_clues(staging)
             return
         if known["kind"] != self._kind:
-            reason = f"dataset {self.dataset!r} is of kind {known['kind']}, and the questions of a log are of kind {self._kind}"
+            reason = (
+                f"dataset {self.dataset!r} is of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
+            )
             raise refuse(self.name, reason, hint="dataset")
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
-            raise refuse(self.name, f"the options are {names[0]}, and those of dataset {self.dataset!r} are {names[1]}")
+            raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")
         stored = f"select question_id, text, answer from {'questions_read' if incoming else 'store.questions'} where dataset = "
         run(f"create or replace table known_questions as {stored} $d", d)
         run(f"create or replace table questions_of_log as select *, {staging.files.index(file)} as file from loaded")
-        if incoming:  # another log of this import made the dataset, and may have other questions
+        if incoming:  # another log of this import created the dataset, and may have different questions
             staging.add("questions", file, f"{select} anti join known_questions using (question_id)", d)
         else:
             unknown = f"no such question in dataset {self.dataset!r}; logs that are imported together share their questions"
@@ -266,7 +274,7 @@ class EvaluationLog:
         for column in ("answer",) if self.moments else ("text", "answer"):  # with moments, the stored text holds them
             staging.report_rows(
                 "questions_of_log", column, f"s.{column}",
-                f"'question ' || s.question_id || {literal(f' has another {column} in dataset {self.dataset!r}')}",
+                f"'question ' || s.question_id || {literal(f' has a different {column} in dataset {self.dataset!r}')}",
                 f"join known_questions k on k.question_id = s.question_id "
                 f"where s.{column} is not null and s.{column} is distinct from k.{column}",
                 "dataset",
@@ -274,11 +282,11 @@ class EvaluationLog:
 
     @property
     def _kind(self) -> str:
-        """Of the dataset that the log makes."""
+        """The kind of the dataset that the log creates."""
         return "incremental" if self.moments else "single"
 
     def _add_clues(self, staging: Staging) -> None:
-        """Give each question its clues: its text with the first moment, and then the others. Each counts as one word."""
+        """Add the clues of each question: its text with the first moment, then the other moments. Each counts as one word."""
         rows = [
             {"question_id": name, "clue": str(clue), "text": text, "word_end": str(clue + 1), "place": question["place"]}
             for name, question in self._questions.items()
@@ -292,7 +300,10 @@ class EvaluationLog:
 
 
 def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | None, str | None]]:
-    """Text and answer of each question of a dataset, incoming or stored, by id; empty where there is no such dataset."""
+    """Return the text and answer of each question of a dataset, by id. Incoming questions take the place of stored ones.
+
+    The result is empty if there is no such dataset.
+    """
     rows = staging.connection.execute(
         """select question_id, text, answer from questions_read where dataset = $dataset union all
         select question_id, text, answer from store.questions where dataset = $dataset
@@ -303,7 +314,7 @@ def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | Non
 
 
 def clean(text: object) -> str | None:
-    r"""Text without halves of characters, which no file of ours can hold.
+    r"""Return a value as text, with lone surrogates replaced, because stored files cannot hold them.
 
     >>> clean("a\ud800b"), clean(None), clean(7)
     ('a?b', None, '7')
@@ -312,14 +323,14 @@ def clean(text: object) -> str | None:
 
 
 def _cell(value: object) -> str | None:
-    """A value of a log as a cell of a table, which the contract then reads."""
+    """Return a value of a log as a table cell, for the contract to read."""
     if isinstance(value, dict | list):
         return clean(json.dumps(value))
     return clean(value)
 
 
 def number(value: object) -> float | None:
-    """A number of a log, which may stand there as text; None for anything else.
+    """Return a number that a log states, perhaps as text; None for anything else.
 
     >>> number("-25.6"), number(1), number(True), number("many")
     (-25.6, 1.0, None, None)
@@ -333,7 +344,7 @@ def number(value: object) -> float | None:
 
 
 def category_of(facts: Mapping[str, object]) -> str | None:
-    """The category that a harness states among the facts about a question, which some tasks call its subject.
+    """Return the category among the facts that a harness states about a question. Some tasks call it the subject.
 
     >>> category_of({"subject": "anatomy", "answer": 1}), category_of({"category": ["a", "b"]})
     ('anatomy', None)
@@ -343,7 +354,7 @@ def category_of(facts: Mapping[str, object]) -> str | None:
 
 
 def dataset_id(task: str) -> str:
-    """The dataset id of a task.
+    """Return the dataset id of a task.
 
     >>> dataset_id("inspect_evals/MMLU_0_shot")
     'mmlu-0-shot'
@@ -352,7 +363,7 @@ def dataset_id(task: str) -> str:
 
 
 def shares(logarithms: Sequence[float]) -> list[float] | None:
-    """Probabilities from log-likelihoods of all options (softmax); None where none is finite or one is not a number.
+    """Turn the log-likelihoods of all options into probabilities (softmax). Return None if none is finite or one is NaN.
 
     >>> shares([0.0, 0.0]), shares([-5.0, float("-inf")])
     ([0.5, 0.5], [1.0, 0.0])
@@ -366,7 +377,7 @@ def shares(logarithms: Sequence[float]) -> list[float] | None:
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """The characters with which all texts begin.
+    """Return the longest common beginning of some texts.
 
     >>> common_start(["north", "nor"]), common_start(["a", "b"])
     ('nor', '')
@@ -380,12 +391,12 @@ def common_start(texts: Sequence[str]) -> str:
 
 
 def letters(count: int) -> list[str]:
-    """Names of options without a text of their own: A, B, C..."""
+    """Return names for options without a text of their own: A, B, C and so on, numbers from the 27th on."""
     return [chr(ord("A") + index) if index < MAX_CLASSES else str(index + 1) for index in range(count)]
 
 
 def with_choices(text: str, choices: Mapping[str, str]) -> str:
-    """A question with its options, each on a line after its letter.
+    """Return a question with its options, each on its own line after its letter.
 
     >>> print(with_choices("Which?", {"A": "this", "B": "that"}))
     Which?
@@ -396,14 +407,17 @@ def with_choices(text: str, choices: Mapping[str, str]) -> str:
 
 
 def shared_classes(options: Sequence[Sequence[str]]) -> list[str] | None:
-    """The options that several questions have in common, in order; None where they differ."""
+    """Return the options that all questions share, in order.
+
+    None if they differ, if there is only one question, or if the options are fewer than 2 or more than ``MAX_CLASSES``.
+    """
     first = list(options[0]) if len(options) > 1 else []
     same = all(list(other) == first for other in options)
     return first if same and 1 < len(first) <= MAX_CLASSES else None
 
 
 def json_lines(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, object]]]:
-    """The objects of a file of JSON Lines with their line numbers. A bad line is reported and left out."""
+    """Yield the objects of a JSON Lines file with their line numbers. A bad line is reported and left out."""
     try:
         with file.path.open(encoding="utf-8-sig", newline="\n") as lines:
             for line_number, line in enumerate(lines, start=1):

@@ -1,4 +1,4 @@
-"""One sample of a log of Inspect AI: its question, its scores, and the confidences in it."""
+"""One sample of an Inspect AI log: its question, its scores and their confidences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from data.readers.shared.evaluation_log import category_of, letters, number, wit
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"correct": 1.0, "yes": 1.0, "true": 1.0, "incorrect": 0.0, "no": 0.0, "false": 0.0}
-ENDED_BY_ERROR = "the sample ended by an error"
+ENDED_BY_ERROR = "the sample ended with an error"
 ROUNDING = 1e-3  # by which a log-probability may exceed 0
-MAX_GUESS_LENGTH = 2000  # characters of an output that is taken as the answer
+MAX_GUESS_LENGTH = 2000  # characters of an output that are used as the answer
 
 
 @dataclass(frozen=True)
 class TokenConfidence:
-    """What log-probabilities say of an answer: shares of all options, or the log-probabilities of its tokens."""
+    """The confidence from log-probabilities: probabilities of all options, or the log-probabilities of the answer's tokens."""
 
     options: dict[str, float] | None = None
     logprobs: tuple[float, ...] | None = None
@@ -27,13 +27,13 @@ class TokenConfidence:
 
 @dataclass(frozen=True)
 class Score:
-    """What one scorer says of a sample.
+    """The score that one scorer gave a sample.
 
     Attributes:
-        value: as it stands in the log, after all edits.
+        value: as in the log, after all edits.
         answer: the answer that the scorer took from the output.
-        confidence: as it stands in the log; None where it is not stated.
-        tokens: None where the log has no log-probabilities for the answer.
+        confidence: as in the log; None if it is not stated.
+        tokens: confidence from log-probabilities; None if the log has none for the answer.
     """
 
     value: object
@@ -43,12 +43,12 @@ class Score:
 
     @property
     def unscored(self) -> bool:
-        """Whether there is no value: none, or NaN."""
+        """Whether there is no value, or it is NaN."""
         return self.value is None or (not isinstance(self.value, str | bool) and math.isnan(number(self.value) or 0))
 
     @property
     def correct(self) -> float | None:
-        """The value in [0, 1]; None where it is no such value."""
+        """The value as a correctness in [0, 1]; None if it cannot be read as one."""
         value = self.value
         if isinstance(value, bool):
             return float(value)
@@ -66,9 +66,9 @@ class Sample:
 
     Attributes:
         question_id, text, answer, category: of the question.
-        options: letters of its choices.
+        options: letters of the question's choices; empty if it has none.
         epoch: of the sample.
-        failed: why there is no answer; None where there is one.
+        failed: why there is no answer; None if there is one.
         scores: by name of the scorer.
     """
 
@@ -83,12 +83,12 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Where it stands in the log."""
+        """Where the sample is in the log, in words."""
         return f"sample {self.question_id}" + ("" if self.epoch == "1" else f", epoch {self.epoch}")
 
 
 def read_sample(document: Mapping[str, Any]) -> Sample:
-    """Read a sample, which has an id."""
+    """Read a sample from its JSON document, which must have an id."""
     raw = document.get("attachments")
     attachments = raw if isinstance(raw, dict) else {}
     choices = [_resolved(choice, attachments) for choice in _list(document.get("choices"))]
@@ -109,10 +109,10 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
 
 
 def _scores(document: Mapping[str, Any], options: list[str], attachments: Mapping[str, Any]) -> dict[str, Score]:
-    """The scores of a sample by name. Of a value with several parts, each part is a score."""
+    """Return the scores of a sample by name. If a value has several parts, each part is a score."""
     raw = document.get("scores") or document.get("score") or {}
     if isinstance(raw, dict) and "value" in raw and not (isinstance(raw["value"], dict) and "value" in raw["value"]):
-        raw = {"score": raw}  # early versions have one score
+        raw = {"score": raw}  # logs of early versions have one score
     named = {str(name): _edited(score) for name, score in raw.items() if isinstance(score, dict)} if isinstance(raw, dict) else {}
     confidences = {name: _confidence(score) for name, score in named.items()}
     any_confidence = next((value for value in confidences.values() if value is not None), None)
@@ -133,7 +133,7 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
 
 
 def _edited(score: Mapping[str, Any]) -> dict[str, Any]:
-    """A score with the edits of its history applied in order; the last one counts."""
+    """Return a score with the edits of its history applied in order; the last one counts."""
     result = dict(score)
     for edit in _list(score.get("history")):
         if isinstance(edit, dict):
@@ -144,7 +144,7 @@ def _edited(score: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _confidence(score: Mapping[str, Any]) -> object:
-    """The confidence in a score's metadata, or among the parts of its value; None where there is none."""
+    """Return the confidence in a score's metadata or among the parts of its value; None if there is none."""
     for parts in (score.get("metadata"), score.get("value")):
         for key, value in parts.items() if isinstance(parts, dict) else ():
             unreadable = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
@@ -154,7 +154,7 @@ def _confidence(score: Mapping[str, Any]) -> object:
 
 
 def _values(value: object) -> dict[str, object]:
-    """The parts of a value that are scores, by name; a single one has no name."""
+    """Return the parts of a value that are scores, by name. The name of a single part is empty."""
     if not isinstance(value, dict):
         return {"": value}
     parts = {str(key): part for key, part in value.items() if str(key).strip().lower() != "confidence"}
@@ -166,13 +166,13 @@ def _list(value: object) -> list[Any]:
 
 
 def _resolved(text: object, attachments: Mapping[str, Any]) -> str:
-    """Text, which a log may keep apart among its attachments."""
+    """Return a text. The log may store it separately among its attachments."""
     name = str(text).removeprefix("attachment://")
     return str(attachments[name]) if str(text).startswith("attachment://") and name in attachments else str(text)
 
 
 def _text(content: object, attachments: Mapping[str, Any]) -> str:
-    """The text of an input: as it is, or of its messages; of several, each after its role."""
+    """Return the text of an input: the text itself, or that of its messages, each after its role if there are several."""
     if not isinstance(content, list):
         return _resolved("" if content is None else content, attachments)
     messages = [message for message in content if isinstance(message, dict)]
@@ -201,7 +201,7 @@ def _completion(output: object, attachments: Mapping[str, Any]) -> str:
 
 
 def _logprobs(output: object) -> list[dict[str, Any]]:
-    """The tokens of the first output with their log-probabilities."""
+    """Return the tokens of the first output that have log-probabilities."""
     for choice in _list(output.get("choices") if isinstance(output, dict) else None)[:1]:
         logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
         content = logprobs.get("content") if isinstance(logprobs, dict) else None
@@ -215,12 +215,16 @@ def _logprob(token: Mapping[str, Any]) -> float | None:
 
 
 def _letter(token: Mapping[str, Any]) -> str:
-    """The letters and digits of a token: ``" B"``, ``"(B"`` and ``"B."`` are B."""
+    """Return the letters and digits of a token: B for ``" B"``, ``"(B"`` and ``"B."``."""
     return re.sub(r"[\W_]", "", str(token.get("token", "")))
 
 
 def _token_confidence(content: list[dict[str, Any]], options: list[str], answer: str | None) -> TokenConfidence | None:
-    """Of a choice: shares of all options at the answer's letter, where they are in the log. Of a text: all of its tokens."""
+    """Return the confidence from log-probabilities; None if there are none for the answer.
+
+    With options, it is the probabilities of all options at the answer's letter if the log has them all, otherwise the
+    log-probability of that letter. Without options, it is the log-probabilities of all tokens.
+    """
     if not content:
         return None
     logprobs = [value for token in content if (value := _logprob(token)) is not None and math.isfinite(value)]

@@ -1,4 +1,4 @@
-"""Stored questions of a dataset of quizbowl that are read again, so that files add to them in the place of replacing them."""
+"""Stored questions of a quizbowl dataset that are read again, so that files add to them instead of replacing them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, ad
 
 
 def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:
-    """Read the stored questions again that a file lacks, before those of the file, which are added to them.
+    """Read again the stored questions that a file lacks, before those of the file, which are then added to them.
 
     Args:
         staging: where they are read into.
-        dataset: its id; one that is not stored needs nothing.
+        dataset: its id. Nothing happens if it is not stored.
         brought: ids of the questions of the file.
     """
     run, d = staging.connection.execute, {"d": dataset}
@@ -22,7 +22,7 @@ def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> N
     if stored and {*brought} - stored:
         staging.recut.add(dataset)
     files = [index for index, file in enumerate(staging.files) if file.name == _as_stored(dataset)]
-    again = d | {"q": [*brought], "files": files}  # what another packet of this import lacked, and this one has
+    again = d | {"q": [*brought], "files": files}  # questions that another packet of this import lacked, and this one has
     names = "select question_id from questions_read where dataset = $d and list_contains($files::integer[], file)"
     for table in ("clues_read", "questions_read"):
         run(
@@ -35,12 +35,12 @@ def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> N
 
 
 def _as_stored(dataset: str) -> str:
-    """What reports call the stored questions of a dataset that are read again."""
+    """Return what reports call the stored questions of a dataset that are read again."""
     return f"dataset {dataset}, as stored"
 
 
 def read_stored(staging: Staging, dataset: str, others: Collection[str]) -> None:
-    """Read the stored questions and clues of a dataset again, but for others, by their ids."""
+    """Read the stored questions and clues of a dataset again, except those whose ids are in ``others``."""
     run = staging.connection.execute
     left = {"d": dataset, "others": [*others]}
     where = "where dataset = $d and not list_contains($others::varchar[], question_id)"

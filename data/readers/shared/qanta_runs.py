@@ -1,7 +1,7 @@
 """Run files of the QANTA challenge: JSON Lines of ``{qid, run_outputs: [{guess, confidence, buzz, correct, token_position}]}``.
 
-``token_position`` is the number of tokens revealed. A run is the files of one name in folders of packets; the name is
-``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``. The last part of a ``qid`` identifies a question.
+``token_position`` is the number of tokens revealed. A run consists of the files with one name in the folders of packets; the name
+is ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``. The last part of a ``qid`` identifies a question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from data.importing.table_files import WRONG_LINE
 from data.readers.shared.evaluation_log import clean
 from data.store.gradings import grading_name
 
-OWN = "Tossup/run.jsonl"  # a run file with the grades of the challenge itself; other graders have folders with longer names
+OWN = "Tossup/run.jsonl"  # ending of a run file with the challenge's own grades; other graders have folders with longer names
 RUN_NAME = re.compile(r"tossup__(?:.+__)?(?P<owner>[^_](?:.*?[^_])?)__(?P<system>.+?)(?:\.buzz)?\.jsonl(?:\.gz|\.zst)?$")
 
 
@@ -31,10 +31,11 @@ class Run:
 
     Attributes:
         model: owner and system.
-        outputs: question -> outputs, each with the place for reports.
+        outputs: question -> outputs, each with its place for reports.
         files: question -> the file with its outputs.
-        gradings: of other files with the same outputs: name -> place of the output -> what the file says of its correctness.
-        again: these files, by the name of the grading.
+        gradings: from other files with the same outputs: name of the grading -> place of the output -> correctness that the
+            file states.
+        again: name of the grading -> the files that it is from.
     """
 
     model: str
@@ -45,7 +46,7 @@ class Run:
 
 
 def name_by_folders(first: str, second: str) -> str:
-    """The name of a grading, by the folders in which two files of one run lie.
+    """Name a grading after the folders that hold two files of one run.
 
     Args:
         first: path of the file with the run's own grading.
@@ -62,7 +63,7 @@ def name_by_folders(first: str, second: str) -> str:
 
 
 def question_id(qid: str) -> str:
-    """The last part of a ``qid``; all of it where that is a mere number.
+    """Return the last part of a ``qid``, or all of it if that part is a number of fewer than five digits.
 
     >>> question_id("advvqa-packet5-t-XYZ"), question_id("umd-qanta25-01-3")
     ('XYZ', 'umd-qanta25-01-3')
@@ -72,7 +73,7 @@ def question_id(qid: str) -> str:
 
 
 def read_run(file: Incoming, run: Run, staging: Staging) -> None:
-    """Read one file of a run. A file with the outputs of another one of the run is another grading of them."""
+    """Read one file of a run into ``run``. A file with the same outputs as another file of the run is a further grading."""
     problems = staging.report.problems
     outputs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     try:
@@ -112,7 +113,9 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
             pairs = zip(sorted(run.outputs[question], key=_answer), sorted(outputs[question], key=_answer), strict=True)
             run.gradings.setdefault(name, {}).update((place, output.get("correct")) for (place, _), (_, output) in pairs)
     elif repeated:
-        reason = f"the run has other outputs for {len(repeated):,} of these questions in another file, such as {min(repeated)!r}"
+        reason = (
+            f"another file of this run has different outputs for {len(repeated):,} of these questions, such as {min(repeated)!r}"
+        )
         problems.append(Problem(file.name, None, "qid", None, reason))
     run.outputs |= {question: rows for question, rows in outputs.items() if question not in repeated}
     run.files |= {question: file.name for question in outputs if question not in repeated}
@@ -128,7 +131,15 @@ def _answer(row: tuple[str, dict[str, Any]]) -> tuple[int, str, str]:
 
 
 def scaled(positions: list[int], length: int) -> list[int]:
-    """Positions, brought into the length of a text that has been shortened, and still all different."""
+    """Scale positions to the length of a text that has been shortened, and keep them all different.
+
+    Args:
+        positions: ascending, from 1.
+        length: of the shortened text, in the same units.
+
+    Returns:
+        The new positions; the old ones if they fit already, or are too many to remain different.
+    """
     if not positions or positions[-1] <= length or len(positions) > length:
         return positions
     ends = [max(1, round(position * length / positions[-1])) for position in positions]

@@ -1,4 +1,4 @@
-"""Questions that teams played, and what the teams did: rules that the readers of quizbowl formats share."""
+"""Rules that the readers of quizbowl formats share: questions that teams played, and what the teams did."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from data.importing.table_contract import BUZZES, EXPOSURES, QUESTIONS, Column
 from data.readers.shared.evaluation_log import clean
 
 TWICE = "buzzes that are in the file twice, counted once"
-SECOND_BUZZ = "second buzzes of a team on a question, left out: the correct buzz counts, else the first"
+SECOND_BUZZ = "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first"
 PAST_THE_END = "buzzes past the end of the question, moved to its end"
 ANSWERED = "correct buzzes after another team had answered the question correctly, left out"
 NO_POSITION = "buzzes without a word or a value, left out"
-DIGITS = 8  # of a lasting pseudonym
+DIGITS = 8  # of a stable pseudonym
 
 
 class PlayedQuestion(NamedTuple):
-    """A question; ``text`` and ``answer`` as its dataset shows them, ``place`` for reports."""
+    """A question. ``text`` and ``answer`` are as its dataset shows them; ``place`` says for reports where it is in the file."""
 
     question_id: str
     text: str | None
@@ -33,7 +33,7 @@ class PlayedQuestion(NamedTuple):
 
 
 class Buzz(NamedTuple):
-    """A buzz; ``word`` is 0-based."""
+    """A buzz. ``word`` is the 0-based position of the word at which the team buzzed."""
 
     question_id: str
     match_id: str
@@ -55,13 +55,13 @@ class Hearing(NamedTuple):
 def settle(
     buzzes: Iterable[Buzz], last_words: Mapping[str, int], repaired: Counter[str], *, one_answer: bool = True
 ) -> list[Buzz]:
-    """One buzz for each team, question and match.
+    """Return at most one buzz for each team, question and match.
 
     Args:
         buzzes: in the order of the file.
-        last_words: question -> the last word at which a buzz can be.
-        repaired: counts what is moved and left out.
-        one_answer: the first correct buzz ends the question for all teams of the match.
+        last_words: question -> the last word at which a team can buzz.
+        repaired: counts the buzzes that are moved or left out, by reason; updated in place.
+        one_answer: whether the first correct buzz ends the question for all teams of the match.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)
     exact: set[tuple[Any, ...]] = set()
@@ -77,7 +77,7 @@ def settle(
     settled = []
     for room in in_room.values():
         by_team: dict[str, Buzz] = {}
-        # Python sorts stably: of buzzes at one word, the earlier in the file comes first.
+        # Python's sort is stable: of several buzzes at one word, the earlier in the file comes first.
         for buzz in sorted(room, key=lambda b: (not b.correct, b.word)):
             if buzz.team in by_team:
                 repaired[SECOND_BUZZ] += 1
@@ -94,11 +94,11 @@ def settle(
 
 
 def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Rows of exposures: a correct buzz at a word ended the question for all teams of the match after that word.
+    """Return rows of exposures. A correct buzz ended the question for all teams of the match after its word.
 
     Args:
-        hearings: who heard which question; one that names a question and match again adds its teams.
-        buzzes: settled ones.
+        hearings: who heard which question. Another hearing of the same question and match adds its teams.
+        buzzes: as returned by ``settle``.
         words: question -> number of its words.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)
@@ -121,7 +121,16 @@ def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Ma
 def add_table(
     staging: Staging, table: str, name: str, dataset: str, rows: Sequence[Mapping[str, Any]], columns: tuple[Column, ...]
 ) -> None:
-    """Add rows of dictionaries, checked against a contract. A key ``place`` says where a row stands."""
+    """Add rows to a table, checked against a contract.
+
+    Args:
+        staging: of the import.
+        table: name of a table of the store.
+        name: what reports call the rows.
+        dataset: id of the dataset.
+        rows: column -> cell. The keys of the first row count for all; the key ``place`` says where a row is in its file.
+        columns: the contract.
+    """
     kinds = {"integer": pl.Int64, "number": pl.Float64}
     schema = {column.name: kinds.get(column.type, pl.String) for column in columns} | {"place": pl.String}
     present = {key: kind for key, kind in schema.items() if any(key in row for row in rows[:1])}
@@ -132,7 +141,7 @@ def add_table(
 
 
 def _storable(cell: object) -> object:
-    """A cell without halves of characters, which no file of ours can hold."""
+    """Return a cell with lone surrogates replaced, because stored files cannot hold them."""
     return clean(cell) if isinstance(cell, str) and not cell.isascii() else cell
 
 
@@ -144,7 +153,7 @@ def add_questions(staging: Staging, name: str, dataset: str, questions: Iterable
 def add_people(
     staging: Staging, name: str, dataset: str, exposures: Sequence[Mapping[str, Any]], buzzes: Collection[Buzz]
 ) -> None:
-    """Add who heard the questions, and their buzzes."""
+    """Add the exposures of teams, and their buzzes."""
     if exposures:
         add_table(staging, "exposures", name, dataset, exposures, EXPOSURES)
     if buzzes:
@@ -153,7 +162,7 @@ def add_people(
 
 
 def dataset_id(name: str) -> str:
-    """An id of a dataset made from a name; empty where nothing of the name can stand in an id.
+    """Make a dataset id from a name; empty if no character of the name is allowed in an id.
 
     >>> dataset_id("2024 ACF Nationals (Saturday)")
     '2024-acf-nationals-saturday'
@@ -162,7 +171,7 @@ def dataset_id(name: str) -> str:
 
 
 def stable_pseudonym(name: str) -> str:
-    """A pseudonym of a team that does not depend on the other teams, so that a later import finds the same team.
+    """Return a pseudonym for a team that does not depend on the other teams, so a later import gives the team the same one.
 
     >>> stable_pseudonym("Ash")
     'Team 77470574'

@@ -131,7 +131,7 @@ def test_grades_of_stored_answers_are_a_further_grading(upload, prompts):
 def test_other_answers_of_a_name_are_told(upload, prompts):
     post(upload, filled(prompts[:3]), 201)
     answer = post(upload, filled(prompts[3:]), 201)
-    assert answer["warnings"][0].endswith("answers other questions or clues alone")
+    assert answer["warnings"][0].endswith("answers only other questions or clues")
     (remedy,) = answer["remedies"]
     assert remedy["hint"] == "one_run" and "in one zip" in remedy["remedy"] and "--" not in remedy["remedy"]
 

@@ -55,7 +55,7 @@ def test_a_run_with_the_name_of_a_stored_one_is_told(cli, copied, responses):
     for row in ("lit-01,0,x,0.5", "lit-02,0,x,0.5"):
         done = cli("import", responses(row, header=header), *options, store=copied)
     warning, remedy = done.stderr.splitlines()
-    assert warning.endswith("other questions or clues alone") and remedy.startswith("  for one run of all questions, give all")
+    assert warning.endswith("only other questions or clues") and remedy.startswith("  for one run of all questions, give all")
 
 
 def test_the_same_file_again_changes_nothing(cli, copied, responses):

@@ -41,7 +41,8 @@ def rows(questions=("River-1", "River-2"), clues=(0, 1, 2), confidence="0.5"):
          "Here the clues of a question are numbered 0, 1, 2 and so on."),
         (rows(clues=(6, 14, 29)), "The column clue seems to hold positions of words. "
          "Here the clues of a question are numbered 0, 1, 2 and so on."),
-        (rows(("river-1",)), "The question ids are written in another case than in the dataset: 'river-1' is 'River-1' there."),
+        (rows(("river-1",)),
+         "The question ids differ from those of the dataset in upper and lower case: 'river-1' is 'River-1' there."),
         (rows(clues=(0, 1, 9)), None), (rows(("Lake-1", "Lake-2")), None),
     ],
 )  # fmt: skip
@@ -59,7 +60,11 @@ def test_problems_are_counted_by_kind(relay, tmp_path):
     lines = rows([f"Lake-{number}" for number in range(2000)]) + rows(clues=(0, 1), confidence="85%") + ["River-1,2,Nile,7\n"]
     error = refused(relay, tmp_path / "answers.csv", lines)
     counts = {kind.examples[0].reason.partition(";")[0]: kind.count for kind in error.kinds}
-    assert counts == {"no such question in dataset relay": 6000, "must be a number": 4, "must lie in [0, 1]": 1}
+    assert counts == {
+        "no such question in dataset relay": 6000,
+        "must be a number without a percent sign": 4,
+        "must lie in [0, 1]": 1,
+    }
     assert error.total == 6005 and len(error.problems) < 1100
     unknown = next(kind for kind in error.kinds if kind.count == 6000)
     assert [problem.line for problem in unknown.examples] == [2, 3, 4]

@@ -80,7 +80,7 @@ def test_what_a_failed_call_states_is_left_out(toy, tmp_path):
         ("q2", 0, None, 0.0, 0.0, True, "failed"),
     ]
     assert report.warnings == [
-        "1 rows are failed calls and state a guess, a confidence or a correctness all the same, which were left out"
+        "1 rows are failed calls but state a guess, a confidence or a correctness; these values were left out"
     ]
 
 

@@ -65,7 +65,7 @@ def test_imports_of_two_processes_both_land(store, tmp_path):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (duckdb.OutOfMemoryException("no more"), r"needs more memory than it may have; allow more, or divide the file"),
+        (duckdb.OutOfMemoryException("no more"), r"needs more memory than it may use; allow more, or split the file"),
         (duckdb.IOException("No space left on device"), "cannot work with its files: No space left on device"),
         (OSError(28, "No space left on device"), "cannot work with its files"),
     ],

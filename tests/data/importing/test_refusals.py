@@ -94,7 +94,7 @@ RESPONSES = {
     ]),
     "text for a number": (csv(HEADER + 'q1,0,Rome,high\nq1,1,Rome,"0,5"\nq1,2,Rome,80%\nq2,0,Rome,0_5\n'), [
         (2, "confidence", "high", "must be a number"), (3, "confidence", "0,5", "must be a number"),
-        (4, "confidence", "80%", "must be a number; a percent sign cannot stand in it: 85% is written as 0.85"), (5, "confidence", "0_5", "must be a number"),
+        (4, "confidence", "80%", "must be a number without a percent sign; 85% is written as 0.85"), (5, "confidence", "0_5", "must be a number"),
     ]),
     "an empty confidence": (csv(HEADER + "q1,0,Rome,\n"), [(2, "confidence", None, "one of confidence, token_logprobs and options is required")]),
     "an unknown question": (csv(HEADER + "q1,0,Rome,0.5\nq9,0,Rome,0.5\n"), [(3, "question_id", "q9", "no such question in dataset toy")]),
@@ -151,7 +151,7 @@ RESPONSES = {
     "UTF-16": (csv(GOOD.encode("utf-16")), [(1, None, r"\xff\xfeq\x00u\x00e\x00s\x00t", "the text is not UTF-8; save the file as UTF-8")]),
     # packed files
     "truncated gzip": ({"run.csv.gz": gzip.compress(HEADER.encode() + LONG)[:-200]}, [
-        (None, None, None, "the gzip data is damaged or cut short (Compressed file ended before the end-of-stream marker was reached); make or fetch the file again"),
+        (None, None, None, "the gzip data is damaged or cut short (Compressed file ended before the end-of-stream marker was reached); create or download the file again"),
     ]),
     "damaged gzip": ({"run.csv.gz": gzip.compress(LONG, mtime=0)[:300] + b"\0" * 50}, "the gzip data is damaged or cut short"),
     "truncated zstd": ({"run.csv.zst": zstd.compress(LONG)[:-10]}, "the zstd data is damaged or cut short"),
@@ -161,8 +161,8 @@ RESPONSES = {
     "a Parquet file that is none": ({"run.parquet": GOOD.encode()}, [
         (None, None, None, "this is not a Parquet file: it does not begin with the bytes PAR1"),
     ]),
-    "a truncated Parquet file": ({"run.parquet": PARQUET[:-40]}, "this Parquet file is damaged or cut short; write or fetch it again"),
-    "a Parquet file whose middle is gone": ({"run.parquet": PARQUET[:4] + b"\0" * 60 + PARQUET[64:]}, "this Parquet file is damaged or cut short; write or fetch it again"),
+    "a truncated Parquet file": ({"run.parquet": PARQUET[:-40]}, "this Parquet file is damaged or cut short; write or download it again"),
+    "a Parquet file whose middle is gone": ({"run.parquet": PARQUET[:4] + b"\0" * 60 + PARQUET[64:]}, "this Parquet file is damaged or cut short; write or download it again"),
     "a bad row of a Parquet file": ({"run.parquet": parquet(question_id=["q1", "q1"], clue=[0, 1], confidence=[0.5, float("nan")])}, [
         (2, "confidence", "nan", NOT_FINITE),
     ]),
@@ -173,8 +173,8 @@ RESPONSES = {
     ]),
     # JSON Lines
     "a bad line of JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": 0.5}\n\n{"question_id": "q1"\n[1]\nnull\n'}, [
-        (3, None, '{"question_id": "q1"', "this line is no JSON object"), (4, None, "[1]", "this line is no JSON object"),
-        (5, None, "null", "this line is no JSON object"),
+        (3, None, '{"question_id": "q1"', "this line is not a JSON object"), (4, None, "[1]", "this line is not a JSON object"),
+        (5, None, "null", "this line is not a JSON object"),
     ]),
     "NaN in JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": NaN}\n{"question_id": "q1", "clue": 1, "confidence": Infinity}\n'}, [
         (1, "confidence", "NaN", NOT_FINITE), (2, "confidence", "Infinity", NOT_FINITE),
@@ -222,13 +222,13 @@ OPTIONS = {
     "{}": "probabilities must be at least 0, finite and not all 0",
     "[0.2, 0.3, 0.5]": "the dataset has 2 classes, and the list has 3",
     "[]": "the dataset has 2 classes, and the list has 0",
-    '{"yes": 0.5, "perhaps": 0.5}': "names a class that the dataset has not: it has yes, no",
+    '{"yes": 0.5, "perhaps": 0.5}': "names a class that the dataset does not have; it has yes, no",
     '{"yes": 0.5, "yes": 0.5}': "names an option twice",
-    "yes": "must be a map of options to probabilities, or a list of them",
-    "0.5": "must be a map of options to probabilities, or a list of them",
-    '"yes"': "must be a map of options to probabilities, or a list of them",
-    '{"yes": 0.5': "must be a map of options to probabilities, or a list of them",
-    "null": "must be a map of options to probabilities, or a list of them",
+    "yes": "must be a map of options to probabilities, or a list of probabilities",
+    "0.5": "must be a map of options to probabilities, or a list of probabilities",
+    '"yes"': "must be a map of options to probabilities, or a list of probabilities",
+    '{"yes": 0.5': "must be a map of options to probabilities, or a list of probabilities",
+    "null": "must be a map of options to probabilities, or a list of probabilities",
 }
 
 
@@ -251,7 +251,7 @@ def test_options_without_classes(toy_store, tmp_path):
             3,
             "guess",
             "no",
-            "none of the options, so that they do not give its confidence; name one of them, or state a confidence",
+            "is not one of the options, so they give no confidence for it; name one of them, or state a confidence",
         ),
     ]
 
@@ -270,7 +270,7 @@ def test_who_answered(toy_store, tmp_path):
     assert reported(toy_store, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
     path.write_text("question_id,clue,confidence,model\nq1,0,0.5,a\nq1,1,0.5,\n")
     assert reported(toy_store, path, dataset="toy") == [
-        (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and name the model beside the file"),
+        (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and name the model when importing"),
     ]  # fmt: skip
 
 
@@ -371,7 +371,7 @@ NEW = bundles.FACTS | {"dataset": "new"}
 KINDS = "must be one of: incremental, single, lifeeval, votes"
 FACTS = {
     "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: ")]),
-    "no JSON": ('{"dataset": "new",\n kind}', [("/dataset.json", 2, None, None, "this is no JSON: Expecting property name enclosed in double quotes, at character 2")]),
+    "no JSON": ('{"dataset": "new",\n kind}', [("/dataset.json", 2, None, None, "this is not valid JSON: Expecting property name enclosed in double quotes, at character 2")]),
     "half a character": (r'{"dataset": "new", "kind": "single", "title": "\ud800"}', [("/dataset.json", None, None, None, "a text in it holds half of a character")]),
     "no object": ("[1]", [("/dataset.json", None, None, None, "must be one JSON object")]),
     "nothing said": ("{}", [("/dataset.json", None, "dataset", None, "this is required"), ("/dataset.json", None, "kind", None, "this is required")]),
@@ -413,7 +413,7 @@ BUNDLES = {
     "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "there are two tables of questions: questions.csv, questions.jsonl")]),
     "a clue twice": ({"clues": bundles.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question is in the file already")]),
     "a clue left out": ({"clues": bundles.CLUES.replace("q1,1,", "q1,4,")}, [
-        ("clues.csv", 4, "clue", "2", "clues are numbered from 0 without a gap; this question has none with number 1"),
+        ("clues.csv", 4, "clue", "2", "clues must be numbered from 0 without gaps; this question has no clue 1"),
     ]),
     "a clue of no question": ({"clues": bundles.CLUES + "q3,0,text,4\n"}, [("clues.csv", 7, "question_id", "q3", "no such question in this bundle")]),
     "clues that do not go on": ({"clues": bundles.CLUES.replace(",10\n", ",5\n")}, [
@@ -449,7 +449,7 @@ BUNDLES = {
     "heard more than there is": ({"exposures": EXPOSURES + "q1,m1,Ash,human,17\n"}, [("exposures.csv", 2, "heard_words", "17", "the question has only 16 words")]),
     "neither man nor machine": ({"exposures": EXPOSURES + "q1,m1,Ash,ghost,\n"}, [("exposures.csv", 2, "team_kind", "ghost", "must be one of: human, model")]),
     "an unknown class": ({"facts": NEW | {"classes": ["yes", "no"]}, "votes": VOTES + "q1,yes,1\nq1,maybe,2\n"}, [
-        ("votes.csv", 3, "class", "maybe", "no class of this dataset: yes, no"),
+        ("votes.csv", 3, "class", "maybe", "not one of the classes of this dataset: yes, no"),
     ]),
     "negative votes": ({"votes": VOTES + "q1,yes,-1\nq1,no,0.5\n"}, [
         ("votes.csv", 2, "votes", "-1", "must be at least 0"), ("votes.csv", 3, "votes", "0.5", "must be a whole number"),
@@ -513,7 +513,7 @@ def test_people_that_the_store_knows_otherwise(toy_store, tmp_path):
     folder = bundles.write(
         tmp_path / "toy", exposures="question_id,match_id,team,heard_words\nq1,m1,Ash,9\n", buzzes=BUZZES + "q1,m1,Ash,4,true\n"
     )
-    reason = "the store says something else of the same question, match, team"
+    reason = "the store holds different values for the same question, match, team"
     assert refusal(toy_store, folder).problems == [
         Problem("toy/buzzes.csv", 2, "team", "Ash", reason, "replace_people"),
         Problem("toy/exposures.csv", 2, "team", "Ash", reason, "replace_people"),
@@ -534,7 +534,10 @@ def test_lifeeval_files(toy_store, tmp_path):
         path.write_text(text)
         assert reported(toy_store, path, dataset="spans", model="m") == expected
     assert reported(toy_store, path, dataset="spans")[0][3] == "which model answered?"
-    assert reported(toy_store, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
+    assert (
+        reported(toy_store, path, dataset="none")[0][3]
+        == "there is no dataset 'none' for these answers; import its questions first"
+    )
 
 
 def test_very_many_problems_are_counted(toy_store, tmp_path, monkeypatch):

@@ -50,7 +50,7 @@ def test_other_questions_are_refused(store, folder, change):
         bundles.put(store, bundles.write(folder, **change))
     problem = refused.value.problems[0]
     assert problem.file == "toy/dataset.json"
-    assert problem.reason == ("dataset 'toy' is stored with other questions, and runs may depend on them")
+    assert problem.reason == ("dataset 'toy' is stored with different questions, and runs may depend on them")
     assert (store.version(), bundles.content(store)) == (version, stored)
     bundles.put(store, folder, dataset="another")
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
@@ -62,8 +62,8 @@ def test_other_facts_are_kept_unless_replaced(store, folder):
     renamed = bundles.write(folder, bundles.FACTS | {"title": "Renamed", "licence": "CC0"})
     report = bundles.put(store, renamed)
     assert report.warnings == [
-        "dataset toy is stored with another title, licence, and keeps it; "
-        "replacing the dataset would take over what the file says"
+        "dataset toy keeps its stored title, licence, although the file says otherwise; "
+        "replacing the dataset would use what the file says"
     ]
     assert store.version() == version
     bundles.put(store, renamed, replace=True)
@@ -143,7 +143,7 @@ def test_people_are_added_to_and_not_changed(store, folder):
     assert store.version() != version
     assert len(rows(store, "from exposures")) == 5
     other = {"buzzes": more["buzzes"].replace("Birch,7,true", "Birch,6,true")}
-    with pytest.raises(Refused, match="says something else of the same question, match, team"):
+    with pytest.raises(Refused, match="holds different values for the same question, match, team"):
         bundles.put(store, bundles.write(folder, **other))
     bundles.put(store, bundles.write(folder, **PEOPLE | other), replace=True)
     assert rows(store, "select word from buzzes where team = 'Birch'") == [(6,)]
@@ -158,7 +158,7 @@ def test_votes_are_replaced_when_told(store, folder):
     bundles.put(store, bundles.write(folder, **files, votes="question_id,class,votes\nv1,yes,3\n"))
     changed = bundles.write(folder, **files, votes="question_id,class,votes\nv1,no,3\n")
     more = bundles.write(folder.parent / "more", **files, votes="question_id,class,votes\nv1,yes,4\n")
-    with pytest.raises(Refused, match="says something else of the same question, class"):
+    with pytest.raises(Refused, match="holds different values for the same question, class"):
         bundles.put(store, more)
     bundles.put(store, changed, replace=True)
     assert rows(store, "select class, votes, answer from votes join questions using (question_id)") == [("no", 3, "no")]

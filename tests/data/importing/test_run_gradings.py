@@ -27,7 +27,9 @@ def graded(store, run, grading):
 def test_where_rules_and_file_differ_the_report_says_it(store, folder):
     report = put(store, write(folder, responses=STATED), model="m")
     (line,) = [line for line in report.lines if "rules" in line]
-    assert line == f"run {report.runs[0]}: Clueline's rules grade 1 of 3 answers otherwise than the file; both are kept"
+    assert (
+        line == f"run {report.runs[0]}: Clueline's rules grade 1 of 3 answers differently from the file; both gradings are kept"
+    )
     assert rows(store, GRADINGS) == [("imported", 0, "import"), ("second", 1, "column"), ("graded", 2, "rules")]
 
 

@@ -85,7 +85,7 @@ def test_files_that_are_no_part_of_a_bundle_are_named(store, folder):
     bundles.write(folder, buzz="question_id\n", README__md="hello", responses__txt="")
     (folder / "responses" / "run.xlsx").write_bytes(b"PK")
     report = bundles.put(store, folder)
-    assert report.warnings == ["toy: no part of a bundle, left alone: buzz.csv, responses/run.xlsx"]
+    assert report.warnings == ["toy: not part of a bundle, ignored: buzz.csv, responses/run.xlsx"]
 
 
 def test_a_dataset_json_in_another_encoding_says_so(store, folder):

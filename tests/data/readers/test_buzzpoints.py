@@ -44,7 +44,7 @@ def test_who_heard_comes_from_games(store, write):
     assert rows(store, heard) == [("11", "game 1", 6, 2, 2), ("21", "game 1", None, 2, 0), ("22", "game 2", 5, 2, 2)]
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
-        "games that read more tossups than their packet has, taken to have read the packet": 1,
+        "games that read more tossups than their packet has, counted as having read the packet": 1,
     }
 
 
@@ -75,14 +75,14 @@ def test_buzzes_are_repaired_by_rules(store, write):
     report = bundles.put(store, write(buzz=[*ROWS["buzz"], *extra]))
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
-        "games that read more tossups than their packet has, taken to have read the packet": 1,
+        "games that read more tossups than their packet has, counted as having read the packet": 1,
         "buzzes that are in the file twice, counted once": 1,
-        "second buzzes of a team on a question, left out: the correct buzz counts, else the first": 1,
+        "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first": 1,
         "correct buzzes after another team had answered the question correctly, left out": 1,
         "buzzes without a word or a value, left out": 4,
         "buzzes whose game, player or tossup is not in the file, left out": 3,
         "buzzes of a team that did not play in the game, left out": 1,
-        "buzzes on tossups beyond those that their game read, which both teams are taken to have heard": 1,
+        "buzzes on tossups beyond those that their game read; both teams count as having heard these": 1,
     }
     assert rows(store, BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("11", "game 2", 1, 0, False), ("21", "game 1", 4, 0, True),
@@ -169,7 +169,7 @@ def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
         database.execute("pragma journal_mode = wal")
         database.execute("insert into buzz values (9, 2, 1, 21, 3, 10)")
         database.commit()
-        with pytest.raises(Refused, match=r"buzzes.db: its last changes stand in buzzes.db-wal beside it"):
+        with pytest.raises(Refused, match=r"buzzes.db: its latest changes are in buzzes.db-wal next to it"):
             bundles.put(store, path)
     bundles.put(store, path)
     assert ("21", "game 1", 3, 0, True) in rows(store, BUZZES)
@@ -177,7 +177,7 @@ def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
 
 def test_a_number_that_two_tossups_of_a_packet_have_is_counted(store, write):
     report = bundles.put(store, write(packet_question=[*ROWS["packet_question"], (5, 1, 1, 2), (6, 1, 2, 2)]))
-    assert report.repaired["tossups with the number of another one of their packet, which counts in its place"] == 1
+    assert report.repaired["tossups with the number of another one of their packet, which counts instead"] == 1
 
 
 def test_names_of_tables_may_have_capitals(store, write):

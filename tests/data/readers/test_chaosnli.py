@@ -141,10 +141,11 @@ def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
     ("options", "reason"),
     [
         ({"dataset": "nowhere", "model": "m", "classes": CLASSES},
-         "there is no dataset 'nowhere' to answer; import its items first"),
+         "there is no dataset 'nowhere' for these answers; import its items first"),
         ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
         ({"dataset": "nli", "model": "m"},
-         "which class is each of the probabilities of? The file does not say, and a wrong guess would not show; name the classes "
+         "which class does each probability belong to? The file does not say, and a wrong guess would go unnoticed; name "
+         "the classes "
          "in the file's order; the dataset has entailment, neutral, contradiction"),
         *(({"dataset": "nli", "model": "m", "classes": classes},
            "the classes given must name each class of dataset 'nli' once, in the file's order: "
@@ -164,7 +165,7 @@ def test_what_must_be_said(store, items, tmp_path, options, reason):
         ({"probs": "much"}, "probs", "must be a list of finite numbers"),
         ({"probs": [1.5, -0.25, -0.25], "pred": 0}, "probs", "must be at least 0"),
         ({"probs": None}, "probs", "a value is required here"),
-        ({"pred": 1}, "pred", "is not the class to which probs gives most"),
+        ({"pred": 1}, "pred", "is not the class with the greatest probability in probs"),
         ({"pred": 3}, "pred", "must be below 3, the number of classes"),
         ({"uid": None}, "uid", "a value is required here"),
     ],
@@ -199,7 +200,7 @@ def test_a_second_prediction_of_one_item(store, items, tmp_path):
         ({"label_count": [0.5, 2, 1], "label_counter": ...}, "label_count", "votes are whole numbers"),
         ({"label_count": [-1, 2, 1], "label_counter": ...}, "label_count", "must be at least 0"),
         ({"label_count": [0, 0, 0], "label_counter": {}}, "label_count", "nobody voted"),
-        ({"label_counter": {"n": 1}}, "label_counter", "says something else than label_count"),
+        ({"label_counter": {"n": 1}}, "label_counter", "disagrees with label_count"),
         ({"majority_label": "x"}, "majority_label", "must be one of: e, n, c"),
         ({"example": {"premise": "Alone."}}, "example", "must hold a premise and a hypothesis"),
         ({"example": None}, "example", "a value is required here"),
@@ -248,7 +249,7 @@ def test_alphanli_has_two_classes(store, tmp_path):
     ("row", "reason"),
     [
         (ABDUCTIVE | {"label_count": [1, 2, 3]}, "must be two numbers: votes for 1, 2"),
-        (ABDUCTIVE | {"label_count": [37, 62]}, "says something else than label_count"),
+        (ABDUCTIVE | {"label_count": [37, 62]}, "disagrees with label_count"),
         (ABDUCTIVE | {"majority_label": "e"}, "must be one of: 1, 2"),
         (ABDUCTIVE | {"example": {"obs1": "It rained."}}, "must hold an obs1 and an obs2 and a hyp1 and a hyp2"),
     ],

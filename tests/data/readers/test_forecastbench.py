@@ -73,7 +73,7 @@ def test_a_folder_may_hold_sets_of_each_kind(store, resolved, tmp_path, zipped):
         ("People: s2", "market 2024-08-15", "yes", 0.75, 1.0),
     ]  # fmt: skip
     assert rows(store, "select text from questions where question_id like 'market%'") == [("Will it? (resolved 2024-08-15)",)]
-    assert report.repaired == {"forecasts that a forecaster later changed, of which the last counts": 1}
+    assert report.repaired == {"forecasts that a forecaster later changed; the last one counts": 1}
 
 
 def test_forecasters_of_a_set_without_a_model_keep_names(store, resolved, tmp_path):
@@ -99,13 +99,14 @@ def test_combinations_have_a_key_of_their_own(store, tmp_path):
         (forecasts(("GDP", "2024-08-01", 1.5)), "must lie in [0, 1]"),
         (forecasts(("GDP", "2024-08-01", "likely")), "must be a number"),
         (forecasts(("GDP", "2020-08-01", 0.5)),
-         "there is no answer with a confidence in this log; 1 times: the question is not resolved to yes or no"),
+         "no answer in this log has a confidence; 1 times: the question is not resolved to yes or no"),
         (forecasts(("GDP", "2024-08-01", 0.5), model=None), "which model answered? The log does not say"),
-        (forecasts((None, "2024-08-01", 0.5)), "a forecast has an id"),
+        (forecasts((None, "2024-08-01", 0.5)), "a forecast needs an id"),
         (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),
-         "there is no dataset 'forecastbench-2025-01-01' to answer; import the resolution set of this round first, or beside it"),
+         "there is no dataset 'forecastbench-2025-01-01' for these answers; import the resolution set of this round "
+         "first, or with it"),
         (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its 1 questions is resolved to yes or no"),
-        (resolutions(("GDP", None, 1.0, True)), "a resolution has an id and a resolution_date"),
+        (resolutions(("GDP", None, 1.0, True)), "a resolution needs an id and a resolution_date"),
     ],
 )  # fmt: skip
 def test_sets_that_cannot_be_read(store, resolved, tmp_path, made, reason):

@@ -45,10 +45,10 @@ def test_buzzes_are_of_people_and_models(store, release):
     ]  # fmt: skip
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
-        "second buzzes of a team on a question, left out: the correct buzz counts, else the first": 1,
+        "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first": 1,
     }
     (warning,) = report.warnings
-    assert "all 2 teams of people and 2 models are taken to have heard each" in warning
+    assert "all 2 teams of people and 2 models count as having heard each" in warning
 
 
 def test_a_zip_is_the_same_as_a_folder(store, release, tmp_path):

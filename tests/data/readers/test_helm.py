@@ -104,7 +104,7 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
 
 @pytest.mark.parametrize("states", [[joint(A), joint(A, "B")], [*separate(A, -1.0, -2.0), *separate(A, -2.0, -1.0)]])
 def test_two_answers_to_one_request_are_refused(store, tmp_path, states):
-    with pytest.raises(Refused, match="run, instance a: two requests ask the same of this instance"):
+    with pytest.raises(Refused, match="run, instance a: two requests for this instance are the same"):
         put(store, tmp_path, states)
 
 
@@ -119,10 +119,10 @@ def test_trials_are_samples(store, tmp_path):
     [
         ([], "there are no requests in scenario_state.json"),
         ([joint(A, logprob=0), joint(B, logprob=0)],
-         f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes where a model gives none)"),
-        (separate(A, 0, 0), f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes where a model gives none)"),
+         f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)"),
+        (separate(A, 0, 0), f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes if a model gives none)"),
         ([joint(instance("a", right=None))], "no reference is tagged as correct"),
-        ([{"instance": {}}], "a request has one"),
+        ([{"instance": {}}], "a request needs one"),
     ],
 )  # fmt: skip
 def test_runs_that_cannot_be_read(store, tmp_path, states, reason):
@@ -136,7 +136,7 @@ def test_a_damaged_file_is_named(store, tmp_path):
     (folder / "per_instance_stats.json").write_text("[{")
     with pytest.raises(Refused) as refused:
         bundles.put(store, folder)
-    assert str(refused.value).startswith("run/per_instance_stats.json, line 1: this is no JSON")
+    assert str(refused.value).startswith("run/per_instance_stats.json, line 1: this is not valid JSON")
 
 
 def test_requests_alone_need_the_name_of_a_dataset(store, tmp_path):

@@ -57,7 +57,7 @@ def test_another_model_attaches(store, tmp_path):
     put(store, tmp_path, [sample("x", {"judge": score(confidence=0.5)})], model="other/model")
     assert rows(store, "select dataset, model from runs order by 2") == [("towns", "openai/gpt"), ("towns", "other/model")]
     other = write_eval(tmp_path / "b.eval", log([sample("x", {"judge": score(confidence=0.5)}, input="Who?")], model="third"))
-    assert reasons(store, other) == ["question x has another text in dataset 'towns'"]
+    assert reasons(store, other) == ["question x has a different text in dataset 'towns'"]
 
 
 def test_letters_of_choices_have_whole_distributions(store, tmp_path):
@@ -143,7 +143,7 @@ def test_what_is_not_scored_or_not_stated(store, tmp_path):
     ]  # fmt: skip
     assert rows(store, "select failed, items from runs") == [(2, 1)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {
-        "no confidence is stated": 1, "the sample ended by an error": 1, "the sample is not scored": 2,
+        "no confidence is stated": 1, "the sample ended with an error": 1, "the sample is not scored": 2,
     }  # fmt: skip
     assert report.warnings[0].endswith("1 samples were invalidated in the log, and left out")
 
@@ -206,7 +206,7 @@ def test_a_damaged_part_is_named(store, tmp_path):
         archive.writestr("samples/1_epoch_1.json", '{"id": 1')
     with pytest.raises(Refused) as refused:
         bundles.put(store, path)
-    assert str(refused.value).startswith("log.eval/1_epoch_1.json: this part of the log is no JSON")
+    assert str(refused.value).startswith("log.eval/1_epoch_1.json: this part of the log is not valid JSON")
 
 
 def test_the_last_finished_log_of_a_folder_counts(store, tmp_path):

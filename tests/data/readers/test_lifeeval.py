@@ -142,7 +142,7 @@ def test_bad_answers_of_people_are_reported(asked, store, tmp_path):
 
 
 def test_people_need_questions(store, tmp_path):
-    with pytest.raises(Refused, match="there is no dataset 'lifeeval' to answer; import its questions first"):
+    with pytest.raises(Refused, match="there is no dataset 'lifeeval' for these answers; import its questions first"):
         bundles.put(store, people(tmp_path, "R_1,80,89,1,5,0"))
 
 
@@ -158,7 +158,7 @@ def test_the_prompt_that_models_saw_replaces_our_wording(store, folder, tmp_path
         "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
     )
     report = bundles.put(store, questions)
-    assert report.lines[-1] == "dataset lifeeval: 2 questions reworded: the texts are those of the file now"
+    assert report.lines[-1] == "dataset lifeeval: 2 questions reworded: the texts are now those of the file"
     assert (
         rows(store, "select distinct text from questions")
         == rows(store, "select distinct text from clues")

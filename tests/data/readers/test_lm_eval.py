@@ -49,7 +49,7 @@ def test_one_json_list_of_earlier_versions_is_read(store, tmp_path, indent):
     report = bundles.put(store, tmp_path / "output_towns.json", dataset="towns", model="m")
     assert report.stored and rows(store, ANSWERS) == known
     (tmp_path / "bad.json").write_text(json.dumps([samples[0], 7], indent=indent))
-    assert reasons(store, tmp_path / "bad.json", dataset="towns", model="n") == ["this sample is no JSON object"]
+    assert reasons(store, tmp_path / "bad.json", dataset="towns", model="n") == ["this sample is not a JSON object"]
 
 
 def test_samples_make_a_dataset_and_a_run(store, samples):
@@ -82,8 +82,8 @@ def test_another_model_attaches_to_the_same_questions(store, samples, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"question": "Whom?"}, "question 0 has another text in dataset 'my-task'"),
-        ({"target": 1}, "question 0 has another answer in dataset 'my-task'"),
+        ({"question": "Whom?"}, "question 0 has a different text in dataset 'my-task'"),
+        ({"target": 1}, "question 0 has a different answer in dataset 'my-task'"),
     ],
 )
 def test_other_questions_do_not_attach(store, samples, tmp_path, changes, reason):
@@ -171,7 +171,7 @@ def test_older_and_other_writings_of_a_line(store, tmp_path):
     ]  # fmt: skip
     assert rows(store, "select confidence from responses where question_id = '1'") == [(1.0,)]
     assert rows(store, "select failed from runs") == [(1,)]
-    assert report.repaired == {"questions with two options of one text, which were numbered": 1}
+    assert report.repaired == {"questions with two options of the same text, which were numbered": 1}
 
 
 @pytest.mark.parametrize(
@@ -188,10 +188,10 @@ def test_older_and_other_writings_of_a_line(store, tmp_path):
          "there are 3 log-likelihoods for the 2 options of `arguments`"),
         ([sample(0, [-1.0, -2.0], acc=..., target="what")], "neither `acc` nor `target` says which option is right"),
         ([sample(0, [-1.0, -2.0]), sample(0, [-1.0, -2.0], target=1, filter="b")],
-         "question '0' has another answer than at line 1"),
+         "question '0' has a different answer at line 1"),
         ([sample(0, [-1.0, -2.0])] * 2, "this run has an answer to this question and clue already"),
         ([sample(0, [float("nan")] * 2)],
-         "there is no answer with a confidence in this log; 1 times: a log-likelihood is not a number"),
+         "no answer in this log has a confidence; 1 times: a log-likelihood is not a number"),
     ],
 )  # fmt: skip
 def test_samples_that_cannot_be_read(store, tmp_path, lines, reason):

@@ -184,7 +184,7 @@ def test_a_series_can_be_imported_again(store, tmp_path):
 def test_questions_that_never_closed_have_no_series(store, tmp_path):
     questions = [{}, {"Question ID": "2", "Actual Close Time": ""}]
     report = bundles.put(store, export(tmp_path / "export", questions, [{}, {"Question ID": "2"}]), series=2)
-    assert any("1 forecasts of questions without a time of closing were left out" in warning for warning in report.warnings)
+    assert any("1 forecasts of questions without a closing time were left out" in warning for warning in report.warnings)
     assert {row[1] for row in rows(store, SERIES)} == {"1"}
 
 
@@ -196,9 +196,9 @@ def test_questions_that_never_closed_have_no_series(store, tmp_path):
         ([{"Actual Close Time": "soon"}], [{}], "must be a time, such as 2024-05-01 12:00:00+00:00"),
         ([{}], [{"End Time": "never"}], "must be a time, such as 2024-05-01 12:00:00+00:00"),
         ([{}], [{"Start Time": ""}], "a value is required here"),
-        ([{}, {"Resolution": "annulled"}], [{}], "question 1 has another resolution in line 2"),
+        ([{}, {"Resolution": "annulled"}], [{}], "question 1 has a different resolution in line 2"),
         ([{}], [{"Probability Yes": "25"}], "must lie in [0, 1]"),
-        ([{}], [], "there is no answer with a confidence in this log"),
+        ([{}], [], "no answer in this log has a confidence"),
         ([{"Resolution": ""}], [{}], "no question of this export was resolved to yes, no or an option"),
         ([{"Question Type": "multiple_choice", "MC Options (Current)": "['yes', 'no']"}],
          [{"Probability Yes Per Category": "[0.5]"}],

@@ -46,7 +46,7 @@ def test_plays_are_matches_of_one_team(store, write):
         ("AbC", "Play AbC-1", 4, "Play AbC-1"), ("AbC", "Play AbC-2", 6, None), ("XyZ", "Play XyZ-1", 3, "the other side"),
         ("XyZ", "Play XyZ-2", 0, "Play XyZ-2"),
     ]  # fmt: skip
-    assert report.repaired == {"censored plays with the fraction 1.0, of which nobody knows when they ended, left out": 1}
+    assert report.repaired == {"censored plays with the fraction 1.0, whose end is unknown, left out": 1}
 
 
 def test_sentences_are_clues_until_a_run_has_come(store, write):
@@ -58,7 +58,7 @@ def test_sentences_are_clues_until_a_run_has_come(store, write):
     ]  # fmt: skip
     people = rows(store, "select question_id, team, word, correct from buzzes order by all")
     report = bundles.put(store, *sorted((folder / "out").rglob("*.jsonl")))
-    assert "dataset qanta: 2 questions cut anew: their clues end where the runs were asked" in report.lines
+    assert "dataset qanta: 2 questions recut: their clues end where the runs were asked" in report.lines
     assert rows(store, CLUES) == CUT
     assert rows(store, "select question_id, team, word, correct from buzzes order by all") == people
     assert rows(store, "select question_id, clue from buzzes order by team") == [("AbC", 1), ("AbC", 1), ("XyZ", 0)]
@@ -169,8 +169,8 @@ def test_packets_that_come_later_are_a_run_of_their_own(store, write, tmp_path):
     report = bundles.put(store, files(tmp_path / "second", packets=[2]))
     (second,) = report.runs
     assert report.warnings == [
-        f"run {second} is a run of its own: of the same dataset, model and elicitation, the store has run {first} which answers "
-        "other questions or clues alone"
+        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {first}, which answers "
+        "only other questions or clues"
     ]
     assert report.hints == ["one_run"]
     files(tmp_path / "second", packets=[1])
@@ -183,12 +183,12 @@ def test_later_files_with_other_guesses_are_another_run(store, write, tmp_path):
     files(tmp_path / "later", packets=[1])
     report = bundles.put(store, files(tmp_path / "later", packets=[2], guess="Oslo", correct=0))
     (warning,) = report.warnings
-    assert "answers 5 of the same questions and clues, 2 of these otherwise" in warning and report.gradings == []
+    assert "answers 5 of the same questions and clues, 2 of them differently" in warning and report.gradings == []
 
 
 def test_outputs_that_differ_are_no_second_grading(store, write):
     runs = {f"a/{NAME}": run_lines(1), f"b/{NAME}": run_lines(1, guess="Oslo")}
-    with pytest.raises(Refused, match="other outputs for 1 of these questions"):
+    with pytest.raises(Refused, match="different outputs for 1 of these questions"):
         bundles.put(store, write(runs=runs))
 
 
@@ -236,7 +236,7 @@ def test_packets_that_change_stored_questions_are_refused(store, tmp_path):
     bundles.put(store, write_challenge(tmp_path / "first", {1: PACKETS[1]}, plays=None))
     edited = [PACKETS[1][0] | {"answerline": "<b>Oslo</b>"}, *PACKETS[2]]
     before = bundles.content(store)
-    with pytest.raises(Refused, match="stored with other questions, and runs may depend on them"):
+    with pytest.raises(Refused, match="stored with different questions, and runs may depend on them"):
         bundles.put(store, write_challenge(tmp_path / "edited", {2: edited}, runs={}, plays=None))
     assert bundles.content(store) == before
 
@@ -266,7 +266,7 @@ def test_a_packet_may_have_no_tokens(store, write):
 def test_what_is_not_of_the_dataset_is_counted(store, write):
     report = bundles.put(store, write(packets={1: PACKETS[1]}, runs={NAME: run_lines(1) + run_lines(2)}, plays=PLAYS))
     assert [*report.skipped.values()] == [{"not a question of this dataset": 2}]
-    assert any("2 plays of questions that the dataset has not" in warning for warning in report.warnings)
+    assert any("2 plays of questions that the dataset does not have" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(

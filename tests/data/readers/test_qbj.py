@@ -63,7 +63,7 @@ def test_a_replacement_is_what_was_heard(store, write):
     report = bundles.put(store, write(game=match(question(1, buzz("Elm", 1, 10), tossup=1, replacement=3))))
     assert rows(store, BUZZES) == [("Packet 1/3", 1, 0, True)]
     assert rows(store, "select distinct question_id from exposures") == [("Packet 1/3",)]
-    assert report.repaired == {"tossups that were thrown out, of which the replacements count as heard": 1}
+    assert report.repaired == {"tossups that were thrown out; their replacements count as heard": 1}
 
 
 def test_a_serialised_tournament_refers_to_its_objects(store, write):
@@ -130,7 +130,7 @@ def test_bad_games_are_named(store, write, game, reason):
 def test_a_game_that_cannot_be_read_is_not_passed_over(store, write):
     folder = write()
     (folder / "game.qbj").write_text(json.dumps(GAME), encoding="utf-16")
-    with pytest.raises(Refused, match=r"open/game.qbj: this is no JSON document in UTF-8"):
+    with pytest.raises(Refused, match=r"open/game.qbj: this is not a JSON document in UTF-8"):
         bundles.put(store, folder)
 
 

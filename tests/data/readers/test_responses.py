@@ -246,7 +246,7 @@ def test_further_columns_are_kept_beside_gradings(store, folder, tmp_path):
 @pytest.mark.parametrize(
     ("header", "warning", "kept"),
     [
-        (",".join(f"c{number}" for number in range(51)), "51 columns beside its own; at most 50", set()),
+        (",".join(f"c{number}" for number in range(51)), "51 columns besides its own; at most 50", set()),
         ("prompt," + "n" * 101, "column 'nnn", {"prompt"}),
         ("x,prompt,x", "column 'x': this column is in the header twice", {"prompt"}),
     ],

@@ -78,11 +78,11 @@ def test_the_longest_question_that_begins_a_prompt(texts, prompt):
     [
         (result(PROMPTS, ["Paris", "Nile"]), {}, NO_CONFIDENCE),
         (result(["Who?"], ["Ann"], avg=[1]), {}, "the prompt is the text of no question of dataset 'towns'"),
-        (result(PROMPTS, ["Paris"], avg=[1]), {}, "a result has a list of `prompts`, and of `responses` to them"),
+        (result(PROMPTS, ["Paris"], avg=[1]), {}, "a result needs a list of `prompts`, and a list of `responses` to them"),
         (result(PROMPTS, ["Paris", "Nile"], avg=[1, 1]), {"dataset": None},
-         "which dataset has these questions? The result says neither that nor what is right"),
+         "which dataset has these questions? The result says neither this nor which answers are right"),
         (result(PROMPTS, ["Paris", "Nile"], avg=[1, 1]), {"dataset": "no"},
-         "there is no dataset 'no' to answer; import its questions first"),
+         "there is no dataset 'no' for these answers; import its questions first"),
         (result(PROMPTS, ["Paris", "Nile"], avg=[1, 1]), {"model": None}, "which model answered? The log does not say"),
     ],
 )  # fmt: skip

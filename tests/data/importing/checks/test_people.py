@@ -29,7 +29,7 @@ def test_a_buzz_implies_an_exposure(store, folder):
     exposures = "question_id,match_id,team,team_kind\nq2,m9,Robot,model\n"
     buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,false\nq1,m1,Robot,2,false\n"
     report = bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))
-    assert report.repaired == {"buzzes without an exposure, taken to have heard the question": 2}
+    assert report.repaired == {"buzzes without an exposure; their teams count as having heard the question": 2}
     assert rows(store, "select question_id, team, team_kind, heard_words from exposures order by all") == [
         ("q1", "Ash", "human", None), ("q1", "Robot", "model", None), ("q2", "Robot", "model", None),
     ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_each_reader_has_a_grading_of_its_own(put):
     put("first.csv", graded(FIRST))
     put("reader.csv", graded(SECOND))
     report = put("reader.csv", graded(THIRD))
-    assert "added to it as 'reader-2', for it has other grades called 'reader'" in report.warnings[0]
+    assert "added to it as 'reader-2', because it has different grades called 'reader'" in report.warnings[0]
     assert [grades(put.store, name) for name in ("", "reader", "reader-2")] == [FIRST, SECOND, THIRD]
     assert put("reader.csv", graded(THIRD)).gradings == []
 
@@ -127,10 +127,10 @@ def test_the_order_of_rows_does_not_matter(put):
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (("q1,0,Oslo,0.25", *ANSWERS[1:]), "4 of the same questions and clues, 1 of these otherwise"),
-        (("q1,0,Rome,0.3", *ANSWERS[1:]), "4 of the same questions and clues, 1 of these otherwise"),
+        (("q1,0,Oslo,0.25", *ANSWERS[1:]), "4 of the same questions and clues, 1 of them differently"),
+        (("q1,0,Rome,0.3", *ANSWERS[1:]), "4 of the same questions and clues, 1 of them differently"),
         (ANSWERS[:3], "3 of the same questions and clues"),
-        ((*ANSWERS[:2], "q2,0,Po,1"), "3 of the same questions and clues, 1 of these otherwise"),
+        ((*ANSWERS[:2], "q2,0,Po,1"), "3 of the same questions and clues, 1 of them differently"),
     ],
 )
 def test_other_answers_are_a_run_of_their_own(put, answers, words):
@@ -140,7 +140,7 @@ def test_other_answers_are_a_run_of_their_own(put, answers, words):
     (second,) = report.runs
     assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
     assert report.warnings == [
-        f"run {second} is a run of its own: of the same dataset, model and elicitation, the store has run {first} which answers "
+        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {first}, which answers "
         f"{words}"
     ]
     withdraw(put.store, second, None)
@@ -151,9 +151,9 @@ def test_answers_to_other_questions_are_a_run_of_their_own(put):
     (first,) = put("first.csv", graded(FIRST[:2], ANSWERS[:2])).runs
     report = put("second.csv", graded(FIRST[2:], ANSWERS[2:]))
     (warning,) = report.warnings
-    assert warning.endswith(f"the store has run {first} which answers other questions or clues alone")
+    assert warning.endswith(f"the store has run {first}, which answers only other questions or clues")
     whole = put("whole.csv", graded(FIRST))
-    assert "the store has 2 runs, the last of which, " in whole.warnings[0]
+    assert "the store has 2 runs, the last of them run " in whole.warnings[0]
     assert rows(put.store, "select items from runs order by position") == [(2,), (2,), (4,)]
     assert put("first.csv", graded(FIRST[:2], ANSWERS[:2])).warnings == []
 

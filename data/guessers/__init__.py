@@ -1,1 +1,1 @@
-"""Search methods that guess from a text: those of the bundled dataset Pyramid and of the writer's desk."""
+"""Search methods that guess an answer from a text, used for the bundled dataset Pyramid and the writer's desk."""

@@ -1,10 +1,10 @@
-"""Guessers that search a small knowledge base: the best match is the guess, its scores give the confidence.
+"""Guessers that search a small knowledge base: the best match is the guess, and the scores give the confidence.
 
-Nothing here reads an answer or is fitted to the answers: the temperature of a softmax is about one
+Nothing here reads the answers or is fitted to them: the temperature of a softmax is about one
 standard deviation of the guesser's scores over all queries and documents.
 
-A guesser is built once from the documents and then reads texts part by part. It needs numpy and scipy alone, so that
-servers can run it; a test compares it with scikit-learn and bm25s.
+A guesser is built once from the documents and then reads texts part by part. It needs only numpy and scipy, so
+servers can run it. A test compares it with scikit-learn and bm25s.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 Search = Callable[[Sequence[str]], Floats]
 Tokens = Callable[[str], Iterable[str]]
-TIE = 6  # decimals to which equal scores are a tie
+TIE = 6  # decimals; scores that are equal when rounded to these are tied
 LSA_DIMENSIONS = 64
 SATURATION, LENGTH_WEIGHT = 1.5, 0.75  # k1 and b of BM25
-GRAMS = (3, 5)  # characters of the shortest and the longest run
+GRAMS = (3, 5)  # characters of the shortest and longest runs
 WORD = re.compile(r"\b\w\w+\b")
 
 
 class Guesser(NamedTuple):
-    """A search method, and the temperature of its softmax in units of its scores.
+    """A search method.
 
-    ``build`` reads the documents and returns a search: given the successive parts of a text, the scores of all documents for
-    the text up to the end of each part, shape (parts, documents).
+    Attributes:
+        model: its name.
+        build: reads the documents and returns a search. Given the successive parts of a text, a search returns the scores of
+            all documents for the text up to the end of each part, shape (parts, documents).
+        temperature: of the softmax, in units of the scores.
     """
 
     model: str
@@ -62,16 +65,16 @@ class TfIdf:
         self.known = self._weighted(counts)
 
     def vectors(self, parts: Sequence[str]) -> sparse.csr_array:
-        """Vectors of a text up to the end of each of its parts, shape (parts, terms)."""
+        """Return the vectors of a text up to the end of each of its parts, shape (parts, terms)."""
         return self._weighted(sparse.csr_array(sparse.csr_array(np.tri(len(parts))) @ self._counts(parts)))
 
     def cosines(self, parts: Sequence[str]) -> Floats:
-        """Cosines of a text up to the end of each of its parts and the documents, in [0, 1]; shape (parts, documents)."""
+        """Return the cosines between a text up to the end of each part and the documents, in [0, 1]; shape (parts, documents)."""
         scores: Floats = (self.vectors(parts) @ self.known.T).toarray()
         return scores
 
     def _counts(self, texts: Sequence[str]) -> sparse.csr_array:
-        """How often each term occurs in each text; shape (texts, terms)."""
+        """Count how often each term occurs in each text; shape (texts, terms)."""
         places = [[self._terms[token] for token in self._tokens(text) if token in self._terms] for text in texts]
         ends = np.cumsum([0, *map(len, places)])
         columns = np.array([place for row in places for place in row], dtype=np.intp)
@@ -88,17 +91,20 @@ class TfIdf:
 
 
 def tfidf_words(documents: Sequence[str]) -> Search:
-    """Cosine of TF-IDF vectors over words, in [0, 1]."""
+    """Build a search by the cosine of TF-IDF vectors over words, in [0, 1]."""
     return TfIdf(documents, _words).cosines
 
 
 def tfidf_characters(documents: Sequence[str]) -> Search:
-    """Cosine of TF-IDF vectors over runs of three to five characters within words, in [0, 1]."""
+    """Build a search by the cosine of TF-IDF vectors over runs of three to five characters within words, in [0, 1]."""
     return TfIdf(documents, _characters).cosines
 
 
 def bm25(documents: Sequence[str]) -> Search:
-    """BM25 (Lucene's, k1 = 1.5, b = 0.75), at least 0 and without an upper bound; in single precision, as bm25s."""
+    """Build a search by BM25 (Lucene's, k1 = 1.5, b = 0.75), in single precision, as in bm25s.
+
+    Scores are at least 0 and have no upper bound.
+    """
     tokens = [_bm25_words(document) for document in documents]
     terms = {term: place for place, term in enumerate(dict.fromkeys(term for words in tokens for term in words))}
     counts = np.zeros((len(documents), len(terms)), dtype=np.float32)
@@ -121,9 +127,9 @@ def bm25(documents: Sequence[str]) -> Search:
 
 
 def lsa(documents: Sequence[str]) -> Search:
-    """Cosine in the space of the largest singular vectors of the TF-IDF matrix, in [-1, 1]."""
+    """Build a search by the cosine in the space of the largest singular vectors of the TF-IDF matrix, in [-1, 1]."""
     index = TfIdf(documents, _words)
-    # From a start that is always the same, to machine precision.
+    # The start vector is always the same, and svds converges to machine precision.
     start = np.random.RandomState(0).uniform(-1, 1, min(index.known.shape))
     left, sizes, right = svds(index.known, LSA_DIMENSIONS, v0=start)
     known = _of_length_one(left * sizes)
@@ -144,7 +150,7 @@ def _bm25_words(text: str) -> list[str]:
 
 
 def _characters(text: str) -> list[str]:
-    """Runs of characters within words, with a space at both ends; a word that is shorter than a run is one run."""
+    """Return runs of characters within words, with a space at both ends. A word that is shorter than a run is one run."""
     runs = []
     for word in _without_accents(text.lower()).split():
         padded = f" {word} "
@@ -176,14 +182,23 @@ GUESSERS = (
 
 
 def softmax_confidence(scores: Floats, temperature: float) -> Floats:
-    """Share of the best document in the softmax of all scores, in (0, 1]; shape (queries,)."""
+    """Return the share of the best document in the softmax of all scores, in (0, 1]; shape (queries,).
+
+    Args:
+        scores: shape (queries, documents).
+        temperature: of the softmax, in units of the scores.
+    """
     best = scores.max(axis=1, keepdims=True)
     shares: Floats = 1.0 / np.exp((scores - best) / temperature).sum(axis=1)
     return shares
 
 
 def margin_confidence(scores: Floats) -> Floats:
-    """Lead of the best document: 1 - second / best, in [0, 1]; shape (queries,)."""
+    """Return the lead of the best document: 1 - second / best, in [0, 1]; shape (queries,).
+
+    Args:
+        scores: shape (queries, documents); negative ones count as 0.
+    """
     # Without any match, the margin is 0.
     second, best = np.sort(np.maximum(scores, 0.0), axis=1)[:, -2:].T
     margins: Floats = 1.0 - np.divide(second, best, out=np.ones_like(best), where=best > 0)
@@ -191,13 +206,22 @@ def margin_confidence(scores: Floats) -> Floats:
 
 
 def best_match(scores: Floats) -> Places:
-    """Index of the best document per query, the first where tied."""
+    """Return the index of the best document for each query, the first of tied ones; shape (queries,)."""
     best: Places = np.round(scores, TIE).argmax(axis=1)
     return best
 
 
 def neighbours(documents: Sequence[str], groups: Sequence[str], count: int) -> list[list[int]]:
-    """For each document the ``count`` others of its group that are most like it, the nearest first."""
+    """Return, for each document, the ``count`` other documents of its group that are most similar to it, the nearest first.
+
+    Args:
+        documents: texts.
+        groups: group of each document. If a group is too small, documents of other groups follow.
+        count: number of neighbours of each document.
+
+    Returns:
+        Indices of documents.
+    """
     known = TfIdf(documents, _words).known
     scores = np.round((known @ known.T).toarray(), TIE)
     scores[np.array(groups)[:, None] != np.array(groups)] = -1.0

@@ -1,4 +1,4 @@
-"""English words that say nothing of what a text is about, which the bundled guessers leave out."""
+"""English words that say nothing about the subject of a text. The bundled guessers leave them out."""
 
 from __future__ import annotations
 

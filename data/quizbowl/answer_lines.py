@@ -1,8 +1,8 @@
-"""Answer lines of quizbowl, parsed; ``guess_grading`` grades a guess against one.
+"""Parses the answer lines of quizbowl; ``guess_grading`` grades a guess against a parsed line.
 
-A line is the answer, then in brackets what else to accept, prompt on or reject, as in
-``<b><u>Frankenstein</u></b> [accept The Modern Prometheus; prompt on Shelley's novel]``. Everything here takes time that is
-linear in the length of a line.
+A line gives the answer, then in brackets what else to accept, prompt on or reject, as in
+``<b><u>Frankenstein</u></b> [accept The Modern Prometheus; prompt on Shelley's novel]``. Everything here takes time linear in the
+length of a line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, 
 from data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
 from data.quizbowl.question_words import UNREAD
 
-MAX_CLAUSE_LENGTH = 2000  # characters; more is cut
+MAX_CLAUSE_LENGTH = 2000  # characters; the rest is cut off
 VERBS: dict[str, Verdict] = {
     "accept": "accept", "or": "accept", "also accept": "accept", "prompt on": "prompt", "prompt": "prompt",
     "anti-prompt on": "prompt", "antiprompt on": "prompt", "anti-prompt": "prompt", "antiprompt": "prompt",
@@ -25,7 +25,7 @@ VERBS: dict[str, Verdict] = {
 }  # fmt: skip
 VERB = re.compile(rf"(?:{'|'.join(sorted(VERBS, key=len, reverse=True))})\b", re.IGNORECASE)
 NOTE = re.compile(rf"\(({VERB.pattern}[^()]*)\)", re.IGNORECASE)  # a note in parentheses
-# Instructions to a moderator beside the answer. A guess is graded whatever has been read so far.
+# Instructions to a moderator next to an answer. They are dropped: grades do not depend on how much has been read.
 ASIDE = re.compile(
     r"\s(?:by asking\b|with\s+[\"\u201c]|(?:until|before|after)\s+(?:[\"\u201c]|.*\b(?:read|said|given|mention(?:ed)?)\s*$)).*$",
     re.IGNORECASE | re.DOTALL,
@@ -48,7 +48,7 @@ OR = re.compile(r",\s*or\s+|\s+or\s+|\s+/\s+", re.IGNORECASE)
 
 @lru_cache(maxsize=65536)
 def parse_answer_line(line: str) -> AnswerLine:
-    """Read an answer line; text before the first bracket is the answer, with alternatives after "or" in its brackets."""
+    """Parse an answer line. The text before the first bracket is the answer; it can be marked alternatives separated by "or"."""
     text = " ".join(UNREAD.sub(" ", html.unescape(line)).split())
     head, *notes = re.split(r"[\[\]]", NOTE.sub(r"[\1]", text))
     by_verdict: dict[Verdict, dict[str, None]] = {"accept": {head: None}, "prompt": {}, "reject": {}}
@@ -95,7 +95,7 @@ def _phrase(text: str) -> Phrase:
 
 
 def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
-    """(verdict, phrase) for each clause of the notes: ``accept X or Y; prompt on Z by asking "which?"``."""
+    """Yield (verdict, phrase) for each clause of the notes: ``accept X or Y; prompt on Z by asking "which?"``."""
     for clause in notes.split(";"):
         kept = re.sub(r"</?(?!/?(?:u|b|req|strong)>)[A-Za-z][^<>]*>", "", clause[:MAX_CLAUSE_LENGTH], flags=re.IGNORECASE).strip()
         start = VERB.match(kept)
@@ -104,7 +104,11 @@ def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
 
 
 def _alternatives(phrase: str) -> tuple[list[str], bool]:
-    """The phrases of a list, and whether it surely is one: underlining in each, "or", or three and more parts say so."""
+    """Return the phrases of a list, and whether it certainly is one.
+
+    It is one if a part of each phrase is marked, or if "or" or a slash between spaces separates phrases. Only commas, or slashes
+    without spaces, leave it uncertain.
+    """
     parts = [part for part in LIST.split(phrase) if part.strip()]
     if all(parse_markup(part)[2] for part in parts):
         return parts, True

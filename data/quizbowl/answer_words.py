@@ -1,7 +1,7 @@
 """The words of an answer: which carry meaning, and which a player must say.
 
-Underlined words (``<u>X</u>``, ``_X_``, ``__**X**__``) are the ones that must be said. Everything here takes time that is linear
-in the length of a text.
+A player must say the underlined words (``<u>X</u>``, ``_X_``, ``__**X**__``). Everything here takes time linear in the length of
+a text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from anyascii import anyascii
 
 NOT_AN_ANSWER = frozenset({"", "error"})  # an empty guess, and the mark of a failed call
-IDEOGRAPHS = 0x2E80  # from here on, a character is not one of a word's letters, and stays as it is
+IDEOGRAPHS = 0x2E80  # from this code point on, characters are not letters of a word, and are not transliterated
 
 FUNCTION = "a an the of at in on to and for by with from de la le les el los las der die das du des di"
 TITLE = """king queen emperor empress president prime minister sir dame saint lord lady pope prince princess duke duchess count
@@ -23,7 +23,7 @@ CARDINAL = """zero one two three four five six seven eight nine ten eleven twelv
     eighteen nineteen"""
 ORDINAL = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 TEN = "twenty thirty forty fifty sixty seventy eighty ninety"
-# What kind of thing an answer is.
+# Words that say what kind of thing an answer is.
 KIND = """program project mission novel book poem play film movie painting opera symphony song album band series show game river
     lake sea ocean mountain island city town country nation state province region war battle revolution empire dynasty kingdom
     treaty people language religion theorem theory law equation effect constant reaction process method model test disease
@@ -37,7 +37,7 @@ SPELLED = {"st": "saint", "mt": "mount", "ft": "fort", "dr": "doctor"} | {
     "thieves": "thief", "halves": "half", "calves": "calf", "elves": "elf", "bacteria": "bacterium", "fungi": "fungus",
     "nuclei": "nucleus", "phenomena": "phenomenon", "mitochondria": "mitochondrion", "vertices": "vertex", "indices": "index",
 }  # fmt: skip
-# Whole phrases that name the same.
+# Whole phrases that name the same thing, as ``meaning`` gives them.
 SYNONYMS = {
     tuple(name.split()): (names[0],)
     for names in (
@@ -58,7 +58,9 @@ NUMERALS = {str(n): word for word, n in ROMAN.items()}
 
 
 def normalise(text: str) -> str:
-    """Lower case, without accents, markup, punctuation and a leading article; initials joined, white space folded.
+    """Return a text in lower case, without accents, markup, punctuation and a leading article.
+
+    Initials are joined, and white space becomes single spaces.
 
     >>> normalise("The <i>U. S.</i>  Café")
     'us cafe'
@@ -67,31 +69,31 @@ def normalise(text: str) -> str:
 
 
 def with_article(text: str) -> str:
-    """What `normalise` gives, with the leading article: some lines accept a title with one article and reject it with another."""
+    """Return what `normalise` gives, with the leading article: some lines accept a title with one article and reject another."""
     text = re.sub(r"<[^<>]*>", "", text)
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     text = text.casefold()
     text = re.sub(r"['\u2019`]", "", text.replace("&", " and "))
     text = " ".join(re.sub(r"[^\w\s]|_", " ", text).split())
-    return re.sub(r"\b([^\W\d]) (?=[^\W\d]\b)", r"\1", text)  # U.S., U. S. and US are the same
+    return re.sub(r"\b([^\W\d]) (?=[^\W\d]\b)", r"\1", text)  # U.S., U. S. and US become the same
 
 
 def forms(text: str) -> frozenset[str]:
-    """The normalised forms of a phrase: the whole, without parentheses, and its underlined part alone."""
+    """Return the normalised forms of a phrase: the whole, without parentheses, and only the part that must be said."""
     whole, required, _ = parse_markup(text)
     return guess_forms(whole) | ({normalise(required)} - NOT_AN_ANSWER)
 
 
 def guess_forms(guess: str) -> frozenset[str]:
-    """The normalised forms of a guess: the whole, and without parentheses."""
-    phrases = {guess, re.sub(r"\([^()]*\)", " ", guess)}  # mostly one phrase
+    """Return the normalised forms of a guess: the whole, and without parentheses. Empty for no answer and failed calls."""
+    phrases = {guess, re.sub(r"\([^()]*\)", " ", guess)}  # usually the same phrase twice
     return frozenset(map(normalise, phrases)) - NOT_AN_ANSWER
 
 
 @lru_cache(maxsize=65536)
 def meaning(text: str) -> tuple[str, ...]:
-    """The words of a phrase that carry meaning, in Latin letters, in the singular, with numbers in digits.
+    """Return the words of a phrase that carry meaning, in Latin letters, in the singular, with numbers in digits.
 
     >>> meaning("The Twenty-First Amendments of King Louis XIV")
     ('21', 'amendment', 'king', 'loui', '14')
@@ -100,13 +102,13 @@ def meaning(text: str) -> tuple[str, ...]:
     if not plain.isascii():
         plain = "".join(anyascii(c) if ord(c) < IDEOGRAPHS else c for c in plain)
     words = _numbers([SPELLED.get(word, word) for word in normalise(plain).split()])
-    # The last word is a part of a name, as in Zhu Di.
+    # The last word is always kept: it is part of a name, as in Zhu Di.
     kept = tuple(_singular(word) for word in words[:-1] if word not in FUNCTION_WORDS) + tuple(map(_singular, words[-1:]))
     return SYNONYMS.get(kept, kept)
 
 
 def _numbers(words: list[str]) -> list[str]:
-    """Words with numbers in digits: number words, and Roman numerals behind another word."""
+    """Return words with numbers in digits: number words, and Roman numerals after another word."""
     result: list[str] = []
     total = current = 0
     counting = False
@@ -136,7 +138,7 @@ def _numbers(words: list[str]) -> list[str]:
 
 
 def _singular(word: str) -> str:
-    """A word without the ending of a plural, in the same way for all words that look alike."""
+    """Return a word without a plural ending. Words that only look like a plural lose it as well, always in the same way."""
     if len(word) < 4 or not word.endswith("s") or word.endswith("ss"):
         return word
     if word.endswith("ies"):
@@ -150,9 +152,9 @@ MARK = re.compile(r"(<[^<>]*>|_+|\*\*)")
 
 
 def parse_markup(text: str) -> tuple[str, str, bool]:
-    """A phrase without markup, the part that must be said, and whether that is marked.
+    """Return a phrase without markup, the part that must be said, and whether such a part is marked.
 
-    What must be said is underlined, or in bold where nothing is underlined and not all is bold.
+    The part that must be said is underlined. If nothing is underlined, it is in bold, unless the whole phrase is bold.
     """
     underscores = len(re.findall(r"_+", text)) % 2 == 0
     whole: list[str] = []

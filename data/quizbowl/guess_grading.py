@@ -1,6 +1,6 @@
-"""The rules by which a guess is graded against an answer line that was parsed.
+"""The rules for grading a guess against a parsed answer line.
 
-Everything here takes time that is linear in the length of a line and a guess.
+Everything here takes time linear in the length of a line and a guess.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from data.quizbowl.answer_words import KINDS, NUMERALS, TITLES, guess_forms, mea
 
 Verdict = Literal["accept", "prompt", "reject"]
 Outcome = Literal["accept", "review", "reject"]
-MAX_GUESS_LENGTH = 2000  # characters; more is no answer
+MAX_GUESS_LENGTH = 2000  # characters; a longer text is not an answer
 MIN_SPELLING_SIMILARITY = 80  # similarity of spelling, 0 to 100, from which a grade is uncertain
-SAME = 92  # similarity from which a long word counts as spelled in another way
+SAME = 92  # similarity from which a long word counts as another spelling
 LONG_WORD = 9  # characters
-SAME_CONSONANTS = 87  # similarity from which a word counts as the same if it has the same consonants, four or more
-BEGINNING = 0.4  # of what an answer line has, from which a guess is an abbreviation that should be looked at
+SAME_CONSONANTS = 87  # similarity from which a word with the same consonants, at least four, counts as the same
+BEGINNING = 0.4  # share of an accepted form from which its beginning is an abbreviation that a person should review
 
 AS_WRITTEN = "the answer line has it"
-OTHER_FORM = "the answer line has it, but for articles, plurals, accents, numbers, titles or order"
-REQUIRED = "it has the underlined words, and others only of the answer line, or titles, initials and names of kinds"
+OTHER_FORM = "the answer line has it, ignoring articles, plurals, accents, numbers, titles and order"
+REQUIRED = "it has the underlined words, and otherwise only words of the answer line, titles, initials and kinds of things"
 INITIALS = "it is the initials of what the answer line has"
 OTHER_SPELLING = "it is another spelling of what the answer line has"
 TO_PROMPT = "the answer line says to prompt on this"
@@ -37,7 +37,7 @@ NO_MATCH = "the answer line has nothing like it"
 
 
 class Judgement(NamedTuple):
-    """What is made of a guess, and the rule that decided, as the end of a sentence."""
+    """The outcome for a guess, and the rule that decided, worded as the end of a sentence."""
 
     outcome: Outcome
     rule: str
@@ -47,9 +47,9 @@ class Phrase(NamedTuple):
     """One way to give an answer.
 
     Attributes:
-        form: the whole, normalised.
+        form: the whole phrase, normalised.
         words: its words that carry meaning, in order.
-        required: those of them that a player must say.
+        required: the words among these that a player must say.
         marked: whether the line marks the required words.
     """
 
@@ -61,10 +61,15 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerLine:
-    """The normalised forms that count, by what to do with them, and their phrases.
+    """A parsed answer line.
 
-    ``uncertain`` are parts of accepted phrases that may be alternatives or not, as in ``accept Paris, France``. ``verbatim`` are
-    accepted phrases with their articles, which decide where the line rejects the phrase with another article.
+    Attributes:
+        accept, prompt, reject: normalised forms, by the verdict on a guess that equals one of them.
+        phrases: the accepted phrases.
+        prompted, rejected: phrases to prompt on and to reject, as words that carry meaning.
+        uncertain: parts of accepted phrases that may or may not be alternatives, as in ``accept Paris, France``.
+        verbatim: accepted phrases with their articles. They decide if the line rejects the phrase with another article.
+        prompts_on_parts: whether the line says to prompt on parts of the answer.
     """
 
     accept: frozenset[str]
@@ -78,7 +83,7 @@ class AnswerLine:
     prompts_on_parts: bool = False
 
     def grade(self, guess: str | None) -> Verdict:
-        """The verdict on a guess. ``prompt`` means that a moderator would ask for more, and does not count as right.
+        """Return the verdict on a guess. ``prompt`` means that a moderator would ask for more; it does not count as right.
 
         >>> from data.quizbowl.answer_lines import parse_answer_line
         >>> parse_answer_line("Paris [prompt on France]").grade("the City of paris"), parse_answer_line("Paris").grade("Paris!")
@@ -90,16 +95,16 @@ class AnswerLine:
         return "accept" if judgement.outcome == "accept" else "prompt"
 
     def judge(self, guess: str | None) -> Judgement:
-        """What to make of a guess, and why.
+        """Return the outcome for a guess, and why: accept it, reject it, or have a person review it.
 
         >>> from data.quizbowl.answer_lines import parse_answer_line
         >>> parse_answer_line("the <u>Apollo</u> program").judge("Apollo programs")
-        Judgement(outcome='accept', rule='the answer line has it, but for articles, plurals, accents, numbers, titles or order')
+        Judgement(outcome='accept', rule='the answer line has it, ignoring articles, plurals, accents, numbers, titles and order')
         """
         return self._decide(guess) or self._doubt(guess_forms(guess or ""), meaning(guess or ""))
 
     def _decide(self, guess: str | None) -> Judgement | None:
-        """What a rule of the answer line says; None where none speaks of the guess."""
+        """Return what the rules of the answer line say about a guess; None if no rule applies."""
         if len(guess or "") > MAX_GUESS_LENGTH:
             return Judgement("reject", TOO_LONG)
         guessed = guess_forms(guess or "")
@@ -127,9 +132,9 @@ class AnswerLine:
         return None
 
     def _doubt(self, guessed: frozenset[str], words: tuple[str, ...]) -> Judgement:
-        """Whether a guess that no rule accepts should be looked at by a person."""
+        """Decide whether a person should review a guess to which no rule applies; otherwise it is rejected."""
         if words in self.uncertain:
-            return Judgement("review", "it is a part of an answer that may be an alternative of its own")
+            return Judgement("review", "it is a part of an answer that may be a separate alternative")
         given = set(words)
         lacking = False
         for phrase in self.phrases:
@@ -145,14 +150,14 @@ class AnswerLine:
         spellings = {*guessed, " ".join(words)}
         for phrase in self.phrases:
             for form in {phrase.form, " ".join(phrase.words), " ".join(phrase.required)}:
-                # World War I is not World War II.
+                # Numbers must agree: World War I is not World War II.
                 same_numbers = _digits(words) in (_digits(phrase.words), _digits(phrase.required))
                 if same_numbers and any(_is_near(guess, form) for guess in spellings):
                     return Judgement("review", f"it is spelled nearly like {phrase.form!r}")
                 if same_numbers and any(
                     len(guess) > 3 and form.startswith(guess) and len(guess) >= BEGINNING * len(form) for guess in spellings
                 ):
-                    return Judgement("review", f"it is how {phrase.form!r} begins")
+                    return Judgement("review", f"it is the beginning of {phrase.form!r}")
         return Judgement("reject", NO_MATCH)
 
 
@@ -161,6 +166,7 @@ def _digits(words: Iterable[str]) -> list[str]:
 
 
 def _is_other_form(words: tuple[str, ...], phrase: Phrase) -> bool:
+    """Whether a guess has the words of the phrase or the required ones, apart from titles, spaces and, with 3 or more, order."""
     untitled = tuple(word for word in words if word not in TITLES) or words
     joined = "".join(words)
     if len(words) > 2 and sorted(words) == sorted(phrase.words):
@@ -172,7 +178,7 @@ def _is_other_form(words: tuple[str, ...], phrase: Phrase) -> bool:
 
 
 def _has_required(words: tuple[str, ...], phrase: Phrase) -> bool:
-    """Whether the words are the required ones, in order, and others only of the phrase, titles or initials."""
+    """Whether a guess has the required words in order, and no others except words of the phrase, titles, initials and kinds."""
     if not phrase.marked or not phrase.required:
         return False
     remaining = iter(words)
@@ -184,25 +190,25 @@ def _has_required(words: tuple[str, ...], phrase: Phrase) -> bool:
 
 
 def _is_initials(words: tuple[str, ...], phrase: Phrase) -> bool:
-    """Whether a guess consists of the initials of three words and more, and their numbers: UIUC, WW2, WWII."""
+    """Whether a guess consists of the initials of three or more words, and of their numbers: UIUC, WW2, WWII."""
     given = "".join(words)
     if len(phrase.words) < 3 or len(given) < 3 or len(words) - len(_digits(words)) > 1:
         return False
-    # World War II has no initials but WW2 and WWII.
+    # With numbers, only these two forms count: WW2 and WWII for World War II.
     every_word = "" if _digits(phrase.words) else "".join(word[0] for word in phrase.form.split())
     digits = "".join(word if word.isdecimal() else word[0] for word in phrase.words)
     numerals = "".join(NUMERALS.get(word, word) if word.isdecimal() else word[0] for word in phrase.words)
-    # CITR and TCITR are The Catcher in the Rye, whose form is without its first article.
+    # CITR and TCITR are The Catcher in the Rye, whose form lacks its first article.
     return given in (digits, numerals, every_word, f"t{every_word}")
 
 
 def _is_other_spelling(words: tuple[str, ...], phrase: Phrase) -> bool:
-    """Whether words differ as transliterations do, and all others are the same."""
+    """Whether the words of a guess are those of the phrase, except for differences like those of transliterations."""
     return any(len(words) == len(wanted) and all(map(_is_same_word, words, wanted)) for wanted in {phrase.words, phrase.required})
 
 
 def _is_same_word(given: str, word: str) -> bool:
-    """Whether two words are the same, or differ in a letter or two of many, or in vowels and doubled letters alone."""
+    """Whether two words are the same, or differ only in a letter or two of many, or in vowels and doubled letters."""
     if given == word:
         return True
     if not (given.isalpha() and word.isalpha()):
@@ -214,7 +220,7 @@ def _is_same_word(given: str, word: str) -> bool:
 
 
 def _is_near(guess: str, form: str) -> bool:
-    """Whether a person should look at two spellings: they are alike, or have the same consonants, four or more."""
+    """Whether a person should compare two spellings: they are similar, or have the same consonants, at least four."""
     if fuzz.ratio(guess, form, score_cutoff=MIN_SPELLING_SIMILARITY):
         return True
     consonants = _consonants(guess)
@@ -222,11 +228,11 @@ def _is_near(guess: str, form: str) -> bool:
 
 
 def _consonants(text: str) -> str:
-    """The consonants of a text, doubled ones once. Those of names are the same in most transliterations."""
+    """Return the consonants of a text, doubled ones once. Most transliterations of a name have the same consonants."""
     return re.sub(r"(.)\1+", r"\1", re.sub(r"[aeiouy\s]+", "", text))
 
 
-# In this order: what accepts a guess that the line does not have as it is.
+# The rules that accept a guess that the line does not have as written, in the order in which they are tried.
 RULES = (
     (OTHER_FORM, _is_other_form), (REQUIRED, _has_required), (OTHER_SPELLING, _is_other_spelling), (INITIALS, _is_initials),
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """The words of a question, as a moderator reads them and a buzz counts them.
 
-Words are separated by ordinary white space; a non-breaking space joins two. What is not read does not count: HTML tags, power
-marks such as ``(*)``, directions to the moderator such as ``[emphasize]``, and pronunciation guides such as ``("KAY-lee")``.
-This is how MODAQ and the sites of buzzpoints number words. Import, the ticks of buzzes and the human curves all count so.
+Words are separated by ordinary white space; a non-breaking space joins two. Text that is not read aloud does not count: HTML
+tags, power marks such as ``(*)``, directions to the moderator such as ``[emphasize]``, and pronunciation guides such as
+``("KAY-lee")``. MODAQ and the buzzpoint sites number words in this way. Imports, the ticks of buzzes and the human curves all
+count like this.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from sentencex import get_sentence_boundaries
 
-# Each pattern takes linear time: none can begin anew within what another attempt has passed over, but for 80 characters.
+# Each pattern takes linear time: no attempt can start within text that another one has passed over, apart from 80 characters.
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 POWER_MARK = r"\(\*\)|\(\+\)|\[\*\]|\{\*\}"
 UNREAD = re.compile(
@@ -24,9 +25,9 @@ UNREAD = re.compile(
     |\(\s*(?:emphasi[sz]e|pause|read\ slowly)\s*\)""",
     re.IGNORECASE | re.VERBOSE,
 )
-WHITE_SPACE = r"[^\S\u00a0\u2007\u202f]"  # all but the spaces that join words
+WHITE_SPACE = r"[^\S\u00a0\u2007\u202f]"  # all white space except the spaces that join words
 WORD = re.compile(r"(?:\S|[\u00a0\u2007\u202f])+")
-# In DuckDB, where ``\S`` knows the white space of ASCII only: texts in which words are not simply separated by that.
+# For DuckDB, whose ``\S`` knows only the white space of ASCII: matches texts whose words are not simply separated by it.
 IRREGULAR = r"[<(\[{\x{0B}\x{1C}-\x{1F}\x{85}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{205F}\x{3000}]"
 
 
@@ -34,9 +35,9 @@ class Word(NamedTuple):
     """A piece of text between white space.
 
     Attributes:
-        text: as it stands in the text.
-        start, end: its characters in the text.
-        counts: whether it is read, and therefore is a word of the question.
+        text: unchanged from the text.
+        start, end: where it starts and ends in the text, in characters; ``end`` is exclusive.
+        counts: whether it is read aloud, and so counts as a word of the question.
     """
 
     text: str
@@ -46,12 +47,12 @@ class Word(NamedTuple):
 
 
 def words(text: str, stated: int | None = None) -> list[Word]:
-    """The pieces of a text that white space separates, read or not.
+    """Split a text at white space into pieces, read aloud or not.
 
     Args:
         text: of a question or a clue.
-        stated: how many words its file counts in it. Where that is the number of all pieces, the file counts what is not read,
-            and so does this.
+        stated: number of words in the text according to its file. If it equals the number of all pieces, the file also counts
+            what is not read, and so does this function.
 
     >>> [word.text for word in words('This <i>city</i> (“SIT-ee”) on the&nbsp;Seine (*) is') if word.counts]
     ['This', '<i>city</i>', 'on', 'the&nbsp;Seine', 'is']
@@ -66,7 +67,7 @@ def words(text: str, stated: int | None = None) -> list[Word]:
 
 
 def count_words(text: str) -> int:
-    """How many words of a text are read.
+    """Count the words of a text that are read aloud.
 
     >>> count_words('For 10 points, [read slowly] name this river')
     6
@@ -75,14 +76,14 @@ def count_words(text: str) -> int:
 
 
 def words_in_power(text: str, stated: int | None = None) -> int | None:
-    """How many words stand before the first power mark: a correct buzz at one of them earns a power.
+    """Count the words before the first power mark: a correct buzz at one of them earns a power.
 
     Args:
         text: of a question.
         stated: see ``words``.
 
     Returns:
-        None for a text without a mark.
+        The number of words; None for a text without a mark.
 
     >>> words_in_power('This city (“SIT-ee”) on the Seine (*) is the capital of France.')
     5
@@ -94,19 +95,19 @@ def words_in_power(text: str, stated: int | None = None) -> int | None:
 
 
 def plain_text(raw: str) -> str:
-    r"""A text without its HTML tags and entities, with single spaces. It has the same words.
+    r"""Return a text without HTML tags and entities, with single spaces. It has the same words.
 
     >>> plain_text('<em>Note</em>:  Tom&nbsp;&amp; Jerry (*)')
     'Note: Tom\xa0& Jerry (*)'
     """
-    text = html.unescape(TAG.sub("", raw)).encode("utf-8", "replace").decode()  # without halves of characters
+    text = html.unescape(TAG.sub("", raw)).encode("utf-8", "replace").decode()  # replaces lone surrogates
     return re.sub(f"{WHITE_SPACE}+", " ", text).strip(" ")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without splitting after initials and common abbreviations or within what is not read.
+    """Split a text into sentences, but not after initials and common abbreviations or within text that is not read.
 
-    Each has a word that counts. Together they have as many words as the text, if white space separates them.
+    Each sentence has a word that counts. Together they have the same number of words as the text, if white space separates them.
     """
     pieces = words(text)
     unread = [match.span() for match in UNREAD.finditer(text)]
@@ -137,7 +138,9 @@ def sentences(text: str) -> list[str]:
 
 
 def cut(text: str, ends: Iterable[int], stated: int | None = None) -> list[str]:
-    """A text in parts that end after so many words, each with single spaces. What is not read stays with the word before it.
+    """Cut a text into parts that end after given numbers of words, each with single spaces.
+
+    Text that is not read stays with the word before it.
 
     Args:
         text: of a question.

@@ -163,7 +163,7 @@ def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
     version = pinned_version(described.snapshot(), Selection("toy")).version
     other = write(tmp_path / "copy", questions=WITH_ATTRIBUTES.replace(",fr,", ",en,"), clues=CLUES)
     report = import_paths(described, [other], ImportOptions())
-    assert [warning for warning in report.warnings if "other attributes" in warning]
+    assert [warning for warning in report.warnings if "keeps the stored attributes" in warning]
     assert question(described.snapshot(), Selection("toy"), "q1").attributes["language"] == "fr"
     same = write(tmp_path / "same", questions=WITH_ATTRIBUTES, clues=CLUES)
     assert not import_paths(described, [same], ImportOptions()).warnings
@@ -178,7 +178,7 @@ def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
     ("header", "cell", "reason"),
     [
         ("x" * 101, "a", "at most 100 characters"),
-        ("si\u200bze", "a", "can be seen"),
+        ("si\u200bze", "a", "all printable"),
         ("size", "x" * 501, "must be at most 500 characters long"),
         (",".join(f"c{number}" for number in range(51)), ",".join("a" * 51), "51 columns besides its own"),
     ],

@@ -343,7 +343,7 @@ def test_an_upload_changes_no_dataset(upload, tmp_path):
     votes.write_text(votes.read_text().replace(",1\n", ",2\n", 1))
     content = Path(shutil.make_archive(str(tmp_path / "changed"), "zip", folder)).read_bytes()
     row = refused(upload, content, 422, "", address="/api/v1/datasets")["rows"][0]
-    assert "the store says something else" in row["reason"] and "command line" in row["remedy"]
+    assert "the store holds different values" in row["reason"] and "command line" in row["remedy"]
 
 
 @pytest.mark.parametrize("address", [ADDRESS, "/api/v1/datasets"])

@@ -1,1 +1,1 @@
-"""Who asks, what they may read and write, and limits on every request."""
+"""Access control: who is asking, what they may read and write, and limits on every request."""

@@ -1,4 +1,7 @@
-"""Requests to Dash's own addresses, checked before Dash reads them. Dash answers many that no page sends with status 500."""
+"""Checks of requests to Dash's own addresses, made before Dash reads them.
+
+Dash answers many requests that no page would send with status 500.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ SUITES = "/_dash-component-suites/"
 
 
 class AddressToDraw(msgspec.Struct):
-    """What ``dashboard.app_shell.draw`` is asked for."""
+    """The page or part of a page that ``dashboard.app_shell.draw`` is asked to draw."""
 
     path: str
     query: str
@@ -36,7 +39,7 @@ class _Request(msgspec.Struct):
 
 
 class CallbackRequest(msgspec.Struct):
-    """The body of a request for the only callback of the server."""
+    """The body of a request to the server's only callback."""
 
     output: Literal["answer.data"]
     outputs: _Property
@@ -46,7 +49,7 @@ class CallbackRequest(msgspec.Struct):
 
 
 def install(server: Flask) -> None:
-    """Refuse what no page sends."""
+    """Make a server refuse requests that no page sends."""
     server.before_request(_check)
     for no_such_file in (DependencyException, InvalidResourceError):
         server.register_error_handler(no_such_file, lambda error: NotFound())
@@ -57,7 +60,7 @@ def _check() -> None:
     if not path.startswith("/_"):
         return
     if request.url_rule is not None and request.url_rule.rule == "/<path:path>":
-        abort(404)  # the address of a page never begins so
+        abort(404)  # no page's address begins with /_
     if path.startswith(SUITES) and (".." in path or not path.isprintable()):
         abort(404)
     if path == CALLBACKS:

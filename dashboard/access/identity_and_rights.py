@@ -1,7 +1,8 @@
-"""Who asks, and what may they read and write: tokens, users of a trusted proxy, signed links, and protection from other sites.
+"""Who is asking, and what they may read and write.
 
-``Access.reader`` says who asks. What they may not read is left out of the version of the store that their request reads
-(``dashboard.service.Service.snapshot``), so that it does not exist for them on any page or address.
+Readers are identified by tokens, by users of a trusted proxy and by signed links; requests from other sites are refused.
+``Access.reader`` says who is asking. Datasets that they may not read are left out of the version of the store that their request
+reads (``dashboard.service.Service.snapshot``), so for them these datasets do not exist on any page or address.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from data.store.audit import Audit
 from data.store.tokens_and_readers import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
 from queries.selection.parameter_kinds import BadRequest
 
-WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`
+WITHOUT_TOKEN = "open"  # recorded as the uploader in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
 MAX_USER = 100  # characters of a user's name
 CHALLENGE = 'Bearer realm="clueline"'
 COOKIE = "clueline_login"  # holds a token
-PLAYED = 5  # requests a second of one player of a session, of a worker
+PLAYED = 5  # requests a second from one player of a session, per worker
 PLAYED_AT_ONCE = 60  # after a pause
-PLAYED_FROM = 50  # a second from one address, behind which a whole class may be
+PLAYED_FROM = 50  # requests a second from one IP address, which a whole class may share
 PLAYED_FROM_AT_ONCE = 500
-READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words, which write nothing, from one address
+READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words from one IP address; they write nothing
 
 log = logging.getLogger(__name__)
 
 
 class Denied(BadRequest):
-    """A request that may not be made; ``headers`` go with the response, and ``by`` names who made it, if that is known."""
+    """A request that is refused. ``headers`` are sent with the response; ``by`` names who made it, if that is known."""
 
     def __init__(
         self,
@@ -62,13 +63,13 @@ class Denied(BadRequest):
 
 
 class Reader(NamedTuple):
-    """Who asks.
+    """Who is making a request.
 
     Attributes:
-        name: of the token, or ``user:NAME`` for a user of a trusted proxy; blank for anybody.
-        right: the greatest one; None for anybody.
+        name: the name of the token, or ``user:NAME`` for a user of a trusted proxy; blank for an anonymous reader.
+        right: the reader's highest right; None for an anonymous reader.
         link: what the signed link of this request opens; None without one.
-        by_cookie: whether the token is in the cookie of the login page.
+        by_cookie: whether the token comes from the cookie of the login page.
     """
 
     name: str = ""
@@ -77,19 +78,21 @@ class Reader(NamedTuple):
     by_cookie: bool = False
 
     def has(self, right: Right) -> bool:
-        """Whether the reader has a right, or a greater one."""
+        """Return whether the reader has a right, or a higher one."""
         return self.right is not None and RIGHTS.index(self.right) >= RIGHTS.index(right)
 
 
 class Access:
-    """Decides about the requests to one server.
+    """Decides which requests to one server are allowed.
 
     Attributes:
-        mode: who may upload.
-        reading: who may read.
-        tokens: of the store.
-        audit: of the store.
-        players, playing_clients, reading_clients: how often one player of a session, and one address, may ask; for words, too.
+        mode: who may upload (``CLUELINE_UPLOADS``).
+        reading: who may read (``CLUELINE_READ``).
+        tokens: the tokens of the store.
+        audit: the audit log of the store.
+        players: rate limit for each player of a session.
+        playing_clients: rate limit for each IP address that players send from.
+        reading_clients: rate limit for each IP address that requests words.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
@@ -102,11 +105,11 @@ class Access:
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
         self._user_header = settings.user_header
         self._host_names = {settings.host.lower(), *settings.hosts}
-        # No page elsewhere can have a number as its name, so that beyond this machine numbers need no list.
+        # DNS rebinding needs a name, so a server that is not on loopback accepts any IP address as its host name.
         self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
 
     def check_host(self) -> None:
-        """Refuse a request that calls this server by an unknown name, as a page elsewhere would after DNS rebinding.
+        """Refuse a request that calls this server by an unknown name, as another site's page would after DNS rebinding.
 
         Raises:
             Denied: with status 403.
@@ -117,22 +120,22 @@ class Access:
             raise Denied(
                 403,
                 "unknown_host",
-                f"This server is not called {name[:100]!r}; its operator can allow that name with CLUELINE_HOSTS.",
+                f"This server does not answer to the name {name[:100]!r}. Its operator can allow it with CLUELINE_HOSTS.",
             )
 
     def user(self) -> str | None:
-        """The user whom a trusted proxy names; None if there is none.
+        """Return the user named by a trusted proxy; None if it names none.
 
         Raises:
-            Denied: the header with the name comes from elsewhere, or holds what cannot be a name.
+            Denied: the header with the name does not come from a trusted proxy, or does not hold a valid name.
         """
         name = request.headers.get(self._user_header) if self._user_header else None
         if name is None:
             return None
         if not from_trusted_proxy():
             raise Denied(
-                403, "untrusted_proxy", f"The header {self._user_header} is taken only from the proxies that "
-                f"CLUELINE_TRUSTED_PROXIES lists; this request comes from {request.remote_addr}.",
+                403, "untrusted_proxy", f"The header {self._user_header} is accepted only from the proxies listed in "
+                f"CLUELINE_TRUSTED_PROXIES; this request comes from {request.remote_addr}.",
             )  # fmt: skip
         name = name.strip()
         if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
@@ -142,10 +145,10 @@ class Access:
     # -- reading
 
     def reader(self) -> Reader:
-        """Who makes this request.
+        """Return who is making this request.
 
         Raises:
-            Denied: the header ``Authorization`` has a token that is not valid.
+            Denied: the header ``Authorization`` has an invalid token.
             StoreError: the tokens cannot be read.
         """
         if "reader" not in g:
@@ -185,16 +188,16 @@ class Access:
         if self.reading == "open" or reader.has("read") or reader.link is not None:
             return
         way = (
-            "the proxy before this server says who its users are, and did not"
+            "the proxy in front of this server should name the user, but did not"
             if self.reading == "proxy"
             else "log in at /login, or send the header `Authorization: Bearer TOKEN`"
         )
         raise Denied(401, "no_token", f"Reading needs a token or a signed link: {way}.", headers={"WWW-Authenticate": CHALLENGE})
 
     def hidden(self, datasets: Iterable[str]) -> list[str]:
-        """Those of some datasets that the reader of this request may not read. Raises as ``check_reading``.
+        """Return which of these datasets the reader of this request may not read. Raises as ``check_reading``.
 
-        Without a request it is none: who runs a command has the store itself.
+        Outside a request nothing is hidden, because whoever runs a command has the store itself.
         """
         if not has_request_context():
             return []
@@ -210,14 +213,14 @@ class Access:
         return [dataset for dataset in datasets if not may_read(dataset)]
 
     def hidden_names(self) -> list[str]:
-        """Ids of the private datasets, stored or not, that the reader of this request may not read. Raises as ``hidden``."""
+        """Return ids of private datasets, stored or not, that the reader of this request may not read. Raises as ``hidden``."""
         return self.hidden(self._record().private)
 
     def address_of_view(self, path: str, pairs: Sequence[tuple[str, str]]) -> str:
-        """The address of something that belongs to the view of this request, such as its table as CSV.
+        """Return the address of something that belongs to the view of this request, such as its table as CSV.
 
-        Where a signed link opened the view, the address has a signature until the same date. So it must show no more of the
-        dataset than the view does. Raises as ``reader``.
+        If a signed link opened the view, the address is signed until the same date. So it must show no more of the dataset than
+        the view does. Raises as ``reader``.
         """
         link = self.reader().link
         if link is None:
@@ -226,11 +229,11 @@ class Access:
         return address(path, [*pairs, (signed_links.KEY, signature)])
 
     def page_mode(self) -> str:
-        """``mode`` for pages: ``login`` where the reader is logged in and need not be asked for a token. Raises as ``reader``."""
+        """Return ``mode`` for pages, or ``login`` if the reader is logged in and needs no token field. Raises as ``reader``."""
         return "login" if self.mode == "token" and self.reader().has("upload") else self.mode
 
     def offers_login(self) -> bool:
-        """Whether logging in would let somebody read more."""
+        """Return whether logging in could let somebody read more."""
         return self.reading == "token" or (self.reading == "open" and bool(self._record().private))
 
     def _record(self) -> AccessRecord:
@@ -245,15 +248,14 @@ class Access:
     # -- writing
 
     def admin(self) -> str:
-        """Name of the token with the right ``admin`` that this request carries. Raises as ``writer``."""
+        """Return the name of this request's token, which must have the right ``admin``. Raises as ``writer``."""
         return self._recorded("admin")
 
     def writer(self) -> str:
-        """Name of the token that this request carries, or of the user whom a trusted proxy names; `open` for neither in mode
-        `open`.
+        """Return the name of this request's token, or of the user named by a trusted proxy.
 
-        Wrong tokens are not throttled: a token is 256 random bits, which no rate of guessing finds. Each refused attempt is
-        logged in one line, without the token.
+        It is `open` if there is neither and the mode is `open`. Wrong tokens are not throttled: a token is 256 random bits, too
+        many to guess at any rate. Each refused attempt is logged in one line, without the token.
 
         Raises:
             Denied: the request may not write.
@@ -262,7 +264,7 @@ class Access:
         return self._recorded("upload")
 
     def check(self, right: Right) -> None:
-        """Refuse a request that lacks a right; that of reading is checked where a dataset is named. Raises as ``writer``."""
+        """Refuse a request that lacks a right; reading is checked for each dataset instead. Raises as ``writer``."""
         if right != "read":
             self._recorded(right)
 
@@ -294,10 +296,10 @@ class Access:
 
     def _writer(self) -> str:
         if self.mode == "off":
-            raise Denied(403, "uploads_off", "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off).")
+            raise Denied(403, "uploads_off", "Uploads and changes of runs are switched off here (CLUELINE_UPLOADS=off).")
         authorization = request.headers.get("Authorization")
         user = self.user()
-        if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass its own kind on
+        if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass on its own credentials
             self.check_same_site()
             return user
         if self.mode == "open":
@@ -310,7 +312,11 @@ class Access:
         return _with_right(token, "upload").name
 
     def _token_of_request(self) -> Token | None:
-        """The token of the header or, for our own pages, of the cookie; None without one. Raises ``Denied`` for a wrong one."""
+        """Return the token from the header or, for our own pages, the cookie; None without one.
+
+        Raises:
+            Denied: the token in the header is invalid.
+        """
         authorization = request.headers.get("Authorization")
         if authorization is not None:
             secret = _bearer()
@@ -324,18 +330,18 @@ class Access:
         return token
 
     def find(self, secret: str) -> Token | None:
-        """The entry of a token as it is now, revoked or not. Raises ``StoreError``."""
+        """Return the current entry of a token, revoked or not; None if it is unknown. Raises ``StoreError``."""
         try:
             return self.tokens.find(secret)
         except TokenError as error:
             raise StoreError(str(error)) from error
 
     def check_playing(self, player: str, *, reading: bool) -> None:
-        """Refuse what a player of a session asks for more often than anybody can play.
+        """Refuse a player of a session who sends requests faster than anybody can play.
 
         Args:
-            player: digest of the player's secret, which a client can choose: so its address has a limit, too.
-            reading: whether it is for words.
+            player: digest of the player's secret. A client can choose that secret, so its IP address has a limit, too.
+            reading: whether the request is for words.
 
         Raises:
             Denied: with status 429.
@@ -343,61 +349,61 @@ class Access:
         client = client_address(request.remote_addr)
         clients = self.reading_clients if reading else self.playing_clients
         if not (clients.takes(client) and self.players.takes(player)):
-            raise Denied(429, "too_often", "Too many requests at once. Nothing is lost: try again.", headers={"Retry-After": "1"})
+            raise Denied(429, "too_often", "Too many requests at once. Nothing is lost; try again.", headers={"Retry-After": "1"})
 
     def check_same_site(self) -> None:
-        """Refuse a request of a page of another site: a browser would send it without a token, or with the cookie.
+        """Refuse a request from another site's page, which a browser would send without a token or with the cookie.
 
         Raises:
             Denied: with status 403.
         """
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
-            raise Denied(403, "cross_site", "This request comes from a page of another site; only this server's own pages may.")
+            raise Denied(403, "cross_site", "This request comes from a page on another site; only this server's pages may.")
 
 
 def _bearer() -> str | None:
-    """The token in the header ``Authorization``; None if it has another kind of credentials, or is not there."""
+    """Return the token in the header ``Authorization``; None if the header is missing or holds other credentials."""
     scheme, _, secret = request.headers.get("Authorization", "").strip().partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
 
 
 def _valid(token: Token | None) -> Token:
-    """A token that was found. Raises ``Denied`` where there is none, or it is valid no longer."""
+    """Return the token. Raises ``Denied`` if there is none, or if it was revoked or has expired."""
     if token is None:
         raise _wrong_token()
     if token.revoked_at:
         raise Denied(403, "revoked_token", f"The token {token.name!r} was revoked at {token.revoked_at}.", by=token.name)
     if token.ended_at():
-        raise Denied(403, "expired_token", f"The token {token.name!r} ended at {token.until}.", by=token.name)
+        raise Denied(403, "expired_token", f"The token {token.name!r} expired at {token.until}.", by=token.name)
     return token
 
 
 def _with_right(token: Token, right: Right) -> Token:
     if RIGHTS.index(token.right) < RIGHTS.index(right):
-        needs = "upload or change runs" if right == "upload" else "say who reads a dataset"
+        needs = "upload or change runs" if right == "upload" else "decide who can read a dataset"
         raise Denied(
-            403, "missing_right", f"The token {token.name!r} has the right {token.right!r}: it cannot {needs}.", by=token.name
+            403, "missing_right", f"The token {token.name!r} has the right {token.right!r}; it cannot {needs}.", by=token.name
         )
     return token
 
 
 def _no_token() -> Denied:
     return Denied(
-        401, "no_token", "This needs a token: the header `Authorization: Bearer TOKEN`. The operator of the server makes "
-        "one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
+        401, "no_token", "This needs a token, sent as the header `Authorization: Bearer TOKEN`. The operator of the server can "
+        "create one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
     )  # fmt: skip
 
 
 def _wrong_token() -> Denied:
     return Denied(
-        401, "wrong_token", "There is no such token. The header is `Authorization: Bearer TOKEN`.",
+        401, "wrong_token", "No known token was sent. The header must be `Authorization: Bearer TOKEN`.",
         headers={"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"'},
     )  # fmt: skip
 
 
 def _link(key: str) -> SignedLink | None:
-    """What the signed link of this request opens, of its own address or of the page that it draws."""
+    """Return what the signed link of this request opens: its own address, or the page that it draws. None without one."""
     path, pairs = request.path, list(request.args.items(multi=True))
     if path == CALLBACKS:
         try:
@@ -411,7 +417,7 @@ def _link(key: str) -> SignedLink | None:
 
 
 def _is_number(host: str) -> bool:
-    """Whether a name is an IP address, IPv6 in brackets."""
+    """Return whether a host name is an IP address (IPv6 in brackets)."""
     try:
         ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:

@@ -20,18 +20,18 @@ from dashboard.settings import Settings
 from dashboard.uploads.request_body import time_limit
 from data.store import StoreError
 
-MAX_BODY = 8 * 2**20  # bytes, of every request but an upload
+MAX_BODY = 8 * 2**20  # bytes, for every request except an upload
 MAX_QUERY = 8000  # characters
-BODY_TIMEOUT = 30.0  # seconds for such a body
-# Addresses that hold nothing of the store. The frame of all pages (Dash's layout) is asked for without the key of a signed link.
+BODY_TIMEOUT = 30.0  # seconds to receive such a body
+# Addresses that show nothing from the store. Dash's layout, the frame of all pages, is requested without a signed link's key.
 PUBLIC = (
     "/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies",
     "/play", "/api/v1/play", "/api/v1/play/answers", "/api/v1/play/words", "/api/v1/play/models", "/api/v1/play/result",
-    "/api/v1/play/erase",  # opened by the secret of a session
+    "/api/v1/play/erase",  # play addresses need the secret of a session
 )  # fmt: skip
 PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")
 PAGES = ("/", "/<path:path>")  # Dash's rules for the addresses of pages
-DOCUMENTS = ("/docs", "/docs/<path:name>")  # from which a visitor is led to the login page, too
+DOCUMENTS = ("/docs", "/docs/<path:name>")  # these send a visitor to the login page, too
 NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload", "/write")  # pages that change something
 STREAMED = ("api.post_runs", "api.post_datasets")  # endpoints that read their own body
 HEADERS = {
@@ -55,14 +55,14 @@ def install(server: Flask, app: Dash, settings: Settings) -> None:
 
     def with_headers(response: Response) -> Response:
         framed = bool(settings.embed) and _may_be_framed()
-        if framed not in policies:  # Dash knows its inline scripts only when every page is registered
+        if framed not in policies:  # not built earlier, because Dash knows its inline scripts only once all pages are registered
             policies[framed] = content_security_policy(app, " ".join(settings.embed) if framed else "'none'")
         response.headers["Content-Security-Policy"] = policies[framed]
         for name, value in HEADERS.items():
-            if framed and name == "X-Frame-Options":  # which knows no list of origins
+            if framed and name == "X-Frame-Options":  # this header cannot list origins
                 continue
             response.headers.setdefault(name, value)
-        if not request.path.startswith(PUBLIC_FOLDERS):  # an answer may depend on who asks: no cache may give it to others
+        if not request.path.startswith(PUBLIC_FOLDERS):  # answers can depend on who asks, so no cache may share them
             response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
@@ -76,13 +76,13 @@ def _may_be_framed() -> bool:
 
 
 def content_security_policy(app: Dash, ancestors: str) -> str:
-    """The header that lets pages run, show and request only what this server sends.
+    """Return the ``Content-Security-Policy`` that lets pages run, show and request only what this server sends.
 
-    Dash's own inline scripts are allowed by their hashes. Inline styles are allowed: Plotly and ag-grid set them.
+    Dash's own inline scripts are allowed by their hashes. Inline styles are allowed because Plotly and ag-grid set them.
 
     Args:
-        app: with all pages.
-        ancestors: origins whose pages may show the answer in a frame.
+        app: the Dash app with all its pages registered.
+        ancestors: origins whose pages may show the answer in a frame, separated by spaces, or ``'none'``.
     """
     return "; ".join((
         "default-src 'self'",
@@ -98,12 +98,12 @@ def content_security_policy(app: Dash, ancestors: str) -> str:
 
 
 def _check_request() -> None:
-    """Refuse a request with an unknown host or too long a query; read its body, unless it is an upload."""
+    """Refuse a request with an unknown host or a query string that is too long. Read its body, unless it is an upload."""
     named = re.match(r"https?://([^/?#]*)", request.environ.get("RAW_URI", ""), re.IGNORECASE)
-    if named and named[1].lower() != request.host.lower():  # GET http://HOST/ names a host, which counts
+    if named and named[1].lower() != request.host.lower():  # in GET http://HOST/ the host of the address counts
         raise Denied(400, "two_hosts", "The address and the header `Host` name different hosts.")
     service().access.check_host()
-    service().access.user()  # refused everywhere, so that nobody takes it for a name that counts
+    service().access.user()  # a forged user name is refused everywhere, so that nobody believes it works
     if len(request.query_string) > MAX_QUERY:
         raise Denied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.endpoint not in STREAMED and (request.content_length or "Transfer-Encoding" in request.headers):
@@ -113,11 +113,14 @@ def _check_request() -> None:
 
 
 def _check_reading() -> ResponseReturnValue | None:
-    """Refuse who may read nothing, or lead a visitor to the login page. A drawing says itself that somebody must log in."""
+    """Refuse readers who may read nothing, or send a visitor to the login page.
+
+    The callback that draws pages is not checked here: it says on the page that the visitor must log in.
+    """
     if request.path in (*PUBLIC, CALLBACKS) or request.path.startswith(PUBLIC_FOLDERS):
         return None
     if service().access.reading == "open" and request.method not in ("GET", "HEAD"):
-        return None  # changes are refused where they are made
+        return None  # the endpoints that change something check rights themselves
     try:
         service().access.check_reading()
     except Denied as denied:
@@ -130,5 +133,5 @@ def _check_reading() -> ResponseReturnValue | None:
     except StoreError:
         if request.path.startswith("/api/"):
             raise
-        # Pages say what is wrong with the store.
+        # Pages show what is wrong with the store.
     return None

@@ -1,4 +1,4 @@
-"""The login page: keeps a token in a cookie that scripts cannot read, and that pages of other sites cannot send."""
+"""The login page. It stores a token in a cookie that scripts cannot read and that other sites' pages cannot send."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.service import service
 from queries.selection.parameter_kinds import Text
 from queries.selection.parameters import NoParameters, Parameters
 
-DAYS = 30  # for which a browser keeps the cookie
+DAYS = 30  # how long a browser keeps the cookie
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -46,8 +46,8 @@ PAGE = """<!DOCTYPE html>
 <p><label for="login-token">Token</label></p>
 <p><input class="text" type="password" id="login-token" name="token" autocomplete="current-password" maxlength="200" required
  autofocus spellcheck="false" aria-describedby="login-note"></p>
-<p class="note" id="login-note">From the operator of this server. Kept in a cookie of this browser for 30 days at most,
-or until you log out.</p>
+<p class="note" id="login-note">You get a token from the operator of this server. It is stored in a cookie in this browser for
+at most 30 days, or until you log out.</p>
 <input type="hidden" name="next" value="{{ target }}">
 <p><button class="quiet primary" type="submit">Log in</button></p>
 </form>
@@ -59,37 +59,37 @@ or until you log out.</p>
 
 
 class LoginParameters(Parameters, frozen=True):
-    """Where to go afterwards."""
+    """The page to show after logging in."""
 
-    next: Annotated[str, Text("the address of this server to show after logging in; `/` by default")] = "/"
+    next: Annotated[str, Text("the address on this server to show after logging in; `/` by default")] = "/"
 
 
 def install(server: Flask) -> None:
-    """Answer at the addresses."""
+    """Add the addresses for logging in and out to a server."""
     server.add_url_rule("/login", "login", show_login)
     server.add_url_rule("/login", "login_sent", log_in, methods=["POST"])
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
 
 
 def own_address() -> str:
-    """Path and query of this request, to come back to."""
+    """Return the path and query string of this request, so that a visitor can come back to it."""
     return address(quote(request.path), list(request.args.items(multi=True)))
 
 
 def show_login() -> Response:
-    """A form for a token or, for a reader who is logged in, who that is."""
+    """A form for entering a token. A reader who is already logged in sees the name and right of their token instead."""
     return _page(login_target(request.args.get("next", "/")))
 
 
 def log_in() -> AnyResponse:
-    """Keeps the token of the form (`token`) in a cookie, and leads to `next`. 401 for a token that is not valid."""
+    """Stores the token from the form field `token` in a cookie and redirects to `next`. 401 for an invalid token."""
     access = service().access
     access.check_same_site()
     target = login_target(request.form.get("next", "/"))
     token = access.find(request.form.get("token", "").strip())
     if token is None or token.ended_at():
         access.record_refusal(Denied(401, "wrong_token", "No valid token was sent.", by=token.name if token else ""))
-        problem = "was revoked" if token and token.revoked_at else "has ended" if token else "is not known here"
+        problem = "was revoked" if token and token.revoked_at else "has expired" if token else "is not known here"
         return _page(target, f"This token {problem}.", 401)
     seconds = DAYS * 86_400
     if token.until is not None:
@@ -101,13 +101,13 @@ def log_in() -> AnyResponse:
         max_age=seconds,
         httponly=True,
         samesite="Lax",
-        secure=request.is_secure,  # also behind a trusted proxy that ends TLS
+        secure=request.is_secure,  # also true behind a trusted proxy that terminates TLS
     )
     return answer
 
 
 def log_out() -> AnyResponse:
-    """Forgets the cookie. The token itself stays valid."""
+    """Deletes the cookie. The token itself stays valid."""
     service().access.check_same_site()
     answer = redirect("/login", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=request.is_secure)
@@ -115,7 +115,7 @@ def log_out() -> AnyResponse:
 
 
 def login_target(text: str) -> str:
-    r"""An address of this server, ``/`` for any other one.
+    r"""Return an address if it is on this server and not a login page; otherwise return ``/``.
 
     >>> login_target("/runs?dataset=lab"), login_target("//evil.example"), login_target(r"/\evil.example")
     ('/runs?dataset=lab', '/', '/')

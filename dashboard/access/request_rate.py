@@ -1,4 +1,4 @@
-"""How many requests a second one client or player may make, where each of them writes to the disk."""
+"""Rate limits for clients and players of sessions."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-MAX_KEYS = 10_000  # keys, before those that made no request for a while are forgotten
+MAX_KEYS = 10_000  # above this, keys that made no request for a while are forgotten
 
 
 class RequestRate:
-    """A limit for each of many keys: some requests at once, and so many a second after them (a token bucket).
+    """A token bucket for each of many keys: a burst of requests at once, then a steady rate.
 
     Args:
-        per_second: requests that a key may make for ever.
-        burst: further ones that it may make after a pause.
-        clock: seconds, ascending.
+        per_second: requests a second that a key can keep up for ever.
+        burst: requests that a key can make at once after a pause.
+        clock: returns ascending seconds.
     """
 
     def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval, self._burst, self._clock = 1 / per_second, burst, clock
-        self._due: dict[str, float] = {}  # by key, when its next request would be due if they came evenly
+        self._due: dict[str, float] = {}  # by key, when its next request would be due at the steady rate
         self._lock = Lock()
 
     def takes(self, key: str) -> bool:
-        """Whether a request of a key may be made now; if so, it counts.
+        """Return whether a key may make a request now. A request that is allowed is counted.
 
         >>> rate = RequestRate(per_second=1, burst=2, clock=lambda: 0)
         >>> [rate.takes("ann") for _ in range(4)], rate.takes("ben")
@@ -41,5 +41,5 @@ class RequestRate:
             return True
 
     def __len__(self) -> int:
-        """How many keys are remembered."""
+        """Return how many keys are remembered."""
         return len(self._due)

@@ -1,8 +1,8 @@
 """Signed links: an address with a signature that opens it without a token, until a date.
 
-The signature covers the path, all keys of the address and the dataset that they are about, so that a changed address is another
-view, which the link does not open. What a page fetches for the view that it shows, such as its table as CSV, is an address of its
-own: the page that is opened by a link signs it, until the same date.
+The signature covers the path, the keys of the address (see ``FREE`` for exceptions) and the dataset, so the link does not open an
+address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A page that was
+opened by a link signs such addresses, until the same date.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 from itsdangerous import BadData, URLSafeSerializer
 
-KEY = "signed"  # of the address
-ROWS = "/_rows"  # of the list of questions, which come a few at a time
+KEY = "signed"  # the key of the signature in the query string
+ROWS = "/_rows"  # address of the rows of the question list, which are fetched a few at a time
 FREE = frozenset({KEY, "theme"})  # keys that the signature does not cover
 FREE_OF_ROWS = FREE | {"start", "count", "sort"}  # ``dashboard.pages.questions.rows`` refuses orders that show more
 SALT = "clueline signed link"
@@ -28,8 +28,8 @@ class SignedLink(NamedTuple):
     """What a signed link opens.
 
     Attributes:
-        dataset: the only one that it shows.
-        until: when it ends.
+        dataset: the only dataset that it shows.
+        until: when it expires.
     """
 
     dataset: str
@@ -37,20 +37,20 @@ class SignedLink(NamedTuple):
 
 
 def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> str:
-    """The value of the key ``signed`` of an address.
+    """Return the signature of an address, the value of its key ``signed``.
 
     Args:
-        key: of the store, see ``AccessRecord.link_key``.
-        path: of the address, without escapes.
-        pairs: its keys and values.
-        dataset: the only one that the link shows.
-        until: when it ends.
+        key: the signing key of the store, see ``AccessRecord.link_key``.
+        path: the path of the address, without percent-encoding.
+        pairs: keys and values of its query string.
+        dataset: the only dataset that the link shows.
+        until: when the link expires.
     """
     return str(_serializer(key).dumps([int(until.timestamp()), dataset, _digest(path, pairs)]))
 
 
 def open_link(key: str, signature: str, path: str, pairs: Pairs, now: float | None = None) -> SignedLink | None:
-    """What a signed link opens; None where the signature is not of this address, or has ended.
+    """Return what a signed link opens; None if the signature does not match this address or has expired.
 
     >>> signature = sign("secret", "/", [("dataset", "lab")], "lab", datetime.fromtimestamp(1000))
     >>> open_link("secret", signature, "/", [("dataset", "lab"), ("theme", "dark")], now=999).dataset

@@ -1,4 +1,4 @@
-"""Requests that come through a proxy: whose ``X-Forwarded-*`` headers are believed, and whose word on who a user is."""
+"""Trusted proxies: those whose ``X-Forwarded-*`` headers, and whose naming of the user, this server believes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-TRUSTED = "clueline.trusted_proxy"  # in the environment of a request
+TRUSTED = "clueline.trusted_proxy"  # key in the WSGI environment of a request
 FORWARDED = (
     "HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PORT", "HTTP_X_FORWARDED_PREFIX",
     "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP",
@@ -17,7 +17,7 @@ FORWARDED = (
 
 
 class TrustedProxies:
-    """A WSGI application that takes the headers of trusted proxies, and drops them where they come from elsewhere."""
+    """A WSGI application that applies the headers of trusted proxies and drops those headers from anybody else."""
 
     def __init__(self, application: WSGIApplication, networks: Sequence[str]) -> None:
         self._application = application
@@ -44,10 +44,10 @@ class TrustedProxies:
 
 
 def install(server: Flask, networks: Sequence[str]) -> None:
-    """Look at where each request comes from before it is handled."""
+    """Check where each request comes from before it is handled."""
     server.wsgi_app = TrustedProxies(server.wsgi_app, networks)  # type: ignore[method-assign]
 
 
 def from_trusted_proxy() -> bool:
-    """Whether a trusted proxy sent this request on."""
+    """Return whether a trusted proxy forwarded this request."""
     return bool(request.environ.get(TRUSTED))

@@ -1,6 +1,6 @@
-"""The JSON addresses, a module per group of them. A new module is found by being here.
+"""The JSON addresses, one module per group. A new module in this folder is registered automatically.
 
-Each address is a thin wrapper: it reads the query string, calls the query that the page calls, and encodes the result.
+Each address is a thin wrapper: it reads the query string, calls the same query as the page, and encodes the result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from flask import Blueprint
 
 
 def register_all() -> Blueprint:
-    """Import every module of addresses, which adds them to the blueprint."""
+    """Import every module of addresses, which adds them to the blueprint, and return the blueprint."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     blueprint: Blueprint = importlib.import_module(f"{__name__}.blueprint").api

@@ -23,7 +23,7 @@ BIN = ReliabilityBin.__struct_fields__
 
 
 class AcrossParameters(Parameters, frozen=True):
-    """Which metric, of which datasets."""
+    """Which metric is compared across which datasets."""
 
     metric: AcrossMetric = CATALOGUE["net_score"]
     datasets: AcrossDatasets = ()
@@ -41,8 +41,8 @@ def _across(parameters: AcrossParameters) -> Across:
 
 @get("/api/v1/across", AcrossParameters)
 def get_across(parameters: AcrossParameters) -> Response:
-    """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where it is over- or
-    underconfident. Filters on runs and questions do not apply: each dataset is measured as its leaderboard is.
+    """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where the model is over- or
+    underconfident. Filters on runs and questions do not apply: values are those of each dataset's leaderboard.
     """
     return json_response(_across(parameters))
 
@@ -76,7 +76,7 @@ def _diagrams(parameters: AcrossParameters) -> AcrossDiagrams:
 @get("/api/v1/across/diagrams", AcrossParameters)
 def get_across_diagrams(parameters: AcrossParameters) -> Response:
     """The bins of the reliability diagram of each model on each dataset, as `/api/v1/reliability` gives them for one dataset.
-    `metric` and `pool` change nothing.
+    `metric` and `pool` have no effect.
     """
     return json_response(_diagrams(parameters))
 
@@ -95,7 +95,7 @@ def get_across_diagrams_csv(parameters: AcrossParameters) -> Response:
 
 @get("/api/v1/across/groups.csv", AcrossParameters)
 def get_across_groups_csv(parameters: AcrossParameters) -> Response:
-    """Means over the runs of each value of a tag (`pool=`) as CSV, a row per value and dataset; `runs` is how many there are."""
+    """Means over the runs with each value of a tag (`pool=`) as CSV, a row per value and dataset. `runs` counts the runs."""
     result = _across(parameters)
     rows = [
         [group.value, dataset, len(cell.runs), cell.mean, cell.low, cell.high, cell.questions]

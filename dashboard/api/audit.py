@@ -19,21 +19,21 @@ MAX_PAGE_SIZE = 1000
 
 
 class AuditParameters(Parameters, frozen=True):
-    """Which page of the events."""
+    """Which page of the events is returned."""
 
     limit: Annotated[int, Whole(f"how many events: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
-    cursor: Annotated[str | None, Text("`next` of the page before")] = None
+    cursor: Annotated[str | None, Text("`next` of the previous page")] = None
 
 
 class AuditPage(msgspec.Struct):
-    """Events, newest first, and the cursor of the older ones, if there are any."""
+    """Events, newest first, and the cursor of older events; None if there are no more."""
 
     events: list[AuditEvent]
     next: str | None
 
 
 def _may_be_read() -> Callable[[AuditEvent], bool]:
-    """Whether the reader of this request may read an event: one that names nothing of a dataset that is hidden from them."""
+    """Return a function that says whether the reader may read an event. Events about datasets hidden from them are not shown."""
     snapshot = service().snapshot()
     names = service().access.hidden_names()
     if not names:
@@ -49,9 +49,9 @@ def _may_be_read() -> Callable[[AuditEvent], bool]:
 
 @get("/api/v1/audit", AuditParameters, right="upload")
 def get_audit(parameters: AuditParameters) -> Response:
-    """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, made and revoked tokens,
-    and which attempts were refused; newest first. It needs what an upload needs, such as a token. Changes are kept for good, of
-    refused attempts the last thousands. Events of datasets that the reader may not read are left out.
+    """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, created and revoked
+    tokens, and which attempts were refused; newest first. Needs the same rights as an upload, such as a token. Changes are kept
+    for good, but only the last few thousand refused attempts. Events about datasets that the reader may not read are left out.
     """
     events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _may_be_read())
     following = events[parameters.limit - 1].id if len(events) > parameters.limit else None

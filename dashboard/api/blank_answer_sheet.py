@@ -1,4 +1,4 @@
-"""What a model is to answer, as a file to fill in."""
+"""The prompts a model has to answer, as a file to fill in."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from queries.selection.parameters import NoParameters
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
 def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
-    """What a model is to answer: `question_id, clue, text` (the text revealed so far), and the columns `guess` and `confidence`
-    to fill in.
+    """The prompts that a model has to answer: `question_id, clue, text` (the text revealed so far), and empty columns `guess` and
+    `confidence` to fill in.
     """
     blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
     frames = (frame.with_columns(blank) for frame in service().stream(prompts, query.selection))
@@ -26,5 +26,5 @@ def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
 def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
-    """The same as JSON Lines, without columns to fill in."""
+    """The same as JSON Lines, without the empty columns."""
     return stream_response(jsonl_parts(service().stream(prompts, query.selection)), "jsonl", f"{dataset}-prompts")

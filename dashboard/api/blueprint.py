@@ -1,4 +1,4 @@
-"""The blueprint of the JSON addresses: how each is declared and documented, and what it answers where something is wrong."""
+"""The blueprint of the JSON addresses: how an address is declared and documented, and how it answers errors."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True)
 class Route:
-    """One address, for the documentation.
+    """One address, as the documentation lists it.
 
     Attributes:
         address: method and path.
-        gives: what it answers, the docstring of its function.
+        gives: what it answers or does: the docstring of its function.
         takes: its own keys.
-        selection: whether it also takes those of the selection.
-        view: its function, where ``get`` or ``get_selected`` declares it.
+        selection: whether it also takes the keys of the selection.
+        view: its function, if ``get`` or ``get_selected`` declared it; otherwise None.
     """
 
     address: str
@@ -67,13 +67,13 @@ def _declare(path: str, view: Callable[..., Response], takes: type[Parameters], 
 def get(
     path: str, takes: type[P], right: Right = "read", **options: Any
 ) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
-    """Declare an address without a selection. Its function gets its parameters, then the parts of its path.
+    """Declare a GET address without a selection. Its function gets the parameters, then the parts of the path.
 
     Args:
-        path: of the address.
+        path: the path of the address, as a Flask rule.
         takes: its keys.
-        right: what a client needs, beside that of reading.
-        options: of the rule, as Flask takes them.
+        right: the right that a client needs in addition to reading.
+        options: further options of the Flask rule.
     """
 
     def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
@@ -92,7 +92,7 @@ def get(
 def get_selected(
     path: str, takes: type[P]
 ) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
-    """Declare an address of a selection. Its function gets the request, then the parts of its path."""
+    """Declare a GET address that takes a selection. Its function gets the request, then the parts of the path."""
 
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
         @wraps(view)
@@ -112,18 +112,18 @@ def _of_selection(
     query: Sequence[tuple[str, str]],
     parts: Mapping[str, str],
 ) -> Response:
-    """What the function of an address of a selection answers to a query string."""
+    """Return the response of an address that takes a selection to a query string."""
     read = service().read([pair for pair in query if pair[0] != VERSION], takes, parts.get("dataset"))
     check_version(read.selection, [text for key, text in query if key == VERSION])
     return view(read, **parts)
 
 
 def check_version(selection: Selection, versions: Iterable[str]) -> None:
-    """Refuse a pinned data version which would give other figures by now.
+    """Refuse a pinned data version whose figures for this selection have changed since.
 
     Args:
-        selection: what is asked for.
-        versions: that the address pins; at most one is usual.
+        selection: the selection that is requested.
+        versions: the data versions that the address pins, usually none or one.
 
     Raises:
         BadRequest: with status 409, saying what changed.
@@ -131,20 +131,20 @@ def check_version(selection: Selection, versions: Iterable[str]) -> None:
     for version in versions:
         changes = service().ask(version_changes, selection, version)
         if not changes.same:
-            message = f"{what_changed(changes)} Leave `{VERSION}` out for the figures of today."
+            message = f"{what_changed(changes)} Leave out `{VERSION}` to get the current figures."
             raise BadRequest("data_changed", message, VERSION, status=409)
 
 
 def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows that an address of a selection gives as CSV.
+    """Return the header and rows of the CSV of an address that takes a selection.
 
     Args:
-        address: as its route declares it, without ``.csv``.
-        pairs: keys and values of its query string.
-        parts: of its path.
+        address: the path as its route declares it, without ``.csv``.
+        pairs: keys and values of the query string.
+        parts: values of the variable parts of the path.
 
     Raises:
-        BadRequest: as the address itself would answer.
+        BadRequest: the address itself would answer with this error.
     """
     route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
     assert route.view is not None
@@ -154,17 +154,19 @@ def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[st
 
 
 def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
-    """What a documented GET address answers to whoever has the store itself: no token is asked for, and no dataset is hidden.
+    """Return the response of a documented GET address to somebody who has the store itself.
+
+    No token is needed, and no dataset is hidden.
 
     Args:
-        path: of the address, with values for its parts.
-        query: keys and values of its query string.
+        path: the path of the address, with values for its variable parts.
+        query: keys and values of the query string.
 
     Returns:
-        None where there is no such address.
+        The response; None if there is no such address.
 
     Raises:
-        BadRequest: as the address itself would answer.
+        BadRequest: the address itself would answer with this error.
     """
     try:
         rule, parts = current_app.url_map.bind("localhost").match(path, return_rule=True)
@@ -179,18 +181,18 @@ def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
 
 
 def readable_addresses() -> list[str]:
-    """The paths that ``answer_of`` answers, as their routes declare them."""
+    """Return the paths that ``answer_of`` answers, as their routes declare them."""
     return sorted(route.address.removeprefix("GET ") for route in ROUTES if route.view is not None)
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Keys and values of this request's query string, in order, without the signature of a link."""
+    """Return keys and values of this request's query string, in order, without the signature of a signed link."""
     return [(key, value) for key, value in request.args.items(multi=True) if key != signed_links.KEY]
 
 
 @api.errorhandler(BadRequest)
 def bad_request(error: BadRequest) -> Response:
-    """The address names something unknown."""
+    """Answer a request that names something unknown or has an invalid value."""
     answer = error_response(error.code, error_message(error), error.status, error.field, error.allowed)
     if error.retry_after is not None:
         answer.headers["Retry-After"] = str(error.retry_after)
@@ -199,7 +201,7 @@ def bad_request(error: BadRequest) -> Response:
 
 @api.errorhandler(Denied)
 def denied(error: Denied) -> Response:
-    """The client may not do this, or not now. Checked before the address is read."""
+    """Answer a request that the client may not make, or not now. Rights are checked before the query string is read."""
     answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
     answer.headers.extend(error.headers)
     return answer
@@ -207,7 +209,7 @@ def denied(error: Denied) -> Response:
 
 @api.errorhandler(StoreError)
 def no_store(error: StoreError) -> Response:
-    """The store cannot be read."""
+    """Answer a request that failed because the store cannot be read or written."""
     log.error("%s", error)
     return error_response("store_unavailable", public_message(error, service().store), 503)
 
@@ -215,11 +217,11 @@ def no_store(error: StoreError) -> Response:
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)
 @api.route("/api/<path:rest>", methods=METHODS)
 def nowhere(rest: str) -> Response:
-    """Any other address below /api."""
+    """Answer 404 for any other address below /api."""
     return error_response("unknown_address", f"There is nothing at /api/{rest} for {request.method}.", 404, allowed=addresses())
 
 
 def addresses() -> list[str]:
-    """The addresses of this blueprint."""
+    """Return the paths of this blueprint, as its rules declare them."""
     rules = (str(rule) for rule in current_app.url_map.iter_rules() if rule.endpoint.startswith(f"{api.name}."))
     return sorted(rule for rule in rules if rule not in ("/api", "/api/<path:rest>"))

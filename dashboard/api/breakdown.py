@@ -17,13 +17,13 @@ from queries.selection.parameter_kinds import Choice
 
 
 class BreakdownParameters(IntervalsParameters, frozen=True):
-    """By what the selection is divided."""
+    """How the selection is divided."""
 
     by: Annotated[
         str,
         Choice(
-            f"what divides the questions: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or an attribute of at most "
-            f"{MAX_PARTS} values such as `attr.language`",
+            f"how the questions are divided: by {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or by an attribute with at "
+            f"most {MAX_PARTS} values, such as `attr.language`",
             breakdown_fields,
         ),
     ] = BREAKDOWN_FIELDS[0]

@@ -29,13 +29,13 @@ def _buzz(query: Request[BuzzParameters]) -> Buzz:
 
 @get_selected("/api/v1/buzz", BuzzParameters)
 def get_buzz(query: Request[BuzzParameters]) -> Response:
-    """Buzzing: expected wins over the threshold, runs against people, buzz curves, habits."""
+    """Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits."""
     return json_response(_buzz(query))
 
 
 @get_selected("/api/v1/buzz.csv", BuzzParameters)
 def get_buzz_csv(query: Request[BuzzParameters]) -> Response:
-    """A row per run: what comes of its threshold, its best one, and how often it buzzes; `missing` says why a cell is blank."""
+    """A row per run: outcomes at its threshold, its best threshold, how often it buzzes. `missing` says why a cell is blank."""
     answer = _buzz(query)
     part = answer.explorer
     rows: list[list[object]] = []
@@ -58,7 +58,7 @@ def _outcomes(query: Request[BuzzParameters]) -> CategoryOutcomes:
 
 @get_selected("/api/v1/buzz/categories", BuzzParameters)
 def get_buzz_categories(query: Request[BuzzParameters]) -> Response:
-    """Correct and incorrect buzzes by category, and their ratio: of people, of models that played as teams, and of runs."""
+    """Correct and incorrect buzzes by category, and their ratio, for people, for models that played as teams, and for runs."""
     return json_response(_outcomes(query))
 
 

@@ -1,4 +1,4 @@
-"""What stands beside the reliability diagrams."""
+"""ROC, confidence distributions, Murphy curve, scores and calibration tests shown next to the reliability diagrams."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _triptych(query: Request[NoParameters]) -> Triptych:
 
 @get_selected("/api/v1/triptych", NoParameters)
 def get_triptych(query: Request[NoParameters]) -> Response:
-    """Beside the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers, Murphy curve, CORP
-    parts of the Brier score, the smooth diagram, and p-values of tests of calibration that respect questions.
+    """Figures next to the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers, Murphy
+    curve, CORP parts of the Brier score, the smooth diagram, and p-values of calibration tests that are clustered by question.
     """
     return json_response(_triptych(query))
 

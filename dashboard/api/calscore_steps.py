@@ -1,4 +1,4 @@
-"""CalScore of a question, worked out clue by clue."""
+"""CalScore of one question, worked out clue by clue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def get_clue_steps(query: Request[NoParameters], dataset: str, question_id: str)
 
 @get_selected("/api/v1/clue-steps/<dataset>/<path:question_id>.csv", NoParameters)
 def get_clue_steps_csv(query: Request[NoParameters], dataset: str, question_id: str) -> Response:
-    """The same as CSV, a row per run and clue. A question whose own id ends in `.csv` comes first, as JSON."""
+    """The same as CSV, a row per run and clue. If a question's own id ends in `.csv`, this returns that question as JSON."""
     try:
         return json_response(_steps(query, f"{question_id}.csv"))
     except BadRequest as error:

@@ -1,4 +1,4 @@
-"""What a paper takes from a view."""
+"""Everything a paper needs to cite a view."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from queries.selection.parameters import Parameters
 
 
 class CiteParameters(Parameters, frozen=True):
-    """Which view."""
+    """Which view is cited."""
 
-    view: Annotated[str, View("the page that is cited: its path and query, percent-encoded as one value; `/` by default")] = "/"
+    view: Annotated[str, View("the page to cite: its path and query, percent-encoded as one value; `/` by default")] = "/"
 
 
 @get("/api/v1/cite", CiteParameters)
 def get_citation(parameters: CiteParameters) -> Response:
-    """What a paper takes from a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on methods,
-    BibTeX of the metrics, and a Python script that gets the same numbers.
+    """Everything a paper needs to cite a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on
+    methods, BibTeX entries for the metrics, and a Python script that gets the same numbers.
     """
-    # A command knows no better address than that of a server on this machine.
+    # Outside a request, the best guess is a server on this machine.
     server = request.host_url.rstrip("/") if has_request_context() else f"http://localhost:{service().settings.port}"
     return json_response(cite(parameters.view, server))

@@ -1,4 +1,4 @@
-"""Runs against each other."""
+"""Comparisons of runs with each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b"
 
 
 class CompareParameters(Parameters, frozen=True):
-    """Which two runs, by which metrics."""
+    """Which two runs are compared, and by which metrics."""
 
     a: Annotated[str, known_run("id of the first of two runs to compare")]
     b: Annotated[str, known_run("id of the second of two runs to compare")]
@@ -28,9 +28,9 @@ class CompareParameters(Parameters, frozen=True):
 
 
 class PairsParameters(Parameters, frozen=True):
-    """Which runs, by which metrics."""
+    """Which runs are compared, and by which metrics."""
 
-    a: Annotated[str | None, known_run("id of a run to compare with every other; every two runs by default")] = None
+    a: Annotated[str | None, known_run("id of a run to compare with all others; by default every pair of runs")] = None
     metrics: Metrics = METRICS
 
 
@@ -50,7 +50,7 @@ def _table(comparisons: Sequence[Comparison], name: str) -> Response:
 
 @get_selected("/api/v1/compare", CompareParameters)
 def get_compare(query: Request[CompareParameters]) -> Response:
-    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and these questions."""
+    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those questions."""
     return json_response(_compare(query))
 
 
@@ -66,7 +66,7 @@ def _comparisons(query: Request[PairsParameters]) -> Comparisons:
 
 @get_selected("/api/v1/pairs", PairsParameters)
 def get_pairs(query: Request[PairsParameters]) -> Response:
-    """The differences of every two runs or, with `a`, of it and every other, with p-values after Holm's adjustment."""
+    """Differences of every pair of runs or, with `a`, of that run and each other run, with Holm-adjusted p-values."""
     return json_response(_comparisons(query))
 
 

@@ -1,4 +1,4 @@
-"""What the store holds."""
+"""Datasets in the store, and who can read the private ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queries.selection.parameters import NoParameters, Parameters
 
 @get("/api/v1/datasets", NoParameters)
 def get_datasets(parameters: NoParameters) -> Response:
-    """Datasets with counts (of questions, runs, human teams, their buzzes, human votes and the questions voted on), categories,
+    """Datasets with their counts (questions, runs, human teams and their buzzes, human votes and questions voted on), categories,
     licence and source.
     """
     return json_response(Datasets(service().datasets()))
@@ -38,16 +38,16 @@ def get_datasets_csv(parameters: NoParameters) -> Response:
 
 
 class ReadersParameters(Parameters, frozen=True):
-    """Who reads a private dataset."""
+    """Who can read a private dataset."""
 
     reader: Annotated[
         tuple[str, ...],
-        Texts("name of a token, or `user:NAME` for a user of a trusted proxy; without it, tokens that may `admin`"),
+        Texts("name of a token, or `user:NAME` for a user of a trusted proxy; without it, only tokens with the right `admin`"),
     ] = ()
 
 
 class Readers(msgspec.Struct):
-    """Whether a dataset is private, and who reads it, beside tokens with the right ``admin``."""
+    """Whether a dataset is private, and who can read it in addition to tokens with the right ``admin``."""
 
     dataset: str
     private: bool
@@ -56,14 +56,14 @@ class Readers(msgspec.Struct):
 
 @get("/api/v1/datasets/<dataset>/readers", NoParameters, right="admin")
 def get_readers(parameters: NoParameters, dataset: str) -> Response:
-    """Whether a dataset is private, and who reads it. It needs a token with the right `admin`."""
+    """Whether a dataset is private, and who can read it. Needs a token with the right `admin`."""
     return _readers(dataset)
 
 
 @api.put("/api/v1/datasets/<dataset>/readers")
 def put_readers(dataset: str) -> Response:
-    """Makes a dataset private: it exists for these readers alone, and for tokens with the right `admin`, which this needs. The
-    dataset may be one that is yet to be uploaded.
+    """Make a dataset private: it then exists only for these readers and for tokens with the right `admin`. The dataset can be one
+    that is not uploaded yet. Needs a token with the right `admin`.
     """
     by = service().access.admin()
     readers = read_parameters(pairs(), ReadersParameters).reader
@@ -78,7 +78,7 @@ def put_readers(dataset: str) -> Response:
 
 @api.delete("/api/v1/datasets/<dataset>/readers")
 def delete_readers(dataset: str) -> Response:
-    """Makes a dataset public: whoever reads this server reads it. It needs a token with the right `admin`."""
+    """Make a dataset public: everybody who may read this server can read it. Needs a token with the right `admin`."""
     by = service().access.admin()
     read_parameters(pairs(), NoParameters)
     try:

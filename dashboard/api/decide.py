@@ -1,4 +1,4 @@
-"""Answer or abstain: what answers are worth for every cost of a wrong one."""
+"""Answer or abstain: the value of answers for every cost of a wrong one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def _decisions(query: Request[DecideParameters]) -> Decisions:
 @get_selected("/api/v1/decide", DecideParameters)
 def get_decide(query: Request[DecideParameters]) -> Response:
     """Answer or abstain, at each t from 0 to 1: Murphy curves and net scores, the share answered and its risk, risk by coverage,
-    the best threshold; AURC, AUGRC, PRR, accuracy at coverage; the difference of two runs with a band for all t at once; people.
+    the best threshold; AURC, AUGRC, PRR and accuracy at coverage; the difference of two runs with a simultaneous band over all t;
+    and people's net scores.
     """
     return json_response(_decisions(query))
 
 
 @get_selected("/api/v1/decide.csv", DecideParameters)
 def get_decide_csv(query: Request[DecideParameters]) -> Response:
-    """The curves as CSV, a row per run and t below 1; the rows of people have no run."""
+    """The curves as CSV, a row per run and t below 1. Rows for people have a blank `run`."""
     result = _decisions(query)
     parts = ("values", "low", "high")
     header = ["run", "model", "elicitation", "t", "murphy", "answered", "risk"]

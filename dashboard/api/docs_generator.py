@@ -1,7 +1,7 @@
-"""The tables of docs/api.md, from the addresses and their keys: ``python -m dashboard.api.docs_generator`` rewrites them.
+"""Generates the tables of docs/api.md from the addresses and their keys. Run ``python -m dashboard.api.docs_generator``.
 
-Each table stands between two comments, ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->``; the text around them is written
-by hand.
+Each table is between two comments, ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->``. The text around them is written by
+hand.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from queries.selection.parameters import key_form
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
 PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>"}
-UPLOADS = ("POST /api/v1/runs", "POST /api/v1/datasets")  # whose keys have a table of their own
+UPLOADS = ("POST /api/v1/runs", "POST /api/v1/datasets")  # their keys have a table of their own
 
 
 def write_tables(text: str) -> str:
-    """The documentation with its tables as they should be. Raises ``ValueError`` where the place of one is missing."""
+    """Return the documentation with up-to-date tables. Raises ``ValueError`` if the place of a table is missing."""
     tables = {
         "keys of the selection": _keys(Selection.kinds()),
         "addresses": _addresses(ROUTES),
@@ -67,13 +67,13 @@ def _addresses(routes: Iterable[Route]) -> str:
 
 
 def _order(route: Route) -> tuple[str, str, str]:
-    """Sorts addresses by path, each before its other forms and methods."""
+    """Return the sort key of an address: by path, with GET and JSON before other methods and file types."""
     method, _, path = route.address.partition(" ")
     return re.sub(r"\.\w+$", "", path), "" if method == "GET" else method, path
 
 
 def _keys_of_addresses(routes: Iterable[Route]) -> str:
-    """A row per key and meaning, with the addresses that give it this meaning."""
+    """Return a table with a row per key and meaning, and the addresses where the key has this meaning."""
     rows: dict[tuple[str, str], list[str]] = {}
     for route in sorted(routes, key=_order):
         path = route.address.removeprefix("GET ").replace("<path:", "<")
@@ -81,7 +81,7 @@ def _keys_of_addresses(routes: Iterable[Route]) -> str:
             continue
         for key, kind in route.takes.kinds().items():
             paths = rows.setdefault((key, _meaning(kind)), [])
-            if path.removesuffix(".csv") not in paths:  # a table of the same
+            if path.removesuffix(".csv") not in paths:  # the CSV takes the same keys
                 paths.append(path)
     return _table(
         ["key", "meaning", "of"],
@@ -100,12 +100,12 @@ def _keys_of_pages() -> str:
 
 
 def main() -> None:
-    """Write the tables of docs/api.md."""
+    """Rewrite the tables of docs/api.md."""
     from dashboard.app import create_app
     from dashboard.settings import Settings
 
     with tempfile.TemporaryDirectory() as folder:
-        create_app(Settings(store=folder))  # which imports every address and every page
+        create_app(Settings(store=folder))  # imports every address and every page
         PATH.write_text(write_tables(PATH.read_text(encoding="utf-8")), encoding="utf-8")
 
 

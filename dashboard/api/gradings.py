@@ -1,4 +1,4 @@
-"""Gradings of runs, and the corrections of reviewers."""
+"""Gradings of runs, and corrections by reviewers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.parameters import NoParameters, Parameters
 
-MAX_GRADES = 1000  # that one request corrects
-MAX_CORRECTED = 100_000  # guesses of a run
+MAX_GRADES = 1000  # grades that one request can correct
+MAX_CORRECTED = 100_000  # corrected guesses of a run that are listed
 
 
 class _Grade(msgspec.Struct, forbid_unknown_fields=True):
-    """A correction as it is sent."""
+    """A correction as a client sends it."""
 
     question_id: str
     correct: bool | float | None
@@ -40,7 +40,7 @@ class _Grades(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RunCorrections(msgspec.Struct):
-    """The corrections of a run, oldest first, and the grades of the guesses that were just corrected."""
+    """All corrections of a run, oldest first, and the grades of the guesses just corrected."""
 
     run: str
     corrections: list[GradeCorrection]
@@ -56,15 +56,15 @@ class GuessesParameters(Parameters, frozen=True):
 
 @get_selected("/api/v1/gradings", NoParameters)
 def get_gradings(query: Request[NoParameters]) -> Response:
-    """The gradings of each run that has several: where each is from, its accuracy, and how far any two agree (share of answers,
-    Cohen's kappa) over the answers of the selection.
+    """The gradings of each run that has several: where each comes from, the accuracy by it, and how far each two agree on the
+    answers of the selection (share of answers, Cohen's kappa).
     """
     return json_response(service().ask(gradings, query.selection))
 
 
 @get_selected("/api/v1/gradings.csv", NoParameters)
 def get_gradings_csv(query: Request[NoParameters]) -> Response:
-    """The agreements as CSV, a row for each two gradings of a run."""
+    """The agreements as CSV, a row per pair of gradings of a run."""
     header = ["run", "model", "elicitation", "answers", "a", "b", "agreeing", "agreement", "kappa"]
     rows = [
         [run.run, run.model, run.elicitation, run.answers, pair.a, pair.b, pair.agreeing, pair.agreement, pair.kappa]
@@ -76,8 +76,8 @@ def get_gradings_csv(query: Request[NoParameters]) -> Response:
 
 @get("/api/v1/runs/<run_id>/grades", GuessesParameters)
 def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
-    """The guesses of a run with the answer line, the grade of each grading, what Clueline's rules make of them and why, and the
-    corrections of reviewers.
+    """The guesses of a run with the answer line, their grade in each grading, how Clueline's rules grade them and why, and
+    reviewers' corrections.
     """
     selection = Selection(service().ask(run_facts, run_id).dataset)
     return json_response(service().ask(graded_guesses, selection, run_id, parameters.show or "differ", parameters.limit))
@@ -85,10 +85,10 @@ def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
 
 @api.post("/api/v1/runs/<run_id>/grades")
 def post_grades(run_id: str) -> Response:
-    """Corrects grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`, where `correct` is true,
-    false, a number from 0 to 1, or null to undo earlier corrections; without `clue`, wherever that was the guess. All of them
-    are recorded, with the name of the token and the time, or none. They make the grading `reviewed` of the run; nothing else
-    changes. The answer lists all corrections of the run, and the grades of these guesses.
+    """Correct grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`. `correct` is true, false, a
+    number from 0 to 1, or null to undo earlier corrections. Without `clue`, a correction applies to every clue with this guess.
+    Either all corrections are recorded, with the token's name and the time, or none. They form the run's grading `reviewed`;
+    nothing else changes. The response lists all corrections of the run, and the grades of these guesses.
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
@@ -108,7 +108,7 @@ def post_grades(run_id: str) -> Response:
 
 
 def _read(body: bytes) -> list[Correction]:
-    """The corrections of a body. Raises ``BadRequest``."""
+    """Return the corrections in the body of a request. Raises ``BadRequest``."""
     try:
         grades = msgspec.json.decode(body, type=_Grades).grades
     except msgspec.MsgspecError as error:
@@ -118,9 +118,9 @@ def _read(body: bytes) -> list[Correction]:
         raise BadRequest("bad_value", f"Send 1 to {MAX_GRADES:,} grades at a time.", "grades")
     for grade in grades:
         if grade.correct is not None and not 0 <= grade.correct <= 1:
-            raise BadRequest("bad_value", "`correct` is true, false, null or a number from 0 to 1.", "grades")
+            raise BadRequest("bad_value", "`correct` must be true, false, null or a number from 0 to 1.", "grades")
         if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > MAX_NOTE_LENGTH:
-            message = f"`clue` counts from 0, and `note` has at most {MAX_NOTE_LENGTH} characters."
+            message = f"`clue` counts from 0, and `note` can have at most {MAX_NOTE_LENGTH} characters."
             raise BadRequest("bad_value", message, "grades")
     return [
         Correction(

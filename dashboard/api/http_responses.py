@@ -1,4 +1,4 @@
-"""Responses of all addresses: JSON and CSV in full precision, and the envelope of errors."""
+"""Builders of HTTP responses: JSON and CSV in full precision, files, and the envelope of errors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from flask import Response
 
 from data.store.export import Form
 
-# Text with which spreadsheets begin a formula, but no number. https://owasp.org/www-community/attacks/CSV_Injection
+# Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+\-]?[0-9.]+([eE][+\-]?[0-9]+)?$"
-CHUNK = 256 * 1024  # bytes of a file that are sent at once
+CHUNK = 256 * 1024  # bytes of a file sent at a time
 MIMETYPES: dict[Form, str] = {
     "csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
 }  # fmt: skip
 
 
 def json_response(answer: object, status: int = 200) -> Response:
-    """A struct as JSON, numbers in full precision."""
+    """Return a struct as JSON, with numbers in full precision."""
     return Response(msgspec.json.encode(answer), status, mimetype="application/json")
 
 
@@ -36,14 +36,14 @@ def error_response(
     rows: Sequence[object] = (),
     **more: object,
 ) -> Response:
-    """The envelope of every error.
+    """Return an error in the envelope that all errors share.
 
     Args:
-        code: for programs.
-        message: for people.
-        status: of HTTP.
-        field: the key of the address that is wrong, if it is one.
-        allowed: its allowed values.
+        code: identifies the kind of error for programs.
+        message: explains the error to people.
+        status: HTTP status.
+        field: the key of the query string or body that is wrong; None if the error is not about a key.
+        allowed: allowed values of that key.
         rows: what is wrong with the rows of a file.
         more: further keys of the envelope.
     """
@@ -52,14 +52,14 @@ def error_response(
 
 
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
-    """A table as CSV, numbers in full precision, missing values blank, truth values as ``true`` and ``false``.
+    """Return a table as CSV: numbers in full precision, missing values blank, booleans as ``true`` and ``false``.
 
-    An apostrophe stands before text that a spreadsheet would run as a formula. Files that import again have none.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front. Files meant to be imported again do not.
 
     Args:
         header: names of the columns.
-        rows: of cells.
-        name: of the file, without its ending.
+        rows: cells of each row.
+        name: name of the file, without its extension.
     """
     plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
@@ -70,7 +70,7 @@ def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: 
 def _cell(value: object) -> object:
     if value is None:
         return ""
-    if isinstance(value, bool):  # as files of responses have it
+    if isinstance(value, bool):  # the spelling used in response files
         return "true" if value else "false"
     if isinstance(value, str) and re.match(FORMULA, value) and not re.match(NUMBER, value):
         return f"'{value}"
@@ -78,14 +78,14 @@ def _cell(value: object) -> object:
 
 
 class _Echo:
-    """Gives a csv writer's line back."""
+    """A file-like object that makes a csv writer return each line."""
 
     def write(self, line: str) -> str:
-        """The line."""
+        """Return the line."""
         return line
 
 
-# Cells with a carriage return are quoted only where it is part of the line's end, before Python 3.13.
+# Before Python 3.13, a cell with a carriage return is quoted only if the line terminator contains one.
 _WRITER = csv.writer(_Echo(), lineterminator="\r\n")
 
 
@@ -94,38 +94,44 @@ def _line(cells: Sequence[object]) -> str:
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """A table whose text no spreadsheet runs, as ``csv_response`` gives it."""
+    """Return a table whose text no spreadsheet runs as a formula, as in ``csv_response``."""
     text = pl.col(pl.String)
     runs = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
     return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
 def csv_parts(header: Sequence[str], frames: Iterable[pl.DataFrame]) -> Iterator[str]:
-    """Frames without nested columns as CSV, part by part."""
+    """Yield the CSV of frames without nested columns, part by part."""
     yield _line(header)
     for frame in frames:
         yield frame.write_csv(include_header=False)
 
 
 def jsonl_parts(frames: Iterable[pl.DataFrame]) -> Iterator[str]:
-    """Frames as JSON Lines, part by part."""
+    """Yield frames as JSON Lines, part by part."""
     for frame in frames:
         yield frame.write_ndjson()
 
 
 def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: str) -> Response:
-    """A file that is made while it is sent.
+    """Return a file that is generated while it is sent.
 
     Args:
-        parts: of its content.
-        form: its ending, which says what it is.
-        name: without the ending.
+        parts: parts of its content, in order.
+        form: its extension, which sets the MIME type.
+        name: its name without the extension.
     """
     return Response(parts, mimetype=MIMETYPES[form], headers=attached(f"{name}.{form}"))
 
 
 def file_response(file: BinaryIO, form: Form, name: str) -> Response:
-    """A file, read some bytes at a time, and closed when it is sent or the client is gone; ``form`` and ``name`` as above."""
+    """Return a file as a response. It is read in chunks, and closed when it was sent or the client has left.
+
+    Args:
+        file: an open file that can be sought.
+        form: its extension, which sets the MIME type.
+        name: its name without the extension.
+    """
     size = file.seek(0, 2)
     file.seek(0)
     answer = stream_response(iter(lambda: file.read(CHUNK), b""), form, name)
@@ -135,6 +141,6 @@ def file_response(file: BinaryIO, form: Form, name: str) -> Response:
 
 
 def attached(file_name: str) -> dict[str, str]:
-    """The header that makes a browser save an answer, under a name that no file system or shell reads otherwise."""
+    """Return the header that makes a browser save a response, under a name that is safe in file systems and shells."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", file_name)[-100:].lstrip(".-")
     return {"Content-Disposition": f'attachment; filename="{safe}"'}

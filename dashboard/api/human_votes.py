@@ -1,4 +1,4 @@
-"""Runs beside the votes of people."""
+"""Runs compared with human votes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def _people(query: Request[NoParameters]) -> People:
 
 @get_selected("/api/v1/people", NoParameters)
 def get_people(query: Request[NoParameters]) -> Response:
-    """Runs beside human votes: histograms of DistCE, EntCE and ranks, with a human reference's, reliability of each class."""
+    """Runs and human votes: histograms of DistCE, EntCE and ranks, also for a human reference, and reliability of each class."""
     return json_response(_people(query))
 
 
 @get_selected("/api/v1/people.csv", NoParameters)
 def get_people_csv(query: Request[NoParameters]) -> Response:
-    """The histograms as CSV: a row per run and bin, with the reference's items beside the run's."""
+    """The histograms as CSV: a row per run and bin, with the items of the run and of the human reference."""
     answer = _people(query)
     header = ["run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"]
     rows = [
@@ -37,7 +37,7 @@ def get_people_csv(query: Request[NoParameters]) -> Response:
 
 
 def _cells(answer: People, run: Histograms, reference: Histograms | None) -> list[list[object]]:
-    """Name of the histogram, ends of the bin, items, items of the reference."""
+    """Return rows of: name of the histogram, lower and upper end of the bin, items, items of the reference."""
     pairs_of_classes = [float(count) for count in range(len(run.ranking))]
     tables = {
         "distance": (answer.distance_edges[:-1], answer.distance_edges[1:]),

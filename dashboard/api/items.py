@@ -17,10 +17,10 @@ from queries.selection.parameters import Parameters
 
 
 class ItemsParameters(Parameters, frozen=True):
-    """Which answers, and how many."""
+    """Which answers are listed, and how many."""
 
     confidence: Confidence = None
-    limit: Annotated[int, Whole(f"how many: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
+    limit: Annotated[int, Whole(f"how many answers: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
 
 
 def _items(query: Request[ItemsParameters]) -> ItemList:
@@ -29,7 +29,7 @@ def _items(query: Request[ItemsParameters]) -> ItemList:
 
 @get_selected("/api/v1/items", ItemsParameters)
 def get_items(query: Request[ItemsParameters]) -> Response:
-    """Single answers whose confidence lies in a range, furthest off first."""
+    """Single answers with a confidence in a range, furthest off first."""
     return json_response(_items(query))
 
 

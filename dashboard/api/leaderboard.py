@@ -21,15 +21,15 @@ def _leaderboard(query: Request[IntervalsParameters]) -> Leaderboard:
 
 @get_selected("/api/v1/leaderboard", IntervalsParameters)
 def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
-    """Metrics of each run with their ranks; with intervals, also those of the ranks, and letters:
-    runs that share one are not shown to differ.
+    """Metrics and ranks of each run. With intervals, also intervals of the ranks, and letters: runs that share a letter are not
+    shown to differ.
     """
     return json_response(_leaderboard(query))
 
 
 @get_selected("/api/v1/leaderboard.csv", IntervalsParameters)
 def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
-    """The same as CSV: a row per run; per metric its value and its rank."""
+    """The same as CSV, a row per run with the value and rank of each metric."""
     metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
     header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "answered_clues", "ranked"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]

@@ -17,13 +17,13 @@ COLUMNS = (
 
 @get("/api/v1/metrics", NoParameters)
 def get_metrics(parameters: NoParameters) -> Response:
-    """The catalogue: what each metric is, its source, axioms and caveat; what the papers contradict."""
+    """The catalogue: each metric's definition, source, axioms and caveat; and where papers contradict each other."""
     return json_response(metric_definitions())
 
 
 @get("/api/v1/metrics.csv", NoParameters)
 def get_metrics_csv(parameters: NoParameters) -> Response:
-    """The metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they do not apply."""
+    """The metrics as CSV. Lists are separated by semicolons; `axioms` is blank if they do not apply."""
     rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in metric_definitions().metrics]
     return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
 

@@ -1,4 +1,4 @@
-"""Sessions in which people answer questions. The secrets of session and player are in bodies, so that no log has them."""
+"""Sessions in which people answer questions. The secrets of session and player are sent in bodies, to keep them out of logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from queries.selection.parameters import NoParameters
 STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
-BY_THE_SERVER = {"counted", "due", "left", "received_ms", "timed_out"}  # parts of an entry
+BY_THE_SERVER = {"counted", "due", "left", "received_ms", "timed_out"}  # fields of an entry that a client cannot set
 
 
 class _Player(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class _Join(_Player):
 
 
 class _Step(_Player, forbid_unknown_fields=False):
-    """What all answers have; the mode of the session says what else."""
+    """The fields that all answers share. The mode of the session defines the others."""
 
     step: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
@@ -71,7 +71,7 @@ class Erased(msgspec.Struct):
 
 
 class ModelGuess(msgspec.Struct):
-    """What a model guessed at a clue; ``correct`` is in [0, 1]."""
+    """What a model guessed at a clue. ``confidence`` and ``correct`` are in [0, 1]."""
 
     clue: int
     guess: str | None
@@ -80,7 +80,7 @@ class ModelGuess(msgspec.Struct):
 
 
 class ModelAnswers(msgspec.Struct):
-    """What a model said to a question; ``buzz`` is the clue at which it would have answered, None for nowhere."""
+    """A model's answers to a question. ``buzz`` is the clue at which it would have answered; None for never."""
 
     model: str
     elicitation: str
@@ -97,10 +97,10 @@ class PlayedModels(msgspec.Struct):
 
 @api.post("/api/v1/play")
 def post_play() -> Response:
-    """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret of the link, `player` 32
-    hexadecimal digits that the player's browser chose. With `agreed: true` the player joins. The answer has the clues or words
-    so far and, between two questions, the one before with the grades. 404 for a session that there is not, 410 when it has
-    ended, 403 when it is full.
+    """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret in the link; `player` is 32
+    hexadecimal digits chosen by the player's browser. With `agreed: true` the player joins. The response has the clues or words
+    so far and, between two questions, the previous question with its grades. 404 for an unknown session, 410 when it has ended,
+    403 when it is full.
     """
     body = _read(_Join)
     with _problems():
@@ -110,12 +110,12 @@ def post_play() -> Response:
 
 @api.post("/api/v1/play/answers")
 def post_play_answers() -> Response:
-    """Logs what a player says at a step: `{"session", "player", "step"}`, with `shown_ms`, `round_trip_ms` and `clock_ms` as the
-    browser measured them, and what the mode asks for. `confidence` is from 0 to 100. `every-clue`: `guess`, `confidence`, `buzz`.
-    `race`: each question has a step for its start (`pace`, words a minute), the buzz (`word`, how many were shown; null for
-    none), the answer (`guess`, `confidence`), and another one to a prompt. `estimate`: `age`, `confidence`. `vote`: `choice`,
-    `confidence`. A step that has an answer keeps it, so that a request can be sent again. The answer is what the player sees
-    next. 409 for a step that was not shown yet.
+    """Record a player's answer at a step: `{"session", "player", "step"}`, with `shown_ms`, `round_trip_ms` and `clock_ms` as
+    measured by the browser, and the fields of the mode. `confidence` is from 0 to 100. `every-clue`: `guess`, `confidence`,
+    `buzz`. `race`: each question has a step for its start (`pace`, words a minute), the buzz (`word`, how many words were shown;
+    null for no buzz), the answer (`guess`, `confidence`), and another answer after a prompt. `estimate`: `age`, `confidence`.
+    `vote`: `choice`, `confidence`. A step keeps its first answer, so a request can safely be sent again. The response is what the
+    player sees next. 409 for a step that was not shown yet.
     """
     body = _read(_Step)
     with _problems():
@@ -126,9 +126,9 @@ def post_play_answers() -> Response:
 
 @api.post("/api/v1/play/words")
 def post_play_words() -> Response:
-    """The words of a race that are due by now and that the player does not have: `{"session", "player", "step", "have"}`, with
-    the step of the buzz and the number of words that the browser has. `left_ms` says how long a buzz is taken, once the last
-    word is there; `over`, that none is any more. 409 where the reading has not begun.
+    """The words of a race that are due by now and that the player does not have yet: `{"session", "player", "step", "have"}`,
+    where `step` is the step of the buzz and `have` the number of words that the browser has. After the last word, `left_ms` says
+    how long a buzz is still accepted, and `over` that it no longer is. 409 if the reading has not begun.
     """
     body = _read(_Words)
     with _problems():
@@ -137,9 +137,9 @@ def post_play_words() -> Response:
 
 @api.post("/api/v1/play/models")
 def post_play_models() -> Response:
-    """What models said to the question that a player has just finished: `{"session", "player"}`. `buzz` is the clue at which the
-    model itself would have answered or, where it does not say, the first one above the confidence that wins most on the dataset.
-    409 before the first question is over.
+    """Models' answers to the question that a player has just finished: `{"session", "player"}`. `buzz` is the clue at which the
+    model said it would answer or, if it does not say, the first clue above the confidence threshold that wins most on the
+    dataset. 409 before the first question is over.
     """
     body = _read(_Player)
     with _problems():
@@ -147,14 +147,14 @@ def post_play_models() -> Response:
     models: list[ModelAnswers] = []
     if service().revision(dataset) and not results[-1].is_check:
         runs = service().ask(model_runs, Selection(dataset))
-        with suppress(BadRequest):  # the dataset has no such question any more
+        with suppress(BadRequest):  # the question is no longer in the dataset
             models = _model_answers(Selection(dataset, run=tuple(runs)), results[-1].question_id) if runs else []
     return json_response(PlayedModels(results[-1].question_id, models))
 
 
 @api.post("/api/v1/play/result")
 def post_play_result() -> Response:
-    """How well calibrated a player was in the questions that are over, beside the models on the same clues: `{"session",
+    """How well calibrated a player was on the questions finished so far, compared with the models on the same clues: `{"session",
     "player"}`. 409 before the first question is answered.
     """
     body = _read(_Player)
@@ -172,7 +172,7 @@ def post_play_result() -> Response:
 
 
 def _finished(body: _Player) -> tuple[str, list[QuestionResult]]:
-    """The dataset of a session, which this request may read from now on, and the questions that a player has finished."""
+    """Return the dataset of a session and the questions that a player has finished. Lets this request read the dataset."""
     dataset = read_session(_log(), body.session).dataset
     results = read_results(_log(), body.session, body.player)
     if not results:
@@ -199,13 +199,13 @@ def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]
 
 @api.post("/api/v1/play/erase")
 def post_play_erase() -> Response:
-    """Erases a player with all answers: `{"session", "player"}`. Runs that are collected later do not have them."""
+    """Erase a player and all their answers: `{"session", "player"}`. Runs that are collected later leave them out."""
     body = _read(_Player)
     with _problems():
         dataset = read_session(_log(), body.session).dataset
         erased = Erased(_log().erase(digest(body.session), digest(body.player)))
     if erased.erased:
-        Audit(service().store.register).record("erased_answers", "player", dataset=dataset)  # without an address
+        Audit(service().store.register).record("erased_answers", "player", dataset=dataset)  # without an IP address
     return json_response(erased)
 
 
@@ -214,7 +214,7 @@ def _log() -> PlayLog:
 
 
 def _read(kind: type[T]) -> T:
-    """The body of a request of this server's own page. Raises ``BadRequest`` or ``Denied``."""
+    """Return the body of a request, which must come from this server's own page. Raises ``BadRequest`` or ``Denied``."""
     service().access.check_same_site()
     read_parameters(pairs(), NoParameters)
     try:
@@ -226,7 +226,7 @@ def _read(kind: type[T]) -> T:
 
 
 def _entry(kind: type[Entry]) -> Entry:
-    """What the body says at a step, beside what all steps have. Raises ``BadRequest``."""
+    """Return the entry that a body adds at a step, without the fields that all steps share. Raises ``BadRequest``."""
     fields = {
         name: value for name, value in msgspec.json.decode(request.get_data()).items() if name not in _Step.__struct_fields__
     }

@@ -1,4 +1,4 @@
-"""How large a difference of two runs the questions can show."""
+"""Power analysis: how large a difference between two runs the questions can show."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
 
 
 class PowerParameters(CompareParameters, frozen=True):
-    """Which two runs, by which metrics, and which difference."""
+    """Which two runs are compared, by which metrics, and which difference should be detectable."""
 
-    d: Annotated[float | None, Number("the difference that is to be shown; by default the one that was measured", 1e6)] = None
+    d: Annotated[float | None, Number("the difference to detect; by default the measured one", 1e6)] = None
 
 
 def _power(query: Request[PowerParameters]) -> PowerAnalysis:
@@ -30,7 +30,7 @@ def _power(query: Request[PowerParameters]) -> PowerAnalysis:
 
 @get_selected("/api/v1/power", PowerParameters)
 def get_power(query: Request[PowerParameters]) -> Response:
-    """How large a difference of two runs their common questions show in 80 % of all cases (p < 0.05), how many questions a
+    """How large a difference between two runs their common questions show with 80 % power (p < 0.05), how many questions a
     difference `d` needs, and what other numbers of questions would show.
     """
     return json_response(_power(query))
@@ -38,5 +38,5 @@ def get_power(query: Request[PowerParameters]) -> Response:
 
 @get_selected("/api/v1/power.csv", PowerParameters)
 def get_power_csv(query: Request[PowerParameters]) -> Response:
-    """The same as CSV, a row per metric, without the other numbers of questions."""
+    """The same as CSV, a row per metric, without the curve over numbers of questions."""
     return csv_response(FIELDS, [[getattr(row, name) for name in FIELDS] for row in _power(query).metrics], "power")

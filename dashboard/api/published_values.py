@@ -1,4 +1,4 @@
-"""What the papers printed."""
+"""Figures printed in the papers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in
 
 
 class PublishedParameters(Parameters, frozen=True):
-    """Which of the published figures."""
+    """Which published figures are listed."""
 
     metric: Annotated[tuple[str, ...], Choices("`ece`: figures of this metric; repeatable", PUBLISHED_METRICS)] = ()
-    table: Annotated[tuple[str, ...], Choices("`grace-table-1`: figures of this table; repeatable", TABLES)] = ()
+    table: Annotated[tuple[str, ...], Choices("`grace-table-1`: figures from this table; repeatable", TABLES)] = ()
 
 
 def _published(parameters: PublishedParameters) -> Published:
-    """The values of the metrics and tables that the address names; all of them where it names none."""
+    """Return the published values of the metrics and tables that the address names, or all if it names none."""
     metrics, tables = parameters.metric or PUBLISHED_METRICS, parameters.table or TABLES
     values = [value for value in published().values if value.metric in metrics and value.key in tables]
     named = {value.key for value in values}
@@ -35,7 +35,7 @@ def _published(parameters: PublishedParameters) -> Published:
 
 @get("/api/v1/published", PublishedParameters)
 def get_published(parameters: PublishedParameters) -> Response:
-    """Figures that papers printed, with their papers, tables and caveats."""
+    """Figures printed in papers, with their papers, tables and caveats."""
     return json_response(_published(parameters))
 
 

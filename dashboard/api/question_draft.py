@@ -1,4 +1,4 @@
-"""The writer's desk: what guessers answer to a question that is being written, and questions as a bundle."""
+"""The writer's desk: guessers' answers to a question that is being written, and questions packed as a bundle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.selection.parameters import NoParameters
 
 MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
-MAX_BUNDLE_BYTES = 2 * 2**20  # of many
+MAX_BUNDLE_BYTES = 2 * 2**20  # bytes of the body of a bundle's questions
 
 T = TypeVar("T")
 
@@ -32,10 +32,10 @@ class _Guesses(DraftText, frozen=True):
 @api.post("/api/v1/write/guesses")
 def post_write_guesses() -> Response:
     """What the guessers of Pyramid answer after each sentence of a question that is being written: `{"text", "answer",
-    "elicitation"}`. `answer`, an answer line that may be blank, grades their guesses, with the rule that decided. `elicitation`
-    is `softmax` (the default) or `margin`. `buzz` is the first clue at which a guesser is surer than at its best threshold on
-    Pyramid; `warnings` name guessers that are right too early, or sure and wrong. At most 2,000 words in 100 sentences; 413 for
-    a body of more than 256 KiB. Nothing is stored.
+    "elicitation"}`. `answer` is an answer line, which can be blank; guesses are graded by it, with the rule that decided.
+    `elicitation` is `softmax` (the default) or `margin`. `buzz` is the first clue at which a guesser's confidence exceeds its
+    best threshold on Pyramid; `warnings` name guessers that are right too early, or confident and wrong. At most 2,000 words in
+    100 sentences; 413 for a body of more than 256 KiB. Nothing is stored.
     """
     body = _read(_Guesses, MAX_DRAFT_BYTES)
     draft = DraftText(body.text, body.answer)
@@ -44,9 +44,9 @@ def post_write_guesses() -> Response:
 
 @api.post("/api/v1/write/bundle")
 def post_write_bundle() -> Response:
-    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` take: `{"dataset", "title",
-    "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. What the guessers of Pyramid answer
-    are its runs. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
+    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` accept: `{"dataset", "title",
+    "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. The runs in it are the answers of the
+    guessers of Pyramid. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
     """
     body = _read(WrittenDataset, MAX_BUNDLE_BYTES)
     bundle = service().compute_alone(draft_bundle, body)
@@ -54,11 +54,11 @@ def post_write_bundle() -> Response:
 
 
 def _read(kind: type[T], largest: int) -> T:
-    """The body of a request. Raises ``BadRequest`` or ``Denied``."""
+    """Return the body of a request. Raises ``BadRequest`` or ``Denied``."""
     read_parameters(pairs(), NoParameters)
     content = request.get_data()
     if len(content) > largest:
-        raise Denied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the most that this address takes.")
+        raise Denied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.MsgspecError as error:

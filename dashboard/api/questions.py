@@ -1,4 +1,4 @@
-"""The questions of a selection, and one question clue by clue."""
+"""The list of a selection's questions, and one question clue by clue."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from queries.selection import Request
 from queries.selection.parameter_kinds import BadRequest, Text, Whole
 from queries.selection.parameters import NoParameters, Parameters
 
-ROWS = 2000  # sent at once
+ROWS = 2000  # rows sent at a time
 
 
 class QuestionsParameters(Parameters, frozen=True):
-    """Which page of the list, in which order, with which metrics."""
+    """Which page of the list is returned, in which order and with which metrics."""
 
     sort: Sort = "position"
     limit: Annotated[int, Whole(f"how many questions: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
-    cursor: Annotated[str | None, Text("`next` of the page before")] = None
+    cursor: Annotated[str | None, Text("`next` of the previous page")] = None
     metrics: Metrics = (CATALOGUE["brier"],)
 
 
 class QuestionsTableParameters(QuestionsParameters, frozen=True):
-    """The same without a longest page."""
+    """The same keys without a limit on the length of a page."""
 
     limit: Annotated[int | None, Whole("how many questions; all of them by default", 999_999)] = None  # type: ignore[assignment]
 
 
 @get_selected("/api/v1/questions", QuestionsParameters)
 def get_questions(query: Request[QuestionsParameters]) -> Response:
-    """Questions with each run's metrics, a page at a time; `next` of an answer is the cursor of the next page."""
+    """Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page."""
     given = query.parameters
     return json_response(question_list(query.selection, given.metrics, given.sort, given.limit, given.cursor))
 
 
 @get_selected("/api/v1/questions.csv", QuestionsTableParameters)
 def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
-    """The same as one table with a column `metric:run` for each metric and run: every question or, with `limit`, as many from
-    `cursor` on, and the address of the next ones in the header `Link`.
+    """The same as one table, with a column `metric:run` for each metric and run. It has all questions or, with `limit`, this many
+    from `cursor` on, with the address of the next ones in the header `Link`.
     """
     given = query.parameters
     frame, following = service().compute(question_table, query.selection, given.metrics, given.sort, given.limit, given.cursor)
@@ -62,16 +62,16 @@ def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
 
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>", BuzzParameters)
 def get_question(query: Request[BuzzParameters], dataset: str, question_id: str) -> Response:
-    """One question: clues, what people did or voted, what each run said and where it buzzes, by default at each run's best
-    threshold on the selection.
+    """One question: its clues, what people did or voted, what each run answered, and where it buzzes, by default at each run's
+    best threshold on the selection.
     """
     return json_response(question_with_buzzpoints(query.selection, query.facets, question_id, query.parameters.rules))
 
 
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>.csv", NoParameters)
 def get_question_csv(query: Request[NoParameters], dataset: str, question_id: str) -> Response:
-    """What each run said of it, clue by clue. Where a question's own id ends in `.csv`, that question comes first, as JSON; a
-    further `.csv` gives its table.
+    """Each run's answers to it as CSV, clue by clue. If a question's own id ends in `.csv`, this address returns that question as
+    JSON; add another `.csv` to get its table.
     """
     try:
         return json_response(service().ask(question, query.selection, f"{question_id}.csv"))

@@ -1,4 +1,4 @@
-"""Metrics against each other: how far their rankings agree."""
+"""How far the rankings of runs by different metrics agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _agreement(query: Request[MetricsParameters]) -> Agreement:
 
 @get_selected("/api/v1/agreement", MetricsParameters)
 def get_agreement(query: Request[MetricsParameters]) -> Response:
-    """Kendall's tau-b between the rankings of each two metrics."""
+    """Kendall's tau-b between the rankings by each pair of metrics."""
     return json_response(_agreement(query))
 
 

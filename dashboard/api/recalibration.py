@@ -1,4 +1,4 @@
-"""What recalibration would change."""
+"""How recalibration would change metrics and single items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from queries.selection.parameter_kinds import Choice
 class RecalibrationParameters(MetricsParameters, frozen=True):
     """How confidences are recalibrated."""
 
-    method: Annotated[str, Choice(f"how: {', '.join(f'`{key}`' for key in METHODS)}", (*METHODS,))] = next(iter(METHODS))
+    method: Annotated[str, Choice(f"method: {', '.join(f'`{key}`' for key in METHODS)}", (*METHODS,))] = next(iter(METHODS))
 
 
 def _recalibration(query: Request[RecalibrationParameters]) -> Recalibration:
@@ -28,7 +28,7 @@ def _recalibration(query: Request[RecalibrationParameters]) -> Recalibration:
 
 @get_selected("/api/v1/recalibration", RecalibrationParameters)
 def get_recalibration(query: Request[RecalibrationParameters]) -> Response:
-    """Every metric before and after recalibration, cross-fitted by question, and what it does to single items."""
+    """Every metric before and after recalibration, cross-fitted by question, and its effect on single items."""
     return json_response(_recalibration(query))
 
 

@@ -1,4 +1,4 @@
-"""A metric over release dates."""
+"""A metric of runs over the release dates of their models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = DatedRun.__struct_fields__
 
 
 class ReleaseDatesParameters(Parameters, frozen=True):
-    """Which metric."""
+    """Which metric is shown."""
 
     metric: Annotated[Metric, MetricChoice("which metric; `brier` by default", METRICS)] = CATALOGUE["brier"]
 
@@ -31,7 +31,7 @@ def _dated(query: Request[ReleaseDatesParameters]) -> ReleaseDates:
 @get_selected("/api/v1/release-dates", ReleaseDatesParameters)
 def get_release_dates(query: Request[ReleaseDatesParameters]) -> Response:
     """A metric of each ranked run with the tag `released` (`2024`, `2024-05` or `2024-05-13`), by date, with its interval; which
-    runs were the best so far; and the runs without a date.
+    runs were the best up to their date; and the runs without a date.
     """
     return json_response(_dated(query))
 

@@ -17,7 +17,7 @@ from queries.selection.parameters import Parameters
 
 
 class ReliabilityParameters(Parameters, frozen=True):
-    """Which band."""
+    """Which consistency band is drawn."""
 
     band: Annotated[BandKind, BAND] = "pointwise"
 
@@ -28,7 +28,7 @@ def _reliability(query: Request[ReliabilityParameters]) -> Reliability:
 
 @get_selected("/api/v1/reliability", ReliabilityParameters)
 def get_reliability(query: Request[ReliabilityParameters]) -> Response:
-    """Reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
+    """Reliability diagrams: bins with intervals of their accuracy, the CORP curve with its consistency band, and how often each
     confidence was stated.
     """
     return json_response(_reliability(query))

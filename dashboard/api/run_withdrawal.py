@@ -1,4 +1,4 @@
-"""Runs that are withdrawn and restored."""
+"""Addresses that withdraw and restore runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from queries.selection.parameters import NoParameters
 
 @api.delete("/api/v1/runs/<run_id>")
 def delete_run(run_id: str) -> Response:
-    """Withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`."""
+    """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. Responds as `GET` does."""
     by = service().access.writer()
     _no_keys()
     with no_such_run(run_id):
@@ -30,7 +30,7 @@ def delete_run(run_id: str) -> Response:
 
 @api.post("/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
-    """Restores it; 409 where the questions that it answered were replaced."""
+    """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
     by = service().access.writer()
     _no_keys()
     with no_such_run(run_id):
@@ -41,9 +41,9 @@ def restore_run(run_id: str) -> Response:
 
 @contextmanager
 def no_such_run(run_id: str) -> Iterator[None]:
-    """Answer 404 where a change names a run that is not there, and 409 where it cannot be restored."""
+    """Answer 404 if a change names an unknown run, and 409 if the run cannot be restored."""
     try:
-        service().ask(run, run_id)  # raises as below for a run of a dataset that the reader may not read
+        service().ask(run, run_id)  # also 404 for a run on a dataset that the reader may not read
         yield
     except NoSuchRun:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None

@@ -1,4 +1,4 @@
-"""Runs: their provenance and their responses."""
+"""Runs: their provenance and responses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from queries.selection.parameters import NoParameters, Parameters
 
 
 class RunsParameters(Parameters, frozen=True):
-    """Of which dataset."""
+    """Which dataset's runs are listed."""
 
-    dataset: Annotated[str | None, Text("runs of this dataset; of every one by default")] = None
+    dataset: Annotated[str | None, Text("runs on this dataset; by default on every dataset")] = None
 
 
 def _runs(parameters: RunsParameters) -> Runs:
@@ -28,15 +28,15 @@ def _runs(parameters: RunsParameters) -> Runs:
 
 @get("/api/v1/runs", RunsParameters)
 def get_runs(parameters: RunsParameters) -> Response:
-    """Where each run comes from: who imported it when (UTC), from which file, its sha256, what it did not answer, what its
-    uploader decided of guesses, whether, when and by whom it was withdrawn.
+    """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer, guesses
+    that its uploader graded, and whether, when and by whom it was withdrawn.
     """
     return json_response(_runs(parameters))
 
 
 @get("/api/v1/runs.csv", RunsParameters)
 def get_runs_csv(parameters: RunsParameters) -> Response:
-    """The same as CSV; what was skipped and decided is JSON in its cell."""
+    """The same as CSV. Skipped items and the uploader's grades are JSON in their cells."""
     header = [field.name for field in msgspec.structs.fields(RunFacts)]
     rows = [
         [msgspec.json.encode(cell).decode() if isinstance(cell, dict | list) else cell for cell in msgspec.structs.astuple(row)]
@@ -47,7 +47,7 @@ def get_runs_csv(parameters: RunsParameters) -> Response:
 
 @get("/api/v1/runs/<run_id>", NoParameters)
 def get_run(parameters: NoParameters, run_id: str) -> Response:
-    """The same of one run."""
+    """The same for one run."""
     return json_response(service().ask(run, run_id))
 
 
@@ -55,7 +55,7 @@ def get_run(parameters: NoParameters, run_id: str) -> Response:
 @get("/api/v1/runs/<run_id>/responses.jsonl", NoParameters, defaults={"form": "jsonl"})
 @get("/api/v1/runs/<run_id>/responses.parquet", NoParameters, defaults={"form": "parquet"})
 def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response:
-    """What a run said, by question id and clue; imported again, it gives the same run."""
+    """The responses of a run, by question id and clue. Importing the file again gives the same run."""
     facts = service().ask(run, run_id)
     table = responses(service().snapshot(), run_id, form)
     name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]

@@ -1,4 +1,4 @@
-"""Sessions in which people answer questions: which there are, and new ones."""
+"""Sessions in which people answer questions: a list of them, and an address that creates new ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sessions(msgspec.Struct):
 
 
 class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
-    """What a session is made of; see ``create_session``."""
+    """The body of ``POST /api/v1/sessions``; see ``create_session`` for the fields."""
 
     dataset: str
     until: str
@@ -49,15 +49,16 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Invitation(msgspec.Struct):
-    """The link of a new session, which is told this once. It is an address of this server."""
+    """The link of a new session, an address on this server. It cannot be shown again."""
 
     link: str
 
 
 @get("/api/v1/sessions", NoParameters, right="upload")
 def get_sessions(parameters: NoParameters) -> Response:
-    """Sessions in which people answer questions of datasets that the reader may read, by their end, with how many joined and
-    answered. It needs what an upload needs. Links are not among them: the store keeps only their hashes.
+    """Sessions in which people answer questions, latest end first, with how many people joined and answered. Only datasets that
+    the reader may read are included. Needs the same rights as an upload. Links are not included, because the store keeps only
+    their hashes.
     """
     known = service().snapshot().states
     summaries = list_sessions(service().store.register.play_log())
@@ -66,9 +67,10 @@ def get_sessions(parameters: NoParameters) -> Response:
 
 @api.post("/api/v1/sessions")
 def post_sessions() -> Response:
-    """Makes a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`, of which the first
-    two are required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The answer, 201, has
-    the link for the players, this once. 409 where there are too many sessions that have not ended. It needs what an upload needs.
+    """Create a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`; the first two are
+    required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The response, 201, has the
+    link for the players, which cannot be shown again. 409 if too many sessions have not ended yet. Needs the same rights as an
+    upload.
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)

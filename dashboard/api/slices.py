@@ -1,4 +1,4 @@
-"""Where runs are worse than on the whole, or than another run."""
+"""Slices of the questions on which a run does worse than overall, or worse than another run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 
 
 class SlicesParameters(Parameters, frozen=True):
-    """By which metric, and against whom."""
+    """By which metric slices are compared, and with which run."""
 
     metric: Annotated[Metric, MetricChoice("by which metric; `overconfidence` by default", RANKED)] = CATALOGUE["overconfidence"]
-    against: Annotated[str | None, known_run("the run that others are compared with; each with itself by default")] = None
+    against: Annotated[str | None, known_run("the run that others are compared with; by default each run with itself")] = None
 
 
 def _slices(query: Request[SlicesParameters]) -> Slices:
@@ -32,15 +32,15 @@ def _slices(query: Request[SlicesParameters]) -> Slices:
 
 @get_selected("/api/v1/slices", SlicesParameters)
 def get_slices(query: Request[SlicesParameters]) -> Response:
-    """Where runs are worse: each on every category, radius, third of difficulty and two of these together, and on every value of
-    an attribute, against itself on the whole or another run there, with p-values adjusted for all of these.
+    """Where runs do worse: each run on every category, radius and third of difficulty, on every two of these together, and on
+    every value of an attribute, compared with itself overall or with another run there. p-values are adjusted for all of these.
     """
     return json_response(_slices(query))
 
 
 @get_selected("/api/v1/slices.csv", SlicesParameters)
 def get_slices_csv(query: Request[SlicesParameters]) -> Response:
-    """The same as CSV, a row per run and part."""
+    """The same as CSV, a row per run and slice."""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
     parts = _slices(query).slices
     keys = dict.fromkeys([*SLICE_FIELDS, *sorted({key for part in parts for key in part.filters})])

@@ -28,7 +28,7 @@ QUARTILES = "correct_at_quartiles"
 
 
 class TeamsParameters(Parameters, frozen=True):
-    """Whose buzzes are listed."""
+    """Which team's or room's buzzes are listed."""
 
     team: Annotated[str | None, Text("the team whose buzzes are listed; none by default")] = None
     room: Annotated[str | None, Text("the room whose buzzes are listed; none by default")] = None
@@ -44,14 +44,14 @@ class TeamsTableParameters(TeamsParameters, frozen=True):
 
 @get_selected("/api/v1/teams", TeamsParameters)
 def get_teams(query: Request[TeamsParameters]) -> Response:
-    """Human teams: what they heard, where they buzzed, how often they were right; the same by category, question and room."""
+    """Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room."""
     result: Teams = service().ask(human_teams, query.selection, query.parameters.team, query.parameters.room)
     return json_response(result)
 
 
 @get_selected("/api/v1/teams.csv", TeamsTableParameters)
 def get_teams_csv(query: Request[TeamsTableParameters]) -> Response:
-    """One of these tables as CSV; quartiles are three columns, and the teams of a room one text."""
+    """One of these tables as CSV. Quartiles fill three columns; the teams of a room share one cell."""
     table = query.parameters.table
     result: Teams = service().ask(human_teams, query.selection, query.parameters.team, query.parameters.room)
     rows: Sequence[msgspec.Struct] = getattr(result, table)

@@ -20,7 +20,7 @@ def _unsolved(query: Request[Parameters]) -> Unsolved:
 
 @get_selected("/api/v1/unsolved", Parameters)
 def get_unsolved(query: Request[Parameters]) -> Response:
-    """Questions that at least two runs answered and none correctly, with what people did; and how many by category."""
+    """Questions that at least two runs answered but none correctly, with how people did; and their number by category."""
     return json_response(_unsolved(query))
 
 

@@ -1,4 +1,4 @@
-"""Runs and datasets that come in over HTTP."""
+"""Uploads of runs and datasets over HTTP."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
 from queries.selection.parameters import Parameters, collect, split_key
 
-ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
+ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed: by default, and at most
 MAX_DECISIONS = 10_000
-UNPACKED = 10  # a packed file may be so many times as large as the largest upload
+UNPACKED = 10  # an unpacked file may be this many times as large as the largest upload
 
 
 class _Grade(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision as it is sent."""
+    """A decision as a client sends it."""
 
     question_id: str
     correct: bool | float
@@ -48,7 +48,7 @@ class _Grade(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class _Decisions(Kind[tuple[Decision, ...]]):
-    """A JSON list of grades that a person gave."""
+    """A JSON list of grades decided by a person."""
 
     longest = None
 
@@ -60,10 +60,10 @@ class _Decisions(Kind[tuple[Decision, ...]]):
             message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
             raise BadRequest("bad_value", message, key) from None
         if len(grades) > MAX_DECISIONS:
-            raise BadRequest("bad_value", f"{key!r} can hold {MAX_DECISIONS:,} decisions; state `correct` in the file.", key)
+            raise BadRequest("bad_value", f"{key!r} can hold {MAX_DECISIONS:,} decisions; put `correct` in the file.", key)
         for grade in grades:
             if not 0 <= grade.correct <= 1 or not -(2**31) <= (grade.clue or 0) < 2**31:
-                raise BadRequest("bad_value", f"{key!r}: `correct` is true, false or a number from 0 to 1.", key)
+                raise BadRequest("bad_value", f"{key!r}: `correct` must be true, false or a number from 0 to 1.", key)
         return tuple(Decision(grade.question_id, grade.clue, grade.guess, float(grade.correct)) for grade in grades)
 
 
@@ -76,7 +76,7 @@ def _formats(facets: Facets) -> list[str]:
 
 
 class _Tag(Kind[str]):
-    """The value of a tag, whose name is in the key."""
+    """The value of a tag. The name of the tag is part of the key."""
 
     named = True
 
@@ -91,37 +91,37 @@ class _Tag(Kind[str]):
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
-    dataset: Annotated[str | None, Choice("which the file answers; LifeEval's own files need none", _datasets)] = None
-    model: Annotated[str | None, Text("of a run, where the file does not say")] = None
-    elicitation: Annotated[str | None, Text("of a run, where the file does not say")] = None
+    dataset: Annotated[str | None, Choice("the dataset that the file answers; LifeEval's own files need none", _datasets)] = None
+    model: Annotated[str | None, Text("model of a run, if the file does not say")] = None
+    elicitation: Annotated[str | None, Text("elicitation of a run, if the file does not say")] = None
     format: Annotated[
         str | None,
         Choice(
-            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; recognised by default",
+            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected",
             _formats,
         ),
     ] = None
-    filename: Annotated[str | None, Text("what the file is called in provenance and reports; by default as the form says")] = None
+    filename: Annotated[str | None, Text("name of the file in provenance and reports; by default the name in the form")] = None
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
-    classes: Annotated[str | None, Text("`a,b,c`: the order of classes in ChaosNLI predictions")] = None
-    respondents: Annotated[bool, Flag("`1`: the values of the column `sample` are people who answered")] = False
+    classes: Annotated[str | None, Text("`a,b,c`: the order of the classes in ChaosNLI predictions")] = None
+    respondents: Annotated[bool, Flag("`1`: each value in the column `sample` is a person who answered")] = False
     series: Annotated[
         int | None,
         Whole(
-            "Metaculus: the forecasts that stood at so many moments between opening and close, as clues of each question; at "
-            f"most {MAX_MOMENTS}",
+            "Metaculus: take the forecasts standing at this many moments between opening and close as clues of each question; "
+            f"at most {MAX_MOMENTS}",
             MAX_MOMENTS,
         ),
     ] = None
-    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag of the runs, and its value")] = ()
+    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value")] = ()
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
     grades: Annotated[
         tuple[Decision, ...],
         _Decisions(
-            'a JSON list of `{"question_id", "clue", "guess", "correct"}`: what a person decided of guesses whose correctness '
-            "the file does not state. Without `clue`, wherever that was the guess. A decision counts as if the file stated it, "
-            "and is kept with the run"
+            'a JSON list of `{"question_id", "clue", "guess", "correct"}`: grades by a person for guesses whose correctness the '
+            "file does not state. Without `clue`, a grade applies to every clue with this guess. It counts as if the file "
+            "stated it, and is stored with the run"
         ),
     ] = ()
 
@@ -143,10 +143,10 @@ class UploadParameters(Parameters, frozen=True):
 class DatasetUploadParameters(UploadParameters, frozen=True):
     """What an uploaded file with a dataset contains, and how to import it."""
 
-    dataset: Annotated[str | None, Text("id of the new dataset, or of the one that is answered, where the file does not say")] = (
+    dataset: Annotated[str | None, Text("id of the new dataset, or of the dataset that the file answers, if it does not say")] = (
         None
     )
-    title: Annotated[str | None, Text("`POST /api/v1/datasets` alone: of the new dataset, where the file does not say")] = None
+    title: Annotated[str | None, Text("only `POST /api/v1/datasets`: title of the new dataset, if the file does not say")] = None
 
     def options(self) -> ImportOptions:
         """The options of the import."""
@@ -155,27 +155,27 @@ class DatasetUploadParameters(UploadParameters, frozen=True):
 
 @api.post("/api/v1/runs")
 def post_runs() -> Response:
-    """Publishes the runs of a file, or with `dry_run=1` says what that would bring; see *Uploading*."""
+    """Publish the runs of a file or, with `dry_run=1`, only report what it would add; see *Uploading*."""
     return _import_upload(UploadParameters, "runs")
 
 
 @api.post("/api/v1/datasets")
 def post_datasets() -> Response:
-    """The same for a file that brings new datasets: a bundle as a zip, an evaluation log, a tournament."""
+    """The same for a file with new datasets: a bundle as a zip, an evaluation log or a tournament."""
     return _import_upload(DatasetUploadParameters, "datasets")
 
 
 def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
     by = service().access.writer()
     fields = pairs()
-    _read(fields, kind)  # what is wrong with the address is said before the file is sent
+    _read(fields, kind)  # report a wrong key before the file is sent
     check_type()
     most = service().settings.max_upload_mb * 2**20
     if (request.content_length or 0) > most and request.mimetype != "multipart/form-data":
         raise too_large(most)
     with _slot(), _folder() as folder:
         received = receive(folder, most)
-        service().read_current()  # sending may have taken long
+        service().read_current()  # the upload may have taken long
         given = _read([*fields, *received.fields], kind)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
@@ -187,9 +187,9 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         try:
             outcome = service().import_file(job)
         except TimeoutError:
-            raise StoreError("reading the file took too long; divide it, or import it on the command line") from None
+            raise StoreError("reading the file took too long; split it, or import it on the command line") from None
         except Abandoned:
-            raise BadRequest("client_left", "The client has left.", status=499) from None  # nobody reads this
+            raise BadRequest("client_left", "The client has disconnected.", status=499) from None  # nobody reads this
         except ChildProcessError:
             return error_response(
                 "import_failed", "The import ended unexpectedly. GET /api/v1/runs says whether the run was published; "
@@ -208,17 +208,17 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
 
 
 def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:
-    """The keys of an upload, from its address and its form. Raises ``BadRequest``."""
-    # A form sends the fields that were left empty, too.
+    """Return the keys of an upload, from its query string and its form. Raises ``BadRequest``."""
+    # A form also sends fields that were left empty.
     collect(fields, parameters.kinds())
     return read_parameters([(key, value) for key, value in fields if value], parameters)
 
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """One of the few uploads that this worker receives or imports at once."""
+    """Hold one of the few upload slots of this worker while an upload is received and imported. Raises ``Denied``."""
     if not service().upload_slots.acquire(blocking=False):
-        raise Denied(503, "busy", "Other uploads are going on; try again in a moment.", headers={"Retry-After": "5"})
+        raise Denied(503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"})
     try:
         yield
     finally:
@@ -227,12 +227,15 @@ def _slot() -> Iterator[None]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for one upload, next to the store, where there is room for what it adds; removed at the end."""
-    service().store.version()  # a damaged store takes nothing, and a lost folder is not made anew
+    """Create a folder for one upload, and remove it at the end.
+
+    It is in the folder of the store, where there is room for what the upload adds.
+    """
+    service().store.version()  # raises for a damaged store, and for a lost folder, which must not be created again
     root = service().store.local / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sweep(root)  # what a killed server left
+        sweep(root)  # remove what a killed server left behind
         folder = Path(tempfile.mkdtemp(dir=root))
     except OSError as error:
         raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error

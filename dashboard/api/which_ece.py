@@ -1,4 +1,4 @@
-"""The calibration error as many projects compute it."""
+"""The calibration error as different projects compute it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from queries.which_ece import WhichEce, which_ece
 
 
 class WhichEceParameters(Parameters, frozen=True):
-    """Whose bins are given, and whether errors have intervals."""
+    """Which run's bins are returned, and whether errors have intervals."""
 
     focus: BinnedRun = ""
     intervals: Intervals = False
@@ -26,8 +26,8 @@ def _which_ece(query: Request[WhichEceParameters]) -> WhichEce:
 
 @get_selected("/api/v1/which-ece", WhichEceParameters)
 def get_which_ece(query: Request[WhichEceParameters]) -> Response:
-    """The calibration error of each run as many projects compute it, with its rank and the items left out; the bins of one run;
-    Kendall's tau-b between the rankings.
+    """The calibration error of each run as different projects compute it, with its rank and the number of items left out; the
+    bins of one run; and Kendall's tau-b between the rankings.
     """
     return json_response(_which_ece(query))
 

@@ -249,7 +249,7 @@ def test_an_upload_is_cancelled(upload_page):
 @pytest.mark.parametrize("status, code, message", [
     (403, "revoked_token", "The token 'ann' was revoked at noon."), (413, "too_large", "A file can have 1 MB here."),
     (415, "bad_type", "No file of runs is of that type."), (429, "too_many_failures", "Too many wrong tokens came from here."),
-    (503, "busy", "Other uploads are going on; try again in a moment."), (None, "", "The connection was lost"),
+    (503, "busy", "Other uploads are in progress; try again in a moment."), (None, "", "The connection was lost"),
 ])  # fmt: skip
 def test_what_the_server_refuses_is_said_in_place(upload_page, status, code, message):
     page = upload_page.page

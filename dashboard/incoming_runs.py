@@ -1,4 +1,4 @@
-"""What a file of runs amounts to, for the answer to an upload and for ``python -m dashboard score --json``."""
+"""Summary of the runs of a file, for the response to an upload and for ``python -m dashboard score --json``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class IncomingRun(msgspec.Struct):
     """One run of a file.
 
     Attributes:
-        missing_questions: of the dataset, that the run does not answer.
-        failed: calls that got no answer; they are not among the items.
-        skipped: reason -> rows that the model failed to answer.
-        stored: the store had this very run before.
-        gradings: names of the further gradings that this brings to a run that the store had before.
+        missing_questions: number of the dataset's questions that the run does not answer.
+        failed: number of calls that got no answer; they are not included in ``items``.
+        skipped: number of rows that the model failed to answer, by reason.
+        stored: whether the store already had exactly this run.
+        gradings: names of further gradings that the file adds to a run that the store already had.
     """
 
     run: str
@@ -38,13 +38,13 @@ class IncomingRun(msgspec.Struct):
 def incoming_runs(
     snapshot: Snapshot, names: Sequence[str], stored: Collection[str], gradings: Sequence[tuple[str, str]]
 ) -> list[IncomingRun]:
-    """The runs of a file.
+    """Return a summary of each run of a file, in the order of the file.
 
     Args:
-        snapshot: with the runs in it, imported or in a dry run.
+        snapshot: version of the store that contains the runs, after an import or in a dry run.
         names: run ids, in the order of the file.
-        stored: those that the store had before.
-        gradings: run and name of each grading that a stored run gets.
+        stored: ids of the runs that the store already had.
+        gradings: run id and name of each grading that a stored run gets.
     """
     shared = [field for field in IncomingRun.__struct_fields__ if field not in ("stored", "gradings")]
     added = defaultdict(list)

@@ -1,1 +1,1 @@
-"""Results of queries, kept on disk or in Redis and computed once each."""
+"""Cache of query results on disk or in Redis. Each result is computed only once."""

@@ -1,5 +1,5 @@
-"""The error that both caches raise."""
+"""The error that both cache backends raise."""
 
 
 class CacheFailure(Exception):
-    """The cache cannot be read or written just now."""
+    """The cache cannot be read or written at the moment."""

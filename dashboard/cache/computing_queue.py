@@ -1,8 +1,8 @@
-"""The queue of one worker for what takes long to compute, so that some of its threads are always free for what does not.
+"""The queue of one worker for slow computations, which keeps some of its threads free for fast requests.
 
-A thread that answers a request needs a place before it computes or waits for a result; where none is free, the request is refused
-at once. Few of those with a place compute at the same time, and of these only some for one client, so that nobody's requests hold
-up everybody else's.
+A thread needs a place before it computes a result or waits for one. If no place is free, the request is refused at once. Only a
+few threads with a place compute at the same time, and fewer still for one client, so that one client's requests do not hold up
+everybody else's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 
-PLACES = 20  # threads that may compute or wait, of the 32 of a worker
+PLACES = 20  # threads that may compute or wait, of a worker's 32
 AT_ONCE = 4  # computations at the same time
-AT_ONCE_FOR_CLIENT = 3  # of these, for one client
-PLACES_FOR_CLIENT = 8  # distinct computations that one client may have begun or waits for
+AT_ONCE_FOR_CLIENT = 3  # computations at the same time for one client
+PLACES_FOR_CLIENT = 8  # different results that one client may compute or wait for
 RETRY_AFTER = 3  # seconds after which a refused client may try again
-LOOK_INTERVAL = 0.25  # seconds between two looks at whether the client is still there
-IPV6_NETWORK = 64  # bits of an IPv6 address that name a client; it can choose the others
+LOOK_INTERVAL = 0.25  # seconds between checks whether the client is still there
+IPV6_NETWORK = 64  # leading bits of an IPv6 address that identify a client; it can choose the others
 
 
 class QueueFull(Exception):
@@ -31,15 +31,15 @@ class QueueFull(Exception):
 
 
 class ClientLimitReached(Exception):
-    """The client waits for as many computations as one may."""
+    """The client already waits for as many results as it may."""
 
 
 class Client(NamedTuple):
     """Who asks for a result.
 
     Attributes:
-        address: by which computations of one client are counted; blank for this program itself, which has no limit.
-        left: whether it waits no longer; called in any thread.
+        address: identifies the client when computations are counted; blank for this program itself, which has no limit.
+        left: returns whether the client has stopped waiting; called in any thread.
     """
 
     address: str = ""
@@ -47,13 +47,13 @@ class Client(NamedTuple):
 
 
 class ComputingQueue:
-    """Places and turns of one process."""
+    """Places and turns to compute in one process."""
 
     def __init__(self, places: int = PLACES, at_once: int = AT_ONCE) -> None:
         self._places, self._at_once = places, at_once
         self._taken = 0
-        self._keys: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by client, how often it waits for each key
-        self._computing: Counter[str] = Counter()  # by client
+        self._keys: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by client, how many requests wait for each key
+        self._computing: Counter[str] = Counter()  # computations by client
         self._changed = Condition()
 
     @contextmanager
@@ -61,12 +61,12 @@ class ComputingQueue:
         """Hold a place while a result is computed or waited for.
 
         Args:
-            client: who asks.
-            key: of the result. What a client asks for several times counts once for it.
+            client: who asks for the result.
+            key: identifies the result. Repeated requests of one client for the same key count once.
 
         Raises:
             QueueFull: no place is free.
-            ClientLimitReached: the client has too many.
+            ClientLimitReached: the client already waits for too many results.
         """
         with self._changed:
             keys = self._keys[client.address]
@@ -90,13 +90,13 @@ class ComputingQueue:
         """Wait for a turn to compute, and hold it.
 
         Args:
-            client: who asks.
+            client: who asks for the result.
             deadline: time of ``time.monotonic`` until which to wait.
-            abandoned: whether nobody waits for the result any more.
+            abandoned: returns whether nobody waits for the result any more.
 
         Raises:
-            TimeLimitExceeded: no turn came until the deadline.
-            Abandoned: nobody waits.
+            TimeLimitExceeded: no turn came before the deadline.
+            Abandoned: nobody waits for the result any more.
         """
         with self._changed:
             while not self._changed.wait_for(lambda: self._may_compute(client.address), LOOK_INTERVAL):
@@ -118,7 +118,7 @@ class ComputingQueue:
 
 
 def client_address(peer: str | None) -> str:
-    """The part of an IP address that a client cannot choose at will.
+    """Return the part of an IP address that a client cannot choose at will, or ``unknown`` if there is no address.
 
     >>> client_address("192.0.2.7")
     '192.0.2.7'

@@ -1,7 +1,8 @@
-"""A cache of bytes in a folder, bounded in bytes, which the processes of a host can share.
+"""A size-limited cache of bytes in a folder, which the processes of a host can share.
 
-Not diskcache, which has a limit, too: it unpickles what it finds in its folder (CVE-2025-69872, without a fix), has had no
-release since 2023, and one damaged file of its database loses all results. Not flask-caching, which counts files, not bytes.
+Why not diskcache: it also has a size limit, but it unpickles whatever is in its folder (CVE-2025-69872, without a fix), has had
+no release since 2023, and loses all results if one file of its database is damaged. Why not flask-caching: it counts files, not
+bytes.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from typing import IO
 from dashboard.cache.cache_failure import CacheFailure
 
 BLOCK = 4096  # bytes; a file takes whole blocks, and one more for its entry in the folder
-VALUES_THAT_FIT = 4  # a value may take a quarter of the cache
-SHARE_AFTER_REMOVAL = 0.9  # of the limit, after the oldest values were removed
-MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
-TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
+VALUES_THAT_FIT = 4  # one value may take at most a quarter of the cache
+SHARE_AFTER_REMOVAL = 0.9  # share of the limit that is left after the oldest values were removed
+MAX_RESERVE = 2**30  # bytes; this or a twentieth of the disk, whichever is less, stays free
+TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old data versions are never asked for again
 NAME = re.compile(r"[0-9a-f]{64}")
 
 
 class DiskCache:
-    """Files named by 64 hexadecimal digits. Those that were used least recently make room for new ones.
+    """Files named by 64 hexadecimal digits. The least recently used ones make room for new ones.
 
-    A file begins with a checksum of the rest: one that is damaged counts as absent. Files are written under a lock that all
-    processes share, together with the size of them all, so that the limit holds whoever writes.
+    A file begins with a checksum of the rest; a damaged file counts as absent. Files are written under a lock that all processes
+    share. The total size is updated under the same lock, so the limit holds whichever process writes.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
-        """Open the cache and remove what killed processes left half-written.
+        """Open the cache and remove files that killed processes left half-written.
 
         Args:
-            folder: made if it is absent. Its parent must exist, so that a lost store is not made anew.
-            max_bytes: on disk, of all files together.
+            folder: created if it is missing. Its parent must exist, so that a lost store is not created again.
+            max_bytes: limit on the disk space of all files together.
         """
         self._folder = folder
         self._max_bytes = max_bytes
@@ -47,7 +48,7 @@ class DiskCache:
             _write_size(size_file, self._remove_oldest(max_bytes))
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name; None if there are none, or only damaged ones. Raises ``CacheFailure``."""
+        """Return the bytes stored under a name; None if there are none or they are damaged. Raises ``CacheFailure``."""
         path = self._folder / name
         try:
             with path.open("rb", buffering=0) as file:
@@ -59,11 +60,11 @@ class DiskCache:
         if zlib.crc32(value).to_bytes(4) != checksum:
             return None
         with suppress(OSError):
-            os.utime(path)  # used now
+            os.utime(path)  # marks it as just used
         return value
 
     def set(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name, unless they are too many or the disk is nearly full. Raises ``CacheFailure``."""
+        """Store bytes under a name, unless there are too many or the disk is nearly full. Raises ``CacheFailure``."""
         with self._locked() as size_file:
             total = _read_size(size_file)
             new = _disk_size(len(value) + 4)
@@ -85,22 +86,22 @@ class DiskCache:
             _write_size(size_file, total + new - replaced)
 
     def _room(self, total: int) -> int:
-        """How large all files may become: the limit, or less where the disk would be too full."""
+        """Return how many bytes all files together may take: the limit, or less if the disk is nearly full."""
         disk = shutil.disk_usage(self._folder)
         return min(self._max_bytes, total + disk.free - min(MAX_RESERVE, disk.total // 20))
 
     def _remove_oldest(self, limit: int) -> int:
-        """Remove unfinished and expired files, then the least recently used ones until the others are within a limit.
+        """Remove unfinished and expired files, then the least recently used ones until the rest is within a limit.
 
         Returns:
-            The size of the others.
+            The size of the remaining files in bytes.
         """
         files = []
         for entry in os.scandir(self._folder):
             if NAME.fullmatch(entry.name):
                 state = entry.stat()
                 files.append((state.st_mtime, _disk_size(state.st_size), entry.path))
-            elif entry.name.endswith(".tmp"):  # its writer is dead, for it had the lock that we have
+            elif entry.name.endswith(".tmp"):  # its writer held the lock that we hold now, so it is dead
                 os.unlink(entry.path)
         total = sum(size for _, size, _ in files)
         expired = time.time() - TIME_TO_LIVE
@@ -113,7 +114,7 @@ class DiskCache:
 
     @contextmanager
     def _locked(self) -> Iterator[IO[bytes]]:
-        """Exclude other writers, of this process and others. Yields the file that holds the size of all files."""
+        """Exclude other writers in this and other processes. Yields the file that holds the size of all files."""
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             with os.fdopen(os.open(self._folder / "size", os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:

@@ -1,9 +1,9 @@
-"""Results of queries, shared by the workers of a server: each is computed once, by the first thread that needs it.
+"""Cache of query results, shared by the workers of a server. The first thread that needs a result computes it.
 
-A key names an immutable version of the data, so nothing goes stale and nothing is invalidated. Values are MessagePack bytes,
-never pickles: somebody who can write to the cache must not be able to run code here.
+A key names an immutable version of the data, so results never go stale and are never invalidated. Values are MessagePack bytes,
+not pickles, because somebody who can write to the cache must not be able to run code here.
 
-A cache that fails slows the server down and does no more: the failure is counted and logged, and the result is computed.
+A failing cache only slows the server down: the failure is counted and logged, and the result is computed.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from dashboard.process import prometheus
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
-LOCKS = 1024  # shared by all keys; two keys that share one wait for each other
-TRY_AGAIN = 0.01  # seconds between two tries of a lock that another process holds
-LOG_INTERVAL = 60.0  # seconds between two log lines about failures
+LOCKS = 1024  # shared by all keys; two keys with the same lock wait for each other
+TRY_AGAIN = 0.01  # seconds between attempts to get a lock that another process holds
+LOG_INTERVAL = 60.0  # seconds between log lines about failures
 
 log = logging.getLogger(__name__)
 
 
 class Backend(Protocol):
-    """Where bytes are kept by name."""
+    """A place to store bytes by name."""
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None. Raises ``CacheFailure``."""
+        """Return the bytes stored under a name, or None. Raises ``CacheFailure``."""
 
     def set(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name. Raises ``CacheFailure``."""
+        """Store bytes under a name. Raises ``CacheFailure``."""
 
 
 class QueryCache:
     """A cache of bytes in which each key is computed once.
 
     Attributes:
-        failures: how often the cache could not be read or written, in this process.
-        queue: of those who compute or wait for a result.
+        failures: how often this process could not read or write the cache.
+        queue: limits how many threads compute or wait for results.
     """
 
     def __init__(self, url: str, folder: Path, max_bytes: int) -> None:
@@ -59,8 +59,8 @@ class QueryCache:
 
         Args:
             url: ``filesystem`` or a ``redis://`` address.
-            folder: for the locks between processes and, with ``filesystem``, for the results.
-            max_bytes: of the results in the folder.
+            folder: holds the locks between processes and, with ``filesystem``, the results.
+            max_bytes: limit on the disk space of the results in the folder.
         """
         self.failures = 0
         self.queue = ComputingQueue()
@@ -69,7 +69,7 @@ class QueryCache:
         self._counting = Lock()
         self._thread_locks = [Lock() for _ in range(LOCKS)]
         self._lock_folder = folder / "locks"
-        with suppress(OSError):  # without the folder, each lock fails and is counted
+        with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
             self._lock_folder.mkdir(parents=True, exist_ok=True)
         self._backend: Backend = DiskCache(folder / "results", max_bytes) if url == "filesystem" else _redis_cache(url)
 
@@ -81,21 +81,22 @@ class QueryCache:
         wait: float = math.inf,
         client: Client = Client(),  # noqa: B008
     ) -> T:
-        """The decoded value of a key, computed if there is none or if it cannot be decoded.
+        """Return the decoded value of a key. It is computed if it is not in the cache or cannot be decoded.
 
         Concurrent callers with the same key wait for the first one to compute it.
 
         Args:
             key: any text.
-            compute: makes the value.
-            decode: reads the value; it may raise ``msgspec.MsgspecError`` for bytes that another version of the code left.
+            compute: computes the encoded value.
+            decode: decodes the value; it may raise ``msgspec.MsgspecError`` for bytes that another version of the code wrote.
             wait: seconds to wait for another caller who computes it, or for a turn to compute it.
             client: who asks for it.
 
         Raises:
             TimeLimitExceeded: another caller took longer, or no turn came.
             Abandoned: the client has left, and nobody else waits for the result.
-            QueueFull, ClientLimitReached: there are too many who wait, or the client waits for too much.
+            QueueFull: no place is free.
+            ClientLimitReached: the client already waits for too many results.
         """
         name = hashlib.sha256(key.encode()).hexdigest()
         result = self._read(name, decode)
@@ -120,7 +121,7 @@ class QueryCache:
         return result
 
     def callers(self, key: str) -> int:
-        """How many threads of this process wait for the value of a key, the one that computes it among them."""
+        """Return how many threads of this process wait for the value of a key, including the one that computes it."""
         return self._callers[key]
 
     @contextmanager
@@ -142,7 +143,7 @@ class QueryCache:
         except CacheFailure as failure:
             self._count(failure)
         except msgspec.MsgspecError:
-            pass  # not a failure of the cache: the value is replaced
+            pass  # the cache works; the value will be replaced
         return None
 
     def _write(self, name: str, value: bytes) -> None:
@@ -160,9 +161,9 @@ class QueryCache:
 
     @contextmanager
     def _locked(self, index: int, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
-        """Hold one of the locks: among the threads of this process, then among the processes of this host.
+        """Hold one of the locks, first among the threads of this process, then among the processes of this host.
 
-        dogpile.cache's cross-process lock is the same ``flock``, but its file backend never forgets an old result.
+        dogpile.cache uses the same ``flock`` between processes, but its file backend never deletes an old result.
         """
         while not self._thread_locks[index].acquire(timeout=max(0.0, min(LOOK_INTERVAL, deadline - time.monotonic()))):
             _check(deadline, left)
@@ -203,6 +204,6 @@ def _try_lock(handle: IO[str]) -> bool:
 
 
 def _redis_cache(url: str) -> Backend:
-    from dashboard.cache.redis_cache import RedisCache  # slow to load, and few servers use it
+    from dashboard.cache.redis_cache import RedisCache  # imported here because it loads slowly and few servers use it
 
     return RedisCache(url)

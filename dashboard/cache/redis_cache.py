@@ -15,20 +15,20 @@ from dashboard.cache.cache_failure import CacheFailure
 
 T = TypeVar("T")
 TIMEOUT = 1.0  # seconds to connect, and to wait for a reply
-RETRY_AFTER = 10.0  # seconds without Redis after it has failed
-TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
+RETRY_AFTER = 10.0  # seconds before Redis is tried again after a failure
+TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old data versions are never asked for again
 KEY_PREFIX = "clueline:"
 
 
 class RedisCache:
-    """Redis behind a circuit breaker. It forgets values by age, and by its own ``maxmemory-policy``.
+    """Redis behind a circuit breaker. Redis deletes values by age and by its own ``maxmemory-policy``.
 
-    After a failure nobody asks Redis for ``RETRY_AFTER`` seconds. Then one thread tries again, while the others still do
-    without: a server that hangs costs one time-out now and then, not one per request.
+    After a failure, Redis is not used for ``RETRY_AFTER`` seconds. Then one thread tries again, while the others still do without
+    it. So a Redis server that hangs costs one time-out now and then, not one per request.
     """
 
     def __init__(self, url: str) -> None:
-        # A connection that Redis has closed is opened anew, once. A time-out is not waited for twice.
+        # A connection that Redis has closed is reopened once. A time-out is not retried.
         retry = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
         self._client = redis.Redis.from_url(url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, retry=retry)
         self._lock = Lock()
@@ -36,12 +36,12 @@ class RedisCache:
         self._retry_at = 0.0
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name; None if there are none, or while Redis is left alone. Raises ``CacheFailure``."""
+        """Return the bytes stored under a name; None if there are none, or after a recent failure. Raises ``CacheFailure``."""
         value = self._call(lambda: self._client.get(KEY_PREFIX + name))
         return value if isinstance(value, bytes) else None
 
     def set(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name. Raises ``CacheFailure``."""
+        """Store bytes under a name. Raises ``CacheFailure``."""
         self._call(lambda: self._client.set(KEY_PREFIX + name, value, ex=TIME_TO_LIVE))
 
     def _call(self, command: Callable[[], T]) -> T | None:
@@ -62,5 +62,5 @@ class RedisCache:
         with self._lock:
             if time.monotonic() < self._retry_at:
                 return False
-            self._retry_at = time.monotonic() + RETRY_AFTER  # for the others
+            self._retry_at = time.monotonic() + RETRY_AFTER  # the other threads keep waiting
             return True

@@ -1,4 +1,4 @@
-"""The table behind a page, as papers take it: which address gives it, what of it is printed, and what its intervals are."""
+"""The table behind a page, for papers: which address gives it, which columns are printed, and what its intervals are."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ RESAMPLED = (
     f"(seed {SEED})."
 )
 METRIC_INTERVALS = (
-    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions they come from the jackknife; those of distances from calibration, "
-    "such as ECE, contain 0 unless a test shows otherwise."
+    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions they come from the jackknife; intervals of distances from "
+    "calibration, such as ECE, contain 0 unless a test shows otherwise."
 )
-WILSON = "Brackets are 95 % Wilson intervals for the number of independent items that a bin is worth."
+WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number of independent items in each bin."
 PAIRED = (
     f"Differences are paired by question. {METRIC_INTERVALS} p-values are two-sided and not adjusted for the number of metrics."
 )
@@ -25,16 +25,16 @@ PAIRED = (
 
 @dataclass(frozen=True)
 class TableSource:
-    """The table behind a page, for papers: which address gives it, and which of its columns are printed.
+    """Where the table behind a page comes from, and how papers print it.
 
     Attributes:
-        address: of the JSON, as its route declares it; with ``.csv`` behind it, it gives the table.
-        pairs: keys and values that it takes beside the selection.
-        columns: those that are printed, in order. One ``x`` gets its interval from ``x_low`` and ``x_high``.
-        metrics: what is measured.
-        parts: of the path, where the address has any.
-        interval_of: the column whose interval is ``low`` and ``high``.
-        interval: what intervals are, in a sentence.
+        address: the path of the JSON, as its route declares it; the table is at the same path with ``.csv`` appended.
+        pairs: keys and values that the address takes in addition to the selection.
+        columns: the printed columns, in order. The interval of a column ``x`` is in ``x_low`` and ``x_high``.
+        metrics: the metrics in the table.
+        parts: values of the variable parts of the path; empty if it has none.
+        interval_of: the column whose interval is in ``low`` and ``high``; blank if there is none.
+        interval: a sentence that says what the intervals are.
         references: further papers, by their keys in ``queries.metrics.bibliography``.
     """
 
@@ -49,7 +49,7 @@ class TableSource:
 
 
 def leaderboard_source(metrics: Sequence[Metric]) -> TableSource:
-    """The table of runs by metric, with intervals."""
+    """Return the source of the table of runs by metric, with intervals."""
     keys = tuple(metric.key for metric in metrics)
     columns = ("model", "elicitation", "questions", *keys)
     pairs = (("metrics", ",".join(keys)), ("intervals", "1"))

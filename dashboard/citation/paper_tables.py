@@ -1,4 +1,4 @@
-"""A table as papers print it: few decimals, intervals in brackets, as LaTeX and as Markdown."""
+"""Tables for papers, as LaTeX and Markdown: few decimals, intervals in brackets."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ class PaperTable:
     """A table as it is printed.
 
     Attributes:
-        columns, rows: headings and cells.
-        numbers: whether a column holds numbers, by column.
-        metrics: keys of the metrics that have a column or a row; empty where it names none.
-        total: number of rows, those that are not printed among them.
+        columns: headings.
+        rows: cells of each printed row.
+        numbers: for each column, whether it holds numbers.
+        metrics: keys of the metrics that have a column or a row; empty if the table names none.
+        total: number of rows, including those that are not printed.
     """
 
     columns: list[str]
@@ -49,16 +50,16 @@ class PaperTable:
 def paper_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], source: TableSource, names: Mapping[str, str]
 ) -> PaperTable:
-    """The printed part of a table: three decimals, intervals in brackets, no column that is blank throughout.
+    """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
 
     Args:
-        header: names of the columns of the whole table.
-        rows: its cells as CSV has them, blank where there is no value.
-        source: says what is printed.
-        names: of runs, by id.
+        header: names of all columns of the table.
+        rows: its cells as in the CSV, blank if there is no value.
+        source: says which columns are printed.
+        names: names of runs, by id.
     """
     place = {name: index for index, name in enumerate(header)}
-    if "metric" in source.columns:  # a row per metric: without those that are undefined here
+    if "metric" in source.columns:  # one row per metric; leave out metrics that are undefined here
         measured = [place[name] for name in source.columns if name in place and name != "metric"]
         rows = [row for row in rows if any(row[index] for index in measured)]
     kept = [name for name in source.columns if name in place and any(row[place[name]] for row in rows)]
@@ -89,7 +90,7 @@ def _title(name: str, runs: Mapping[str, str]) -> str:
 
 
 def _rounded(text: str) -> str:
-    """A cell; whole numbers and words stay as they are.
+    """Return a cell with numbers rounded; whole numbers and words stay as they are.
 
     >>> _rounded("0.48259"), _rounded("12"), _rounded("GPT")
     ('0.483', '12', 'GPT')
@@ -100,7 +101,7 @@ def _rounded(text: str) -> str:
 
 
 def as_latex(table: PaperTable, caption: str, label: str) -> str:
-    """The table as LaTeX, for the package booktabs."""
+    """Return the table as LaTeX, for the package booktabs."""
     if not table.rows:
         return "% The table has no rows.\n"
     columns = "".join("r" if number else "l" for number in table.numbers)
@@ -113,7 +114,7 @@ def as_latex(table: PaperTable, caption: str, label: str) -> str:
 
 
 def _latex(text: str) -> str:
-    r"""Text with what LaTeX reads as commands escaped.
+    r"""Return text with LaTeX's special characters escaped.
 
     >>> _latex("95 % of a_b")
     '95 \\% of a\\_b'
@@ -122,7 +123,7 @@ def _latex(text: str) -> str:
 
 
 def as_markdown(table: PaperTable) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
 
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"

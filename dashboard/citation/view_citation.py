@@ -1,4 +1,4 @@
-"""What a paper takes from a page: a link that pins the data, the table, a paragraph on methods, references, and a script."""
+"""Citation of a page in a paper: a link that pins the data, the table, a paragraph on methods, references, and a script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
 
-MAX_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it
+MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
 BINNINGS = {
     "width10": "10 bins of equal width, closed on the left",
@@ -40,16 +40,17 @@ class Citation(msgspec.Struct):
     """Answer of ``/api/v1/cite``.
 
     Attributes:
-        view: path and query of the page that is cited.
-        permalink: the same page with its runs named and the data version pinned.
-        version: of the data.
+        view: path and query string of the cited page.
+        title: title of the page.
+        permalink: address of the same page with its runs named and the data version pinned.
+        version: the data version.
         csv: address of the whole table.
-        columns, rows: the table as it is printed: at most ``paper_tables.MAX_ROWS`` rows.
-        total: number of rows, those that are not printed among them.
-        latex, markdown: the same; LaTeX needs the package booktabs.
-        methods: a paragraph.
-        bibtex: of the papers that the metrics come from.
-        script: Python that prints the table, with ``dashboard/client.py``.
+        columns, rows: the table as it is printed, with at most ``paper_tables.MAX_ROWS`` rows.
+        total: number of rows, including those that are not printed.
+        latex, markdown: the printed table; LaTeX needs the package booktabs.
+        methods: a paragraph that says how the figures were computed.
+        bibtex: entries of the papers that the metrics come from.
+        script: Python that prints the table, using ``dashboard/client.py``.
     """
 
     view: str
@@ -68,19 +69,19 @@ class Citation(msgspec.Struct):
 
 
 def cite(view: str, host: str) -> Citation:
-    """What a paper takes from a page.
+    """Return everything a paper needs to cite a page.
 
     Args:
-        view: path and query of the page.
-        host: of this server, such as ``http://127.0.0.1:8050``, without a slash at the end.
+        view: path and query string of the page.
+        host: address of this server, such as ``http://127.0.0.1:8050``, without a slash at the end.
 
     Raises:
-        BadRequest: there is no such page, it measures nothing, or its address is wrong.
+        BadRequest: there is no such page, it has no figures, or its query string is wrong.
     """
     parts = urlsplit(view)
     page, dataset, item = find_page(parts.path)
     if page.table is None:
-        raise BadRequest("unknown_value", f"Nothing is measured on the page {parts.path[:200]!r}.", "view")
+        raise BadRequest("unknown_value", f"There are no figures to cite on the page {parts.path[:200]!r}.", "view")
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
     request = read_page(page, pairs, dataset, item)
     page.check(request)
@@ -117,7 +118,10 @@ def cite(view: str, host: str) -> Citation:
 
 
 def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
-    """The selection with its runs and people named, so that later ones change nothing. The page of a run ranks it among all."""
+    """Return the selection with its runs and people named, so that later ones do not change the view.
+
+    The page of a single run is an exception, because it ranks the run among all runs.
+    """
     runs = selected_runs(request.selection)
     collection = request.facets.human_collection(request.selection.people)
     named = request.selection.replace(people=collection[0]) if collection else request.selection
@@ -139,7 +143,7 @@ def _people(selection: Selection, facets: Facets) -> list[str]:
 
 
 def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, version: str) -> str:
-    """A paragraph that says how the figures come about."""
+    """Return a paragraph that says how the figures were computed."""
     selection, facets = request.selection, request.facets
     ending = f"as computed by Clueline {CLUELINE} from data version {version}."
     if page.name == "question":
@@ -159,11 +163,11 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         )
         if counts.apart:
             left_out = count(len(counts.apart), "run")
-            sentences.append(f"{left_out} that answered less than half of the clues took no part.")
+            sentences.append(f"{left_out} that answered less than half of the clues did not take part.")
     elif counts.differs:
         sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
     elif len(counts.taking_part) > 1:
-        sentences.append(f"All of the {runs} answered the same questions and clues.")
+        sentences.append(f"All {runs} answered the same questions and clues.")
     if source.metrics:
         sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in source.metrics)}.")
     if source.interval:
@@ -172,12 +176,12 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         failed = "count as wrong at confidence 0" if selection.failed else "are left out"
         sentences.append(f"Failed calls, which got no answer, {failed}.")
     if selection.grading:
-        sentences.append(f"Answers are graded by the grading “{selection.grading}”, where a run has it.")
+        sentences.append(f"Answers are graded by the grading “{selection.grading}” for runs that have it.")
     return " ".join(sentences)
 
 
 def _metric(metric: Metric, conventions: Conventions) -> str:
-    """A metric with the conventions that it depends on."""
+    """Return the name of a metric with the conventions that it depends on."""
     notes = []
     if metric.binned:
         bins = conventions.mass_bins
@@ -192,7 +196,7 @@ def _metric(metric: Metric, conventions: Conventions) -> str:
 
 
 def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
-    """Python that prints the table, numbers in full precision."""
+    """Return Python code that prints the table with numbers in full precision."""
     values: dict[str, list[str]] = {}
     for key, text in keys:
         values.setdefault(key, []).append(text)
@@ -212,5 +216,5 @@ def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
 
 
 def _literal(value: str | list[str]) -> str:
-    """A text or a list of texts as Python, with double quotes."""
+    """Return a text or a list of texts as a Python literal, with double quotes."""
     return msgspec.json.encode(value).decode().replace('","', '", "') if value != [] else "[]"

@@ -1,1 +1,1 @@
-"""The processes of a server: workers, what ends with them, their log and figures."""
+"""The processes of a server: workers and the processes that end with them, their log, and their metrics for Prometheus."""

@@ -1,4 +1,4 @@
-"""Processes that end when the one that started them is gone, even if it was killed."""
+"""Ends a process when its parent is gone, even if the parent was killed."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import threading
 import time
 
 SET_SIGNAL_AT_END_OF_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl(2)
-LOOK_INTERVAL = 1.0  # seconds between two looks at the parent
+LOOK_INTERVAL = 1.0  # seconds between checks of the parent
 
 
 def end_with(parent: int) -> None:
-    """Let the kernel kill this process as soon as its parent is gone: a worker that outlives its server holds the port.
+    """Let the kernel kill this process as soon as its parent is gone. A worker that outlived its server would hold the port.
 
-    The parent must have started this process in its main thread: the kernel means that thread. Elsewhere than on Linux, nothing
-    happens.
+    The parent must have started this process from its main thread, because the kernel watches the thread that started it. Does
+    nothing on systems other than Linux.
 
     Args:
-        parent: process id.
+        parent: process id of the parent.
     """
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(SET_SIGNAL_AT_END_OF_PARENT, int(signal.SIGKILL), 0, 0, 0) != 0:
         return  # a sandbox does not allow it
-    if os.getppid() != parent:  # it was gone before
+    if os.getppid() != parent:  # it was already gone
         os._exit(1)
 
 
 def watch_parent() -> None:
-    """End this process within seconds after its parent is gone, whichever thread started it."""
+    """End this process within seconds of its parent's end, whichever of the parent's threads started it."""
     parent = os.getppid()
 
     def watch() -> None:

@@ -1,6 +1,6 @@
-"""The app under gunicorn: ``python -m dashboard.process.gunicorn_server``, in which ``python -m dashboard serve`` ends.
+"""Runs the app under gunicorn: ``python -m dashboard.process.gunicorn_server``, which ``python -m dashboard serve`` becomes.
 
-Nothing here may import DuckDB or polars before the workers are forked: neither survives a fork.
+Nothing here may import DuckDB or polars before the workers are forked, because neither survives a fork.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from dashboard.process import logs
 from dashboard.process.end_with_parent import end_with
 from dashboard.settings import Settings, read_settings
 
-THREADS = 32  # of a worker; dashboard/cache/computing_queue.py keeps some of them free of computing
-MAX_FILES = 4096  # that a process may have open
-SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder that is no disk, and can be written in a container
+THREADS = 32  # per worker; dashboard/cache/computing_queue.py keeps some of them free from computing
+MAX_FILES = 4096  # open files per process
+SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder in memory, writable in a container
 
 
 class ServerLog(Logger):
-    """gunicorn's log, written as our own lines are."""
+    """gunicorn's log, in the format of our own lines."""
 
     def setup(self, cfg: Any) -> None:
-        """Leave the lines to the root logger's handler."""
+        """Let the root logger's handler write the lines."""
         super().setup(cfg)
         self.error_log.handlers.clear()
         self.error_log.propagate = True
 
 
 class Server(BaseApplication):
-    """gunicorn with our settings. Each worker creates its own app, so that DuckDB is opened after the fork."""
+    """gunicorn with our settings. Each worker creates its own app, so DuckDB is opened after the fork."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.app: Flask | None = None  # of this worker; None in the first process
-        self.terminating = False  # the first process was told to
-        self.figures = ""  # the folder in which workers keep figures for Prometheus
+        self.app: Flask | None = None  # the app of this worker; None in the first process
+        self.terminating = False  # whether the first process was told to terminate
+        self.figures = ""  # the folder where workers store metrics for Prometheus
         if settings.prometheus == "on":
             self.figures = tempfile.mkdtemp(prefix="clueline-figures-", dir=SHARED_MEMORY)
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = self.figures
@@ -57,10 +57,10 @@ class Server(BaseApplication):
             "worker_class": "dashboard.process.gunicorn_worker.Worker",
             "threads": THREADS,
             "timeout": 120,
-            "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
+            "limit_request_line": 8190,  # bytes, gunicorn's maximum, because an address can name many runs
             "limit_request_fields": 64,
             "limit_request_field_size": 8190,
-            "forwarded_allow_ips": "",  # dashboard/access/trusted_proxies.py decides
+            "forwarded_allow_ips": "",  # decided by dashboard/access/trusted_proxies.py instead
             "keepalive": 30,
             "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
             "loglevel": self.settings.log_level,
@@ -86,10 +86,10 @@ class Server(BaseApplication):
         return self.app
 
     def begin_draining(self) -> float:
-        """Let ``/readyz`` of this worker fail from now on.
+        """Make ``/readyz`` of this worker fail from now on.
 
         Returns:
-            Seconds for which the worker still takes requests, so that a load balancer can find out.
+            Seconds for which the worker still accepts requests, so that a load balancer can notice.
         """
         if self.app is not None:
             from dashboard.service import EXTENSION
@@ -101,8 +101,8 @@ class Server(BaseApplication):
         end_with(worker.ppid)
 
     def _ignore_ctrl_c(self, worker: object) -> None:
-        # Ctrl-C reaches every process of the terminal's group, and the first process then ends its workers. A worker that is
-        # told twice enters gunicorn's handler while it is in it, and waits for a lock that it holds itself.
+        # Ctrl-C reaches every process of the terminal's group, and the first process then ends its workers. A worker that gets
+        # both signals would enter gunicorn's handler a second time while in it, and wait for a lock that it holds itself.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _close(self, server: object, worker: object) -> None:
@@ -123,7 +123,7 @@ class Server(BaseApplication):
 
     def _ready(self, arbiter: Any) -> None:
         def terminate(sig: int, frame: object) -> None:
-            # The second time, gunicorn ends its workers without waiting for their requests.
+            # On a second signal, gunicorn ends its workers without waiting for their requests.
             arbiter.signal(signal.SIGQUIT if self.terminating else signal.SIGTERM, frame)
             self.terminating = True
 
@@ -131,11 +131,11 @@ class Server(BaseApplication):
         if self.settings.log_format == "json":
             arbiter.log.info("Clueline is at %s", address(self.settings))
         else:
-            print(f"Clueline is at {address(self.settings)}  (Ctrl-C ends it)", flush=True)
+            print(f"Clueline is at {address(self.settings)}  (press Ctrl-C to stop)", flush=True)
 
 
 def address(settings: Settings) -> str:
-    """The address to type into a browser.
+    """Return the address to type into a browser.
 
     >>> address(Settings(host="0.0.0.0", port=8051))
     'http://127.0.0.1:8051'
@@ -145,7 +145,7 @@ def address(settings: Settings) -> str:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit on open files: a worker that cannot open one for an accepted connection ends."""
+    """Raise the limit on open files. A worker that cannot open a file for an accepted connection would end."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < limit:
@@ -153,7 +153,7 @@ def raise_file_limit() -> None:
 
 
 def limit_numpy_threads(workers: int) -> None:
-    """Limit numpy's matrix products to a worker's share of the processors; more threads would wait for each other."""
+    """Limit numpy's matrix products to a worker's share of the CPUs. More threads would wait for each other."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
 

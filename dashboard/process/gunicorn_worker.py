@@ -1,20 +1,21 @@
-"""gunicorn's threaded worker, with limits on clients that send nothing, send slowly or do not read, and threads for probes.
+"""gunicorn's threaded worker, with limits on clients that send nothing, send slowly or do not read, and threads for health
+checks.
 
 Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crowds.py:
 
 | | this worker, 8 threads (now 32, of which 4 compute) | gthread, 8 threads | gthread, 256 threads |
 |---|---|---|---|
-| an answer while 1,000 connections send nothing | 0.05 s | more than 20 s | 5.0 s |
+| a response while 1,000 connections send nothing | 0.05 s | more than 20 s | 5.0 s |
 | 1,000 connections with a request each | 0.3 s | 0.4 s | not measured |
-| others wait for clients that do not read their answer | 30 s | more than 300 s | not measured |
+| others wait for clients that do not read their response | 30 s | more than 300 s | not measured |
 | memory while 300 new leaderboards are computed | 640 MB | not measured | 1,108 MB |
-| the slowest /healthz meanwhile | 39 s, before probes had threads | not measured | 10 s |
-| an answer beside 1,000 unfinished headers | 0.05 s | not measured | none in 90 s |
+| the slowest /healthz meanwhile | 39 s, before probes had their own threads | not measured | 10 s |
+| a response while 1,000 connections have unfinished headers | 0.05 s | not measured | none in 90 s |
 
-So the standard worker meets the target for silent connections only with so many threads that memory grows by three quarters,
-it sets no limit on a client that does not read, and unfinished headers hold its threads. The price is that this class
-overrides methods of ``ThreadWorker`` that gunicorn does not document, which is why pyproject.toml pins gunicorn's exact
-version. After an upgrade, run ``make soak``.
+So the standard worker meets the target for silent connections only with a number of threads that makes memory grow by three
+quarters. It sets no limit on a client that does not read, and unfinished headers block its threads. The price of this class is
+that it overrides undocumented methods of gunicorn's ``ThreadWorker``. That is why pyproject.toml pins gunicorn's exact version.
+After an upgrade, run ``make soak``.
 """
 
 from __future__ import annotations
@@ -31,25 +32,25 @@ from typing import Any
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
 HEADER_TIMEOUT = 10.0  # seconds from the first bytes of a request to the end of its headers
-CLOSE_TIMEOUT = 2.0  # seconds in which a client should close its end after we have closed ours
+CLOSE_TIMEOUT = 2.0  # seconds that a client has to close its end after we have closed ours
 MAX_DRAINED = 65_536  # bytes that the client may still send in that time
-READ_TIMEOUT = 30  # seconds in which a client must read some of its answer
+READ_TIMEOUT = 30  # seconds in which a client must read some of its response
 PROBES = (b"GET /healthz", b"GET /readyz", b"HEAD /healthz", b"HEAD /readyz")
-MAX_PEEKED = 65_536  # bytes of headers for which no thread is needed
-PROBE_THREADS = 2  # which answer these and nothing else, so that they are answered whatever else is asked for
+MAX_PEEKED = 65_536  # bytes of headers that are read without a thread
+PROBE_THREADS = 2  # reserved for probes, so that these are answered however busy the worker is
 
 
 class Worker(ThreadWorker):
-    """A connection takes a thread when the headers of a request have arrived.
+    """A worker that gives a connection a thread only when the headers of a request have arrived.
 
-    The standard worker gives each new connection a thread for five seconds, waits for headers and for slow readers without a
-    limit, and its main thread, which accepts connections, waits up to two seconds for each client to close its end.
+    The standard worker gives each new connection a thread for five seconds, and waits for headers and slow readers without a
+    limit. Its main thread, which accepts connections, waits up to two seconds for each client to close its end.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._probe_threads = ThreadPoolExecutor(PROBE_THREADS, "probe")
-        self._listen_until: float | None = None  # set when the worker is told to end
+        self._listen_until: float | None = None  # set when the worker is told to shut down
         self._header_deadlines: dict[Any, float] = {}  # connections whose headers are being read
         self._closing: dict[Any, tuple[float, int]] = {}  # connections closed on our side: deadline, bytes they may still send
 
@@ -57,7 +58,7 @@ class Worker(ThreadWorker):
         """Give a connection a thread, or wait for the headers of a request. Called in the main thread."""
         if not (conn.initialized or conn.data_ready):
             self._wait_for_first_byte(conn)
-        elif conn.initialized and conn.parser.unreader.buf.getvalue():  # the next request was read with the one before
+        elif conn.initialized and conn.parser.unreader.buf.getvalue():  # the next request was read with the previous one
             super().enqueue_req(conn)
         else:
             self._wait_for_headers(conn, 0)
@@ -71,13 +72,13 @@ class Worker(ThreadWorker):
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
 
     def _wait_for_headers(self, conn: Any, seen: int) -> None:
-        """Give a connection a thread if the headers are there, or if no more than the bytes seen before will come."""
+        """Give a connection a thread if its headers are complete, or if nothing came after the bytes seen before."""
         try:
             begin = conn.sock.recv(MAX_PEEKED, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except OSError:
             begin = b""
         if seen < len(begin) < MAX_PEEKED and b"\r\n\r\n" not in begin:
-            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(begin) + 1)  # be called when there are more bytes
+            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(begin) + 1)  # call back when there are more bytes
             self._header_deadlines.setdefault(conn, time.monotonic() + HEADER_TIMEOUT)
             self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._on_more_headers, conn, len(begin)))
             return
@@ -102,12 +103,12 @@ class Worker(ThreadWorker):
             self._header_deadlines.pop(conn, None)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer a request whose headers are complete; limits on its body are set in ``dashboard.access.limits_and_headers``."""
+        """Answer a request whose headers are complete. ``dashboard.access.limits_and_headers`` sets limits on its body."""
         self._header_deadlines.pop(conn, None)
         try:
             return super().handle_request(req, conn)
         except TimeoutError:
-            self.log.info("%s did not read the answer to %s", conn.client, req.path)
+            self.log.info("%s did not read the response to %s", conn.client, req.path)
             return False
 
     def finish_request(self, conn: Any, fs: Any) -> None:
@@ -123,7 +124,7 @@ class Worker(ThreadWorker):
             self.nr_conns -= 1
             conn.close()
             return
-        # A socket that is closed with unread input discards the end of the answer (RFC 9112, section 9.6).
+        # Closing a socket with unread input would discard the end of the response (RFC 9112, section 9.6).
         self._closing[conn] = (time.monotonic() + CLOSE_TIMEOUT, MAX_DRAINED)
 
     def _drain(self, conn: Any, client: socket.socket) -> None:
@@ -146,7 +147,7 @@ class Worker(ThreadWorker):
         conn.close()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """Begin to drain: probes are told at once; requests are taken for as long as the settings say, and then finished."""
+        """Begin to drain: probes fail at once; new requests are accepted for as long as the settings say, and then finished."""
         if self.alive and self._listen_until is None:
             self._listen_until = time.monotonic() + self.app.begin_draining()
             self.method_queue.defer(self._stop_listening)
@@ -156,11 +157,11 @@ class Worker(ThreadWorker):
             super().handle_exit(signal.SIGTERM, None)
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """Begin or end to accept connections. Called in the main thread."""
+        """Start or stop accepting connections. Called in the main thread."""
         super().set_accept_enabled(enabled)
         if not self.alive:
             for listener in self.sockets:
-                listener.close()  # else clients would connect, and wait for an answer until this process ends
+                listener.close()  # otherwise clients would connect, and wait for a response until this process ends
             for conn in self.pending_conns:
                 conn.timeout = min(conn.timeout, time.monotonic() + STOP_KEEPALIVE_LINGER)
 
@@ -175,4 +176,4 @@ class Worker(ThreadWorker):
         for conn, deadline in list(self._header_deadlines.items()):
             if time.monotonic() > deadline:
                 with suppress(OSError):
-                    conn.sock.shutdown(socket.SHUT_RD)  # its thread then reads the end of the input
+                    conn.sock.shutdown(socket.SHUT_RD)  # its thread then sees the end of the input

@@ -1,4 +1,4 @@
-"""Logging: lines of text or JSON, each with the id of the request that it belongs to, none with a secret."""
+"""Logging as text or JSON lines. Lines have the id of their request and no secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from dashboard.settings import Settings
 
 HEADER = "X-Request-ID"
-WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")  # an id that we take from a client or a proxy
+WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")  # an id that we accept from a client or a proxy
 SECRETS = re.compile(
     r"""(?P<token>clueline_)[A-Za-z0-9_-]{16,}     # a token, by its prefix (data.store.tokens_and_readers)
     | (?P<header>\b(?:bearer|basic)\s+)[^\s"'\\]+  # the value of an Authorization header
@@ -33,21 +33,21 @@ QUIET = (
     "/assets/",
     "/_dash-component-suites/",
     "/api/v1/play/words",
-)  # lines about these are of level debug
+)  # requests for these are logged at level debug
 
 log = logging.getLogger(__name__)
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a record as a line of text or JSON, with the request id, without secrets."""
+    """Formats a record as a line of text or JSON, with the request id and without secrets."""
 
     def __init__(self, log_format: str, request: str = "") -> None:
         super().__init__(TEXT)
-        self._request = request  # the only one of this process
+        self._request = request  # id of the only request that this process works for; blank if it serves many
         self._json = OrjsonFormatter(JSON_FIELDS, rename_fields=JSON_NAMES, timestamp="time") if log_format == "json" else None
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Return the line of a record."""
         request = request_id() or self._request
         record.__dict__.update(request_id=request or None, suffix=f" (request {request})" if request else "")
         line = self._json.format(record) if self._json else super().format(record)
@@ -55,7 +55,7 @@ class LineFormatter(logging.Formatter):
 
 
 def without_secrets(line: str) -> str:
-    """A line with its tokens and passwords replaced.
+    """Return a line with tokens and passwords replaced.
 
     >>> without_secrets("Authorization: Bearer abc to redis://user:secret@host:6379")
     'Authorization: Bearer *** to redis://***@host:6379'
@@ -70,16 +70,16 @@ def configure(settings: Settings, request: str = "") -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
     logging.getLogger("dashboard").setLevel(settings.log_level.upper())
-    logging.getLogger("clueline.audit").setLevel(logging.INFO)  # whatever else is left out
+    logging.getLogger("clueline.audit").setLevel(logging.INFO)  # logged at any log level
 
 
 def request_id() -> str:
-    """The id of the request that is being handled; blank if there is none."""
+    """Return the id of the request that is being handled; blank if there is none."""
     return str(g.get("request_id", "")) if has_request_context() else ""
 
 
 def install(server: Flask) -> None:
-    """Give each request an id, which goes with its answer, and log a line when it is answered."""
+    """Give each request an id, which is sent with the response, and log a line when it is answered."""
     server.before_request(_begin)
     server.after_request(_end)
 
@@ -92,7 +92,7 @@ def _begin() -> None:
 
 def _end(response: Response) -> Response:
     response.headers[HEADER] = g.request_id
-    path = quote(request.path)[:200]  # without the query, into which somebody may write a token
+    path = quote(request.path)[:200]  # without the query string, which could contain a token
     log.log(
         logging.DEBUG if path.startswith(QUIET) else logging.INFO,
         "%s %s: %d",

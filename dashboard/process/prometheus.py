@@ -1,7 +1,7 @@
-"""Figures for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
+"""Metrics for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
 
-Workers write them to files in one folder (prometheus_client's multiprocess mode), so that whichever worker is asked answers
-for all. An environment variable names the folder; ``gunicorn_server`` sets it before this module is imported.
+Workers write them to files in one folder (prometheus_client's multiprocess mode), so any worker can answer for all of them. An
+environment variable names the folder; ``gunicorn_server`` sets it before this module is imported.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # s
 UPLOADS_ENDPOINTS = ("api.post_runs", "api.post_datasets")
 
 requests_answered = Counter("clueline_requests", "Requests answered.", ["method", "endpoint", "status"])
-request_seconds = Histogram("clueline_request_seconds", "Seconds to the begin of an answer.", ["endpoint"], buckets=BUCKETS)
-cache_reads = Counter("clueline_cache_reads", "Results looked for in the cache.", ["result"])
-cache_failures = Counter("clueline_cache_failures", "Times that the cache could not be read or written.")
+request_seconds = Histogram("clueline_request_seconds", "Seconds to the start of a response.", ["endpoint"], buckets=BUCKETS)
+cache_reads = Counter("clueline_cache_reads", "Results looked up in the cache.", ["result"])
+cache_failures = Counter("clueline_cache_failures", "Times the cache could not be read or written.")
 computing = Gauge("clueline_computing", "Results being computed now.", multiprocess_mode="livesum")
-uploads = Counter("clueline_uploads", "Files that were sent to be stored or checked.", ["outcome"])
+uploads = Counter("clueline_uploads", "Files uploaded to be stored or checked.", ["outcome"])
 
 
 def count_requests(server: Flask) -> None:
@@ -37,11 +37,11 @@ def count_requests(server: Flask) -> None:
 
 
 def install(server: Flask, data_version: Callable[[], str]) -> None:
-    """Answer at the address.
+    """Serve the metrics at ``ADDRESS``.
 
     Args:
-        server: which counts its requests.
-        data_version: gives the version of the data in force, or raises.
+        server: the Flask app; ``count_requests`` makes it count its requests.
+        data_version: returns the current data version, or raises.
     """
 
     def figures() -> Response:
@@ -60,18 +60,18 @@ def install(server: Flask, data_version: Callable[[], str]) -> None:
 
 
 class _Versions(Collector):
-    """Which versions are in force. Multiprocess mode has no such figure, for texts cannot be added up."""
+    """The current versions. Multiprocess mode has no metric of this kind, because texts cannot be added up."""
 
     def __init__(self, data_version: Callable[[], str]) -> None:
         self._data_version = data_version
 
     def collect(self) -> Iterator[InfoMetricFamily]:
         versions = {"version": VERSION, "data_version": self._data_version()}
-        yield InfoMetricFamily("clueline", "Versions of Clueline and of the data in force.", versions)
+        yield InfoMetricFamily("clueline", "Versions of Clueline and of the current data.", versions)
 
 
 def _count(response: Response) -> Response:
-    rule = request.url_rule.rule if request.url_rule else ""  # a path that nobody foresaw must not make a new figure
+    rule = request.url_rule.rule if request.url_rule else ""  # an unknown path must not create a new time series
     requests_answered.labels(request.method if rule else "", rule, response.status_code).inc()
     request_seconds.labels(rule).observe(time.monotonic() - g.began)
     if request.endpoint in UPLOADS_ENDPOINTS:

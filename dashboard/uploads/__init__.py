@@ -1,1 +1,1 @@
-"""Files that come in over HTTP: who may send them, how they are received, and the process that reads them."""
+"""Files uploaded over HTTP: how they are received, the process that imports them, and the summary for the response."""

@@ -1,7 +1,7 @@
-"""Imports an uploaded file in a process of its own: ``python -m dashboard.uploads.import_process``.
+"""Imports an uploaded file in its own process: ``python -m dashboard.uploads.import_process``.
 
-A hostile file can then exhaust neither the memory of the worker that serves readers nor its time, and a process can be ended
-after a time limit, as a thread cannot.
+That way a hostile file cannot exhaust the memory or time of the worker that serves readers. And unlike a thread, a process can be
+ended when it exceeds a time limit.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from queries.selection import read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 
 ROOT = Path(__file__).parents[2]
-MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
+MEMORY_LIMIT = "1GB"  # for DuckDB, which spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
-AT_ONCE = 2  # jobs of a worker
-LOOK_INTERVAL = 1.0  # seconds between two looks whether somebody waits
+AT_ONCE = 2  # jobs at the same time per worker
+LOOK_INTERVAL = 1.0  # seconds between checks whether somebody still waits
 
 log = logging.getLogger("dashboard.uploads.import_process")  # this module runs as __main__
 
@@ -55,18 +55,18 @@ class ImportJob(msgspec.Struct):
     """An uploaded file and what to do with it.
 
     Attributes:
-        store: folder of the store.
-        path: of the file.
-        name: of the file in reports.
-        form: key of its format; None to recognise it.
-        options: what the uploader says beside the file.
-        by: name of the uploader's token.
-        dry_run: report only; store nothing.
-        largest: bytes that the file may unpack to.
-        rows: bad rows to report at most.
-        threads: of DuckDB.
-        request_id: of the upload, for the log.
-        content: what the file may bring.
+        store: address of the store.
+        path: path of the file.
+        name: name of the file in reports.
+        form: key of its format; None to detect it.
+        options: the uploader's options for the import.
+        by: name of the uploader's token, or of the user.
+        dry_run: whether to report only and store nothing.
+        largest: maximum size of the unpacked file, in bytes.
+        rows: maximum number of bad rows to report.
+        threads: threads for DuckDB.
+        request_id: id of the upload's request, for the log.
+        content: what the file is allowed to contain.
         hidden: datasets that do not exist for the uploader.
     """
 
@@ -86,15 +86,15 @@ class ImportJob(msgspec.Struct):
 
 
 REMEDIES: dict[Hint, str] = {
-    "classes": "give classes=A,B,C",
-    "dataset": "give dataset=ID",
-    "dataset_upload": "POST /api/v1/datasets takes it",
-    "format": "say which with format=KEY",
-    "model": "give model=NAME",
+    "classes": "add classes=A,B,C",
+    "dataset": "add dataset=ID",
+    "dataset_upload": "send it to POST /api/v1/datasets",
+    "format": "say which one with format=KEY",
+    "model": "add model=NAME",
     "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
-    "another model= or elicitation= tells it apart",
+    "another model= or elicitation= distinguishes it",
     "password": "unpack it before you send it",
-    "percent": "if the file states percent, say so: confidence_scale=percent",
+    "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
     "replace_people": "the operator can import and replace them on the command line",
 }
@@ -105,12 +105,12 @@ class BadRow(msgspec.Struct):
 
     Attributes:
         file: name of the uploaded file, or of a file in it.
-        line: 1-based, or None if the whole file is bad or has no lines.
-        row: which row of a document that is no table, or None.
-        column, value: None where the problem is not that of a column or cell.
+        line: line number from 1; None if the whole file is bad or has no lines.
+        row: which row, in a document that is not a table; otherwise None.
+        column, value: the bad cell; None if the problem does not concern a column or a cell.
         reason: what is wrong.
-        hint: key of what would mend it (``data.importing.report.Hint``), or None.
-        remedy: the same in the keys of the address.
+        hint: key of what would fix it (``data.importing.report.Hint``), or None.
+        remedy: how to fix it, in terms of this address's keys; None without a hint.
     """
 
     file: str
@@ -124,21 +124,21 @@ class BadRow(msgspec.Struct):
 
 
 class BadRows(msgspec.Struct):
-    """A kind of bad rows: how many there are, and the first of them."""
+    """Bad rows of one kind: how many there are, and the first of them."""
 
     count: int
     examples: list[BadRow]
 
 
 class Remedy(msgspec.Struct):
-    """What can be done about warnings: its key, and the same in the keys of the address."""
+    """What can be done about warnings: the key of the hint, and a text in terms of this address's keys."""
 
     hint: Hint
     remedy: str
 
 
 class ImportReport(msgspec.Struct):
-    """What was stored: new datasets, and runs in the order of the file. ``remedies`` are for some of the warnings."""
+    """What was stored: new datasets, and runs in the order of the file. ``remedies`` apply to some of the warnings."""
 
     datasets: list[Dataset]
     runs: list[IncomingRun]
@@ -153,17 +153,17 @@ class DryRunReport(msgspec.Struct):
 
     Attributes:
         dry_run: True.
-        format: key of the format that was recognised.
-        columns: recognised columns of the file.
-        datasets: the new ones.
-        runs: in the order of the file.
-        warnings, remedies, repaired: as of an import.
-        missing: per run, the questions that it does not answer.
-        first: the first answers, as they are understood.
+        format: key of the detected format.
+        columns: columns of the file that were recognised.
+        datasets: new datasets.
+        runs: runs in the order of the file.
+        warnings, remedies, repaired: as in ``ImportReport``.
+        missing: for each run, the questions that it does not answer.
+        first: the first answers, as the importer understands them.
         leaderboard: rows of these runs, ranked among all runs of the dataset.
-        ranked: number of ranked runs, these among them.
+        ranked: number of ranked runs, including these.
         uncertain: grades that a person should review.
-        data_version: of the store that the file was checked against.
+        data_version: version of the store that the file was checked against.
     """
 
     dry_run: bool
@@ -183,14 +183,14 @@ class DryRunReport(msgspec.Struct):
 
 
 class Accepted(msgspec.Struct, tag="accepted"):
-    """The import or dry run succeeded: its report as JSON, and whether the store gained anything."""
+    """The import or dry run succeeded. ``report`` is its report as JSON; ``new`` says whether anything was added to the store."""
 
     report: msgspec.Raw
     new: bool
 
 
 class Rejected(msgspec.Struct, tag="rejected"):
-    """The file is bad: its first bad rows and the number of all, their kinds, and what many of them have in common."""
+    """The file is bad: its first bad rows and the number of all of them, their kinds, and what many of them have in common."""
 
     rows: list[BadRow]
     total: int
@@ -199,7 +199,7 @@ class Rejected(msgspec.Struct, tag="rejected"):
 
 
 class Failed(msgspec.Struct, tag="failed"):
-    """The store or the machine did not allow the import."""
+    """The import failed because of the store or the machine."""
 
     message: str
 
@@ -208,7 +208,7 @@ ImportOutcome = Accepted | Rejected | Failed
 
 
 def run_job(job: ImportJob, store: Store) -> ImportOutcome:
-    """Do a job in this process."""
+    """Run a job in this process and return its outcome."""
     paths, names = [Path(job.path)], [job.name]
     try:
         if job.dry_run:
@@ -264,7 +264,7 @@ def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     warnings = list(report.warnings)
     for row in runs:
         if run(snapshot, row.run).withdrawn_at:
-            warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore puts it back")
+            warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore restores it")
     datasets = [describe_dataset(snapshot, name) for name in report.datasets]
     repaired = dict(sorted(report.repaired.items()))
     return ImportReport(datasets, runs, warnings, _remedies(report), repaired, snapshot.version)
@@ -275,10 +275,10 @@ def _remedies(report: Report) -> list[Remedy]:
 
 
 class ImportProcesses:
-    """Starts processes that do jobs, a few at a time. A spare one, which has loaded its modules, waits for the next job.
+    """Starts processes that run jobs, a few at a time. A spare process with its modules loaded waits for the next job.
 
     Args:
-        at_once: jobs that are done at the same time; others wait for their turn.
+        at_once: jobs that run at the same time; others wait for their turn.
     """
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
@@ -287,8 +287,8 @@ class ImportProcesses:
         self._spare: subprocess.Popen[bytes] | None = None
 
     def prepare(self) -> None:
-        """Start a spare process, unless there is one. It takes a second of the processor, at a low priority."""
-        with self._lock, contextlib.suppress(OSError):  # a machine that cannot start one now may be able to when it is needed
+        """Start a spare process, unless there is one. This takes a second of CPU time, at a low priority."""
+        with self._lock, contextlib.suppress(OSError):  # if a process cannot be started now, it may work when it is needed
             if self._spare is None or self._spare.poll() is not None:
                 self._spare = _start()
 
@@ -298,15 +298,16 @@ class ImportProcesses:
         return spare if spare is not None and spare.poll() is None else _start()
 
     def run(self, job: ImportJob, abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
-        """Do a job in a process of its own, which keeps its temporary files beside the job's file.
+        """Run a job in its own process, which writes its temporary files to the folder of the job's file.
 
         Args:
             job: what to do.
-            abandoned: whether nobody waits for the outcome any more. The process is then ended; the store is whole all the same.
+            abandoned: returns whether nobody waits for the outcome any more. The process is then killed, which leaves the store
+                intact.
 
         Raises:
-            Abandoned: it was ended for that.
-            TimeoutError: the process took longer than ``TIME_LIMIT`` and was ended.
+            Abandoned: the process was killed because nobody waits for it.
+            TimeoutError: the process took longer than ``TIME_LIMIT`` and was killed.
             ChildProcessError: the process ended without an outcome.
         """
         with self._turns:
@@ -327,11 +328,11 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[
             output = _outcome(process, msgspec.json.encode(job), abandoned)
         except Abandoned:
             process.kill()
-            log.info("import of %r was ended: its sender has left", job.name)
+            log.info("import of %r was stopped: its sender has left", job.name)
             raise
         except TimeoutError:
             process.kill()
-            log.warning("import of %r was ended after %d seconds", job.name, TIME_LIMIT)
+            log.warning("import of %r was stopped after %d seconds", job.name, TIME_LIMIT)
             raise
         except BaseException:
             process.kill()
@@ -344,14 +345,14 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[
 
 
 def _outcome(process: subprocess.Popen[bytes], message: bytes, abandoned: Callable[[], bool]) -> bytes:
-    """What a process answers to a message. Raises ``TimeoutError`` or ``Abandoned``."""
+    """Send a message to a process and return its output. Raises ``TimeoutError`` or ``Abandoned``."""
     until = time.monotonic() + TIME_LIMIT
     unsent: bytes | None = message
     while True:
         try:
             return process.communicate(unsent, timeout=LOOK_INTERVAL)[0]
         except subprocess.TimeoutExpired:
-            unsent = None  # the next call goes on where this one was
+            unsent = None  # the next call continues where this one stopped
             if abandoned():
                 raise Abandoned from None
             if time.monotonic() > until:
@@ -359,9 +360,9 @@ def _outcome(process: subprocess.Popen[bytes], message: bytes, abandoned: Callab
 
 
 def _lower_priority() -> None:
-    """Yield the processor to the server. Linux may share it out between sessions, of which this process has its own.
+    """Give the server priority on the CPU, per process and, as Linux may share CPU time out by session, for this session.
 
-    Where both want all of it, the import gets about a tenth: with less, it would hold the store's lock for long.
+    If both want all of it, the import gets about a tenth. With less, it would hold the store's lock for too long.
     """
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
@@ -370,16 +371,16 @@ def _lower_priority() -> None:
 
 
 def main() -> None:
-    """Read a job from standard input, write its outcome to standard output."""
-    for name in (signal.SIGINT, signal.SIGTERM):  # meant for the server; an import that has begun is completed
+    """Read a job from standard input and write its outcome to standard output."""
+    for name in (signal.SIGINT, signal.SIGTERM):  # meant for the server; an import that has started is completed
         signal.signal(name, signal.SIG_IGN)
     watch_parent()
     _lower_priority()
     message = sys.stdin.buffer.read()
     if not message:
-        return  # the server ended and had no job for this process
+        return  # the server ended without a job for this process
     job = msgspec.json.decode(message, type=ImportJob)
-    seconds = int(TIME_LIMIT) * max(2, job.threads)  # of the processor, which all threads use
+    seconds = int(TIME_LIMIT) * max(2, job.threads)  # CPU time, which all threads add up
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     tempfile.tempdir = str(Path(job.path).parent)
     logs.configure(read_settings(), job.request_id)

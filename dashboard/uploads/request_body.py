@@ -1,4 +1,4 @@
-"""Receives the body of an upload into a file: in small pieces, up to a size, within a time limit."""
+"""Receives the body of an upload into a file: in small chunks, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
 CHUNK_TIMEOUT = 60.0  # seconds in which each chunk must arrive
-MAX_FIELD_BYTES = 8 * 2**20  # bytes of the fields of a form beside the file
-MAX_PARTS = 40  # of a form
+MAX_FIELD_BYTES = 8 * 2**20  # bytes of the fields of a form, without the file
+MAX_PARTS = 40  # parts of a form
 MAX_NAME_LENGTH = 200  # characters
-# Content types that are accepted. Browsers and curl name a CSV in many ways; the content decides how a file is read.
+# Accepted content types. Browsers and curl label a CSV in many ways; the content decides how a file is read.
 TYPES = frozenset({
     "", "text/csv", "text/x-csv", "application/csv", "application/vnd.ms-excel", "text/plain", "text/tab-separated-values",
     "application/json", "application/jsonl", "application/x-jsonlines", "application/x-ndjson", "application/ndjson",
@@ -33,7 +33,7 @@ TYPES = frozenset({
     "application/gzip", "application/x-gzip", "application/zstd", "application/zip", "application/x-zip-compressed",
     "application/vnd.sqlite3", "application/x-sqlite3", "application/x-www-form-urlencoded", "multipart/form-data",
 })  # fmt: skip
-ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # compressed bodies are recognised by their content
+ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # compression is detected from the content
 
 
 @dataclass
@@ -41,9 +41,9 @@ class Received:
     """A received file.
 
     Attributes:
-        path: where it is.
-        name: what the sender calls it, cleaned; None if the sender does not say.
-        fields: keys and values of the form around it.
+        path: where it was written.
+        name: the sender's name for it, cleaned; None if the sender gave none.
+        fields: keys and values of the form that contained it.
     """
 
     path: Path
@@ -52,18 +52,18 @@ class Received:
 
 
 def check_type() -> None:
-    """Refuse a body whose content type no file of runs has.
+    """Refuse a body with a content type or encoding that an upload cannot have.
 
     Raises:
         Denied: with status 415.
     """
     if request.mimetype not in TYPES:
         raise Denied(
-            415, "unsupported_type", f"A body of type {request.mimetype[:100]!r} is not taken; send the file as text/csv, "
+            415, "unsupported_type", f"A body of type {request.mimetype[:100]!r} is not accepted; send the file as text/csv, "
             "application/x-ndjson, application/vnd.apache.parquet, application/octet-stream or multipart/form-data.",
         )  # fmt: skip
     if request.headers.get("Content-Encoding", "").strip().lower() not in ENCODINGS:
-        raise Denied(415, "unsupported_encoding", "Content-Encoding can be gzip or zstd.")
+        raise Denied(415, "unsupported_encoding", "Content-Encoding must be gzip or zstd, or left out.")
 
 
 def receive(folder: Path, max_bytes: int) -> Received:
@@ -71,7 +71,7 @@ def receive(folder: Path, max_bytes: int) -> Received:
 
     Args:
         folder: an empty folder for the file.
-        max_bytes: size that the file may have.
+        max_bytes: maximum size of the file.
 
     Raises:
         Denied: the body is too large, too slow, empty, incomplete, or a form without a file.
@@ -85,7 +85,7 @@ def receive(folder: Path, max_bytes: int) -> Received:
             with _timed_stream() as stream:
                 received = _multipart(stream, target) if request.mimetype == "multipart/form-data" else _raw(stream, target)
                 if request.content_length is not None and stream.count < request.content_length:
-                    raise ClientDisconnected  # not every server raises this itself
+                    raise ClientDisconnected  # some servers do not raise this themselves
         except RequestEntityTooLarge as error:
             raise too_large(max_bytes) from error
         except (HTTPException, OSError) as error:
@@ -96,9 +96,9 @@ def receive(folder: Path, max_bytes: int) -> Received:
 
 
 def too_large(max_bytes: int) -> Denied:
-    """The refusal of a body that is too large."""
-    limit = f"The file is larger than {max_bytes // 2**20:,} MiB, the most that this server takes (CLUELINE_MAX_UPLOAD_MB). "
-    return Denied(413, "too_large", limit + "Pack it, write it as Parquet, or have it imported on the command line.")
+    """Return the error for a body that is too large."""
+    limit = f"The file is larger than {max_bytes // 2**20:,} MiB, the limit of this server (CLUELINE_MAX_UPLOAD_MB). "
+    return Denied(413, "too_large", limit + "Compress it, write it as Parquet, or have it imported on the command line.")
 
 
 def _raw(stream: PacedStream, target: LimitedFile) -> Received:
@@ -110,13 +110,13 @@ def _raw(stream: PacedStream, target: LimitedFile) -> Received:
 def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
     boundary = request.mimetype_params.get("boundary", "")
     if not boundary or not boundary.isascii() or len(boundary) > 200:
-        raise Denied(400, "bad_form", "The form states no boundary between its parts.")
+        raise Denied(400, "bad_form", "The form does not state the boundary between its parts.")
     names: list[str | None] = []
 
     def open_file(**part: Any) -> LimitedFile:
         names.append(part["filename"])
         if len(names) > 1:
-            raise Denied(400, "several_files", "One file at a time.", "file")
+            raise Denied(400, "several_files", "Send one file at a time.", "file")
         return target
 
     parser = MultiPartParser(
@@ -132,12 +132,15 @@ def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
     others = [name for name in files if name != "file"]
     if "file" not in files or others:
         where = f"the field {others[0][:100]!r}" if others else "no field"
-        raise Denied(400, "no_file", f"The file belongs into the field `file`; {where} has one (curl: -F file=@FILE).", "file")
+        raise Denied(400, "no_file", f"The file must be in the field `file`; {where} has one (curl: -F file=@FILE).", "file")
     return Received(target.path, clean_name(names[0]), list(form.items(multi=True)))
 
 
 def clean_name(name: str | None) -> str | None:
-    """A file name to show, without folders and control characters; None if nothing is left. It is never opened.
+    """Return a file name to show, without folders and control characters. It is never used to open a file.
+
+    Returns:
+        The name, at most ``MAX_NAME_LENGTH`` characters; None if nothing is left of it.
 
     >>> clean_name("../../answers.csv")
     'answers.csv'
@@ -151,7 +154,7 @@ class LimitedFile:
     """A new file that refuses to grow beyond a size.
 
     Attributes:
-        written: bytes so far.
+        written: bytes written so far.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -165,7 +168,7 @@ class LimitedFile:
 
         Raises:
             RequestEntityTooLarge: the file would be too large.
-            StoreError: the disk refuses it.
+            StoreError: the chunk cannot be written to the disk.
         """
         self.written += len(chunk)
         if self.written > self._max_bytes:
@@ -176,11 +179,11 @@ class LimitedFile:
             raise StoreError(f"the upload cannot be written to {self.path.parent}: {error}") from error
 
     def seek(self, position: int) -> int:
-        """Do nothing: werkzeug rewinds a file for its reader, and nobody reads this object."""
+        """Do nothing. Werkzeug rewinds a file for its reader, but nobody reads this object."""
         return position
 
     def close(self) -> None:
-        """Flush the file to the disk. Raises ``StoreError``."""
+        """Flush and close the file. Raises ``StoreError``."""
         try:
             self._file.close()
         except OSError as error:
@@ -188,11 +191,11 @@ class LimitedFile:
 
 
 class PacedStream:
-    """A stream that is read in small chunks, since a large read blocks until all of it is there.
+    """A stream that is read in small chunks, because a large read blocks until all of it has arrived.
 
     Attributes:
-        count: bytes read.
-        last: when the last read ended.
+        count: bytes read so far.
+        last: time of ``time.monotonic`` at which the last read ended.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -210,14 +213,14 @@ class PacedStream:
 
 @contextmanager
 def _timed_stream() -> Iterator[PacedStream]:
-    """The body of this request. A client that sends it too slowly is cut off."""
+    """Yield the body of this request as a stream. A client that sends it too slowly is cut off."""
     stream = PacedStream(request.stream)
     with time_limit(lambda: stream.last + CHUNK_TIMEOUT) as expired:
         try:
             yield stream
         except (HTTPException, OSError, Denied):
             if expired.is_set():
-                raise Denied(408, "too_slow", f"Less than {CHUNK:,} bytes came within {CHUNK_TIMEOUT:g} seconds.") from None
+                raise Denied(408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds.") from None
             raise
 
 
@@ -226,14 +229,14 @@ def time_limit(deadline: Callable[[], float]) -> Iterator[threading.Event]:
     """Stop reading from the client of this request when a deadline passes.
 
     Args:
-        deadline: gives the time of ``time.monotonic`` at which to stop; it may move.
+        deadline: returns the time of ``time.monotonic`` at which to stop; it may change between calls.
 
     Yields:
         An event that is set when the deadline has passed.
     """
     connection: socket.socket | None = request.environ.get("gunicorn.socket")
     expired, done = threading.Event(), threading.Event()
-    if connection is None:  # a test client, which has no network to wait for
+    if connection is None:  # a test client, without a network connection
         yield expired
         return
 
@@ -241,7 +244,7 @@ def time_limit(deadline: Callable[[], float]) -> Iterator[threading.Event]:
         while not done.wait(1.0):
             if time.monotonic() > deadline():
                 expired.set()
-                # The reading thread then finds the end of the body; the answer can still be sent.
+                # The reading thread then sees the end of the body; the response can still be sent.
                 connection.shutdown(socket.SHUT_RD)
                 return
 

@@ -1,4 +1,7 @@
-"""The command line, ``python -m dashboard``. Exit codes: 0 done, 1 refused (the report is on standard error), 2 usage."""
+"""The command line, ``python -m dashboard``.
+
+Exit codes: 0 for success, 1 for a refusal (the report is on standard error), 2 for wrong usage.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import click
 from dashboard.settings import BadSetting, read_settings, unknown_settings
 from dashboard.version import VERSION
 
-# Where each command is. Only the one that runs is imported: all together take seconds.
+# Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
 COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
     "import": "dashboard.cli.import_files:import_command",
@@ -35,7 +38,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is named, and reports what is wrong with the store or the tokens in one line."""
+    """A group that imports a command only when it is used, and reports problems with the store or tokens in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -71,7 +74,7 @@ class _Commands(click.Group):
 def main(context: click.Context) -> None:
     """Clueline: how well language models know what they know.
 
-    Settings are environment variables such as CLUELINE_STORE and CLUELINE_PORT; docs/settings.md lists them.
+    Settings are environment variables such as CLUELINE_STORE and CLUELINE_PORT. docs/settings.md lists them.
     """
     try:
         context.obj = read_settings()

@@ -1,4 +1,4 @@
-"""``python -m dashboard datasets``: list the public datasets, and fetch, check and import one (``datasets get lifeeval``)."""
+"""``python -m dashboard datasets``: lists datasets, sets their readers, and fetches public ones (``datasets get lifeeval``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queries.datasets import datasets
 @click.group("datasets", invoke_without_command=True)
 @click.pass_context
 def datasets_group(context: click.Context) -> None:
-    """List the datasets of the store, and the public ones that `datasets get` fetches."""
+    """List the datasets in the store, and the public datasets that `datasets get` can fetch."""
     if context.invoked_subcommand:
         return
     settings: Settings = context.obj
@@ -38,7 +38,7 @@ def datasets_group(context: click.Context) -> None:
             f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs"
             f"{people}{access}"
         )
-    click.echo("\nPublic datasets, which `datasets get KEY` fetches:")
+    click.echo("\nPublic datasets; fetch one with `datasets get KEY`:")
     for public in public_datasets().values():
         click.echo(f"{public.key}: {_facts(public)}")
 
@@ -50,32 +50,32 @@ def datasets_group(context: click.Context) -> None:
 )
 @click.pass_obj
 def make_private(settings: Settings, dataset: str, readers: tuple[str, ...]) -> None:
-    """Let DATASET be read by these readers alone, and by tokens with the right admin.
+    """Let only these readers, and tokens with the right admin, read DATASET.
 
-    They replace those it had. For all others it does not exist, on any page or address. It may be a dataset that is yet to be
-    imported.
+    They replace its previous readers. For everybody else the dataset does not exist, on any page or address. The dataset does not
+    need to be imported yet.
     """
     names = Tokens(open_store(settings.store).register).make_private(dataset, readers)
-    click.echo(f"{dataset} is private. It is read by: {', '.join([*names, 'tokens with the right admin'])}.")
+    click.echo(f"{dataset} is private. Its readers: {', '.join([*names, 'tokens with the right admin'])}.")
 
 
 @datasets_group.command("public")
 @click.argument("dataset")
 @click.pass_obj
 def make_public(settings: Settings, dataset: str) -> None:
-    """Let DATASET be read by all who may read this server."""
+    """Let everybody who may read this server read DATASET."""
     changed = Tokens(open_store(settings.store).register).make_public(dataset)
     click.echo(f"{dataset} is public{'' if changed else ' already'}.")
 
 
 @datasets_group.command("get")
 @click.argument("key")
-@click.option("--mirror", metavar="URL", help="Fetch the files from here instead; their paths below it are the same.")
+@click.option("--mirror", metavar="URL", help="Fetch the files from here instead, at the same relative paths.")
 @click.pass_obj
 def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
     """Fetch the public dataset KEY and import it with all its models.
 
-    Each file comes from a fixed commit, and its checksum is compared.
+    Each file comes from a fixed commit, and its checksum is verified.
     """
     known = public_datasets()
     if key not in known:

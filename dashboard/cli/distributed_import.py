@@ -1,4 +1,4 @@
-"""``python -m dashboard batch``: an import on the workers of a Dask cluster."""
+"""``python -m dashboard batch``: imports files on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -29,25 +29,23 @@ from data.store import Store, open_store
 if TYPE_CHECKING:
     from distributed import Client
 
-PUBLISH_EVERY = 30.0  # seconds. What is written but not published for an hour may be swept
-RETRIES = 2  # of a group whose worker was lost
+PUBLISH_EVERY = 30.0  # seconds. Files that are written but not published for an hour can be deleted
+RETRIES = 2  # retries of a group whose worker was lost
 
 
 @click.command("batch")
 @click.argument("source", type=click.Path(exists=True, path_type=Path))
-@click.option("--dataset", metavar="ID", required=True, help="The dataset that these answer; the store has it already.")
+@click.option("--dataset", metavar="ID", required=True, help="The dataset that the files answer; it must be in the store.")
 @click.option("--model", help="The model, if the files do not say.")
 @click.option("--elicitation", help="How the confidence was elicited, if the files do not say.")
 @click.option(
     "--confidence-scale", type=click.Choice(["unit", "percent"]), default="unit", show_default=True, help="0 to 1, or 0 to 100."
 )
-@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag of the runs; can be repeated.")
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786; by default, one on this machine."
+    "--scheduler", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786; by default, a cluster on this machine."
 )
-@click.option(
-    "--workers", type=click.IntRange(1), help="Processes of the cluster on this machine; by default, one for each core."
-)
+@click.option("--workers", type=click.IntRange(1), help="Processes of the cluster on this machine; by default, one per core.")
 @click.option("--memory", default="1GB", show_default=True, help="DuckDB's memory for each run; beyond it, the disk is used.")
 @click.pass_obj
 def batch_command(
@@ -64,10 +62,10 @@ def batch_command(
 ) -> None:
     """Import the answers in SOURCE, a Parquet file or a folder of them, with a Dask cluster.
 
-    The columns are those of a file of responses. The rows of a model and an elicitation are one run, which one worker reads,
-    checks and writes; best they have files of their own, such as model=NAME/part-0.parquet. Workers need the code, the files of
-    SOURCE under the same path, and the store. Runs are published as they are done. If some are refused, the others are in the
-    store; called again, this adds what is missing.
+    The columns are those of a responses file. The rows of one model and elicitation form a run, which one worker reads, checks
+    and writes. This is fastest if each run has its own files, such as model=NAME/part-0.parquet. Workers need the code, the files
+    of SOURCE at the same path, and the store. Runs are published as they are finished. If some are refused, the others are still
+    imported; run the command again to add what is missing.
     """
     store = open_store(settings.store)
     if dataset not in store.snapshot().states:
@@ -84,10 +82,10 @@ def batch_command(
 
 
 def _import(client: Client, store: Store, groups: list[Group], options: ImportOptions, memory: str) -> tuple[list[str], int]:
-    """Prepare every group on the workers, and publish what is done now and then.
+    """Prepare every group on the workers, and publish finished runs every ``PUBLISH_EVERY`` seconds.
 
     Returns:
-        Why groups were refused, and the number of new runs.
+        Messages about refused groups, and the number of new runs.
     """
     from distributed import as_completed
 
@@ -122,7 +120,7 @@ def _import(client: Client, store: Store, groups: list[Group], options: ImportOp
 
 @contextmanager
 def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
-    """A connection to a cluster, which is started and ended here if there is none."""
+    """Connect to a cluster. Without the address of one, a local cluster is started, and stopped at the end."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:

@@ -1,4 +1,4 @@
-"""``python -m dashboard export``: datasets and runs as files that import again."""
+"""``python -m dashboard export``: writes datasets and runs to files that can be imported again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")
 
 @click.group("export")
 def export_group() -> None:
-    """Write a dataset or a run to files that import again."""
+    """Write a dataset or a run to files that can be imported again."""
 
 
 @export_group.command("dataset")
@@ -36,9 +36,9 @@ def export_group() -> None:
 def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> None:
     """Write DATASET to a new folder or zip file.
 
-    DEST is a zip file if its name ends in .zip. It holds the questions, what people did and every run that is not withdrawn;
-    importing it into an empty store gives the same run ids and metrics. When and by whom a run was imported is not part of
-    it: `backup` keeps everything.
+    DEST is a zip file if its name ends in .zip. It holds the questions, what people did and every run that is not withdrawn.
+    Importing it into an empty store gives the same run ids and metrics. It does not say when and by whom a run was imported; use
+    `backup` to keep everything.
     """
     with _draft(dest) as draft, exporter(open_store(settings.store)) as opened:
         parts = bundle(opened.snapshot, dataset, form)
@@ -63,7 +63,7 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
 def export_run(settings: Settings, run: str, dest: Path) -> None:
     """Write the responses of RUN to a new file.
 
-    The ending of DEST says the format: .csv, .jsonl or .parquet.
+    The extension of DEST sets the format: .csv, .jsonl or .parquet.
     """
     form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
     if form is None:
@@ -76,12 +76,12 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
 
 @contextmanager
 def _draft(dest: Path) -> Iterator[Path]:
-    """A temporary folder next to DEST, so that DEST appears complete or not at all. Errors are reported in one line."""
+    """Yield a temporary folder next to DEST, so that DEST appears complete or not at all. Errors are reported in one line."""
     if dest.exists():
-        raise Refusal(f"{dest} exists; give another name")
+        raise Refusal(f"{dest} already exists; choose another name")
     parent = dest.absolute().parent
     if not parent.is_dir():
-        raise Refusal(f"{parent} is no folder")
+        raise Refusal(f"{parent} is not a folder")
     draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=parent))
     try:
         yield draft

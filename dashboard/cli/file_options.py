@@ -14,7 +14,7 @@ from data.store.run_tags import BadTag, read_tag
 
 
 class FileOptions(TypedDict):
-    """Values of the options; None where an option is not given."""
+    """Values of the options; None for an option that was not given."""
 
     form: str | None
     model: str | None
@@ -26,7 +26,7 @@ class FileOptions(TypedDict):
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the paths, and the options of ``FileOptions``, to a command."""
+    """Add the argument for paths and the options of ``FileOptions`` to a command."""
     for decorate in (
         click.option(
             "--confidence-scale",
@@ -35,17 +35,17 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Scale of the confidences: 0 to 1, or 0 to 100.",
         ),
-        click.option("--respondents", is_flag=True, help="The values of the column `sample` are people who answered."),
+        click.option("--respondents", is_flag=True, help="Each value in the column `sample` is a person who answered."),
         click.option(
             "--series",
             type=click.IntRange(1, MAX_MOMENTS),
             metavar="N",
-            help="Metaculus: the forecasts that stood at N moments between opening and close, as clues of each question.",
+            help="Metaculus: take the forecasts standing at N moments between opening and close as clues of each question.",
         ),
-        click.option("--classes", metavar="A,B,C", help="Order of the classes: of a new dataset, or of ChaosNLI predictions."),
+        click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
-        click.option("--as", "form", metavar="FORMAT", callback=_check_form, help="Format; by default, it is recognised."),
+        click.option("--as", "form", metavar="FORMAT", callback=_check_form, help="Format; detected by default."),
         click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
     ):
         command = decorate(command)
@@ -53,15 +53,15 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def format_list() -> str:
-    """The formats, for the end of a command's help: a line for each."""
+    """Return the list of formats for the end of a command's help, one line per format."""
     rows = formats()
     width = max(len(row.key) for row in rows) + 2
     lines = [f"  {row.key:{width}}{row.reads.replace('`', '')}" for row in rows]
-    return "\n".join(["\b", "Formats (docs/formats.md says more):", *lines])
+    return "\n".join(["\b", "Formats (details in docs/formats.md):", *lines])
 
 
 def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Tags and their values, for a ``callback`` of click."""
+    """Return tags and their values; used as a click ``callback``."""
     try:
         return tuple(read_tag(text) for text in texts)
     except BadTag as error:
@@ -77,7 +77,7 @@ def import_options(
     names: bool = False,
     tags: tuple[tuple[str, str], ...] = (),
 ) -> ImportOptions:
-    """The options of an import from those of the command line."""
+    """Return the import's options for the options given on the command line."""
     return ImportOptions(
         dataset=dataset,
         title=title,

@@ -1,4 +1,4 @@
-"""``python -m dashboard grades``: how the gradings of a run differ, and corrections of single grades."""
+"""``python -m dashboard grades``: shows how the gradings of a run differ, and corrects single grades."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
     metavar="QUESTION GUESS GRADE",
     help="Correct a grade: right, wrong, a number from 0 to 1, or undo. Can be repeated.",
 )
-@click.option("--clue", type=click.IntRange(0), help="Correct it at this clue alone; by default, wherever that was the guess.")
-@click.option("--note", help="Why it is corrected.")
-@click.option("--by-rules", is_flag=True, help="Grade a run that came with grades by Clueline's rules of today, too.")
-@click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/runs/RUN/grades.")
+@click.option("--clue", type=click.IntRange(0), help="Correct it only at this clue; by default, at every clue with this guess.")
+@click.option("--note", help="The reason for the correction.")
+@click.option("--by-rules", is_flag=True, help="Also grade a run that came with grades by Clueline's current rules.")
+@click.option("--json", "as_json", is_flag=True, help="JSON as from /api/v1/runs/RUN/grades.")
 @click.pass_obj
 def grades_command(
     settings: Settings,
@@ -49,9 +49,9 @@ def grades_command(
     by_rules: bool,
     as_json: bool,
 ) -> None:
-    """List the guesses of RUN about which its gradings differ, or correct grades.
+    """List the guesses of RUN on which its gradings differ, or correct grades.
 
-    A correction is recorded with your user name and the time, and nothing is overwritten: it makes the grading `reviewed`.
+    A correction is recorded with your user name and the time. Nothing is overwritten; corrections form the grading `reviewed`.
     """
     corrections = [Correction(question, guess or None, _value(grade), clue, note) for question, guess, grade in corrected]
     store = open_store(settings.store)
@@ -59,9 +59,9 @@ def grades_command(
         if by_rules:
             differs = grade_run(store, run, None)
             click.echo(
-                "Clueline's rules say nothing beside the run's own grades."
+                "Clueline's rules add nothing to the run's own grades."
                 if differs is None
-                else f"Graded by Clueline's rules: {differs:,} answers otherwise than by the first grading."
+                else f"Graded by Clueline's rules: {differs:,} answers differ from the first grading."
             )
         if corrections:
             correct_grades(store, run, corrections, None)
@@ -76,7 +76,7 @@ def grades_command(
             return
         graded = next(iter(gradings(snapshot, selection.on_runs([run])).runs), None)
     except TooManyGuesses:
-        raise Refusal(f"the run has more than {MAX_STORED:,} different guesses, too many to be graded at once") from None
+        raise Refusal(f"the run has more than {MAX_STORED:,} different guesses, too many to grade at once") from None
     except NoSuchRun:
         raise Refusal(f"there is no run {run!r}") from None
     except (NoSuchGuess, BadRequest) as error:
@@ -110,5 +110,5 @@ def _value(grade: str) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise click.BadParameter(f"{grade!r} is no grade: right, wrong, undo, or a number from 0 to 1", param_hint="--correct")
+        raise click.BadParameter(f"{grade!r} is not right, wrong, undo, or a number from 0 to 1", param_hint="--correct")
     return value

@@ -1,4 +1,4 @@
-"""``python -m dashboard import``."""
+"""``python -m dashboard import``: imports datasets and runs from files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from data.importing.report import Refused, Report
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
 
-ATTEMPTS = 3  # at typing a password
+ATTEMPTS = 3  # attempts to type a password
 
 
 @click.command("import", epilog=format_list())
 @file_options
 @click.option("--dataset", metavar="ID", help="Dataset to create, or to add runs to.")
 @click.option("--title", help="Title of a new dataset.")
-@click.option("--replace", is_flag=True, help="Replace the questions of the dataset by these.")
-@click.option("--names", is_flag=True, help="Keep the names of teams of people; by default, they get pseudonyms.")
-@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag of the runs; can be repeated.")
+@click.option("--replace", is_flag=True, help="Replace the questions of the dataset with these.")
+@click.option("--names", is_flag=True, help="Keep the names of human teams; by default, they get pseudonyms.")
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
 @click.pass_obj
 def import_command(
     settings: Settings,
@@ -41,7 +41,7 @@ def import_command(
 ) -> None:
     """Import datasets and runs from files, folders and zips.
 
-    All of it is imported or, if anything is wrong, nothing. An empty store first gets the bundled datasets.
+    If anything is wrong, nothing is imported. The bundled datasets are imported first if the store is empty.
     """
     store = open_store(settings.store)
     try:
@@ -56,7 +56,7 @@ def import_command(
 
 
 def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:
-    """Import the files; on a terminal, ask for the password of an encrypted zip."""
+    """Import the files. On a terminal, ask for the password of an encrypted zip."""
     attempts = ATTEMPTS if sys.stdin.isatty() else 0
     while True:
         try:

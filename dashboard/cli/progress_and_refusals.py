@@ -1,4 +1,4 @@
-"""What commands print: progress, warnings, and the report of files that were refused."""
+"""Output of commands: progress, warnings, and the report of refused files."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
 from data.store import Store
 
-MAX_ROWS = 20  # problems that are listed one by one; of more, a line for each kind, and all of them in a file
+MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
-    "classes": "give --classes A,B,C",
-    "dataset": "give --dataset ID",
-    "dataset_upload": "python -m dashboard import reads it",
-    "format": "say which with --as FORMAT",
-    "model": "give --model NAME",
-    "one_run": "for one run of all questions, give all of its files in one import; the page of a run withdraws it, and another "
-    "--model or --elicitation tells it apart",
-    "password": "set CLUELINE_GRACE_PASSWORD, or run this on a terminal, which asks for it",
-    "percent": "if the file states percent, say so: --confidence-scale percent",
-    "replace": "give --replace to put these in their place, or --dataset to import them under another name",
-    "replace_people": "give --replace, with the whole bundle, to put these in its place",
+    "classes": "add --classes A,B,C",
+    "dataset": "add --dataset ID",
+    "dataset_upload": "use python -m dashboard import",
+    "format": "say which one with --as FORMAT",
+    "model": "add --model NAME",
+    "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
+    "--model or --elicitation distinguishes it",
+    "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
+    "percent": "if the file has percentages, add --confidence-scale percent",
+    "replace": "use --replace to replace them with these, or --dataset to import these under another name",
+    "replace_people": "use --replace, with the whole bundle, to replace it with these",
 }
 
 
@@ -43,7 +43,7 @@ class Refusal(click.ClickException):
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress]:
-    """A progress bar on a terminal, nothing elsewhere. What the context gives is called with each step."""
+    """Show a progress bar on a terminal, and nothing elsewhere. Yields a function to call at each step."""
     if not sys.stderr.isatty():
         yield lambda label, done, total: None
         return
@@ -57,7 +57,7 @@ def progress_bar(title: str) -> Iterator[Progress]:
 
 
 def seed_empty_store(store: Store) -> None:
-    """Import the bundled datasets into a store that was never written to, and say so on standard error."""
+    """Import the bundled datasets into a store that was never written to, with a message on standard error."""
     if store.version() != "0":
         return
     click.echo("The store is empty: importing the bundled datasets first.", err=True)
@@ -66,7 +66,7 @@ def seed_empty_store(store: Store) -> None:
 
 
 def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: Sequence[Hint] = ()) -> None:
-    """Print what an import repaired, and its warnings on standard error, with what can be done about them."""
+    """Print what an import repaired and, on standard error, its warnings and what can be done about them."""
     for defect, count in sorted(repaired.items()):
         click.echo(f"repaired: {count:,} {defect}")
     for warning in warnings:
@@ -76,11 +76,11 @@ def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: S
 
 
 def refusal(refused: Refused, done: str) -> Refusal:
-    """The report of files that were refused: the problems one by one or, if there are many, by kind, and a file with all of them.
+    """Return the report of refused files: the problems one by one or, if there are many, by kind and all of them in a file.
 
     Args:
         refused: the problems.
-        done: what was not done with the files, as a participle.
+        done: participle of what was not done with the files, such as ``imported``.
     """
     problems, kinds = refused.problems, refused.kinds
     lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}", *refused.advice]
@@ -101,7 +101,7 @@ def refusal(refused: Refused, done: str) -> Refusal:
 
 
 def _kind_lines(kind: ProblemKind) -> list[str]:
-    """A line for a kind of problem, with its first examples; a line for each of a few."""
+    """Return one line for a kind of problem, with its first examples, or one line per problem if there are only a few."""
     first = kind.examples[0]
     if kind.count <= len(kind.examples):
         return [f"{problem.place}: {_reason(problem)}" for problem in kind.examples]
@@ -111,17 +111,17 @@ def _kind_lines(kind: ProblemKind) -> list[str]:
 
 
 def _reason(problem: Problem) -> str:
-    """What is wrong and, in the words of the command line, what would mend it."""
+    """Return what is wrong and, in terms of command-line options, how to fix it."""
     return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason
 
 
 class Until(click.ParamType[datetime]):
-    """A date, which ends with its day, or a time, in UTC unless it says otherwise."""
+    """An end: a date, which means the end of that day, or a time. Both are UTC unless they say otherwise."""
 
     name = "date"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The end."""
+        """Return the end as a point in time."""
         if isinstance(value, datetime):
             return value
         try:

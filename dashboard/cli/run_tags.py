@@ -1,4 +1,4 @@
-"""``python -m dashboard tag``: the tags of a run."""
+"""``python -m dashboard tag``: changes and lists the tags of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from queries.selection.parameter_kinds import BadRequest
 @click.option("--remove", "removed", metavar="NAME", multiple=True, help="A tag to remove; can be repeated.")
 @click.pass_obj
 def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...], removed: tuple[str, ...]) -> None:
-    """Set and remove tags of RUN, such as reasoning=yes, and list those that it has."""
+    """Set and remove tags of RUN, such as reasoning=yes, and list its tags."""
     store = open_store(settings.store)
     try:
         change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)

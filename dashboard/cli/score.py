@@ -1,4 +1,4 @@
-"""``python -m dashboard score``: the metrics of a file that is not stored, as JSON or as a table to read."""
+"""``python -m dashboard score``: computes the metrics of a file without storing it, as JSON or as a readable table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by
 
 
 class Score(msgspec.Struct):
-    """The leaderboard of the runs in a file, among themselves, and what importing it would report."""
+    """The leaderboard of the runs in a file, ranked among themselves, and what importing the file would report."""
 
     leaderboard: Leaderboard
     runs: list[IncomingRun]
@@ -37,14 +37,14 @@ class Score(msgspec.Struct):
     repaired: dict[str, int]
 
     def json(self) -> bytes:
-        """The answer of ``/api/v1/leaderboard`` with the report of the import."""
+        """Return the response of ``/api/v1/leaderboard`` with the report of the import added."""
         report = {"runs": self.runs, "warnings": self.warnings, "repaired": self.repaired}
         return msgspec.json.encode(msgspec.structs.asdict(self.leaderboard) | report)
 
 
 @click.command("score")
 @file_options
-@click.option("--dataset", metavar="ID", help="Dataset of the store that the files answer.")
+@click.option("--dataset", metavar="ID", help="Dataset in the store that the files answer.")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
 @click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
 @click.option(
@@ -52,12 +52,12 @@ class Score(msgspec.Struct):
     metavar="NAME",
     help=HUMAN_HELP,
 )
-@click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
+@click.option("--beta", metavar="NUMBER", help="Weight of R_U relative to R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")
-@click.option("--grading", metavar="NAME", help="By which grading of the files: a column correct.NAME, or graded (by the rules).")
+@click.option("--grading", metavar="NAME", help="Grading in the files to use: a column correct.NAME, or graded (by the rules).")
 @click.option("--common", metavar="0|1", help="0: each run on its own questions; by default, on those that all runs answered.")
-@click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")
+@click.option("--json", "as_json", is_flag=True, help="JSON as from /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
 def score_command(
     settings: Settings,
@@ -93,7 +93,7 @@ def score_command(
                 progress=progress,
             ) as dry_run,
         ):
-            named_grading = [] if grading is None else [("grading", grading)]  # which there are, only the files say
+            named_grading = [] if grading is None else [("grading", grading)]  # only the files say which gradings exist
             result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
@@ -111,15 +111,15 @@ def score_command(
 
 
 def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score:
-    """Compute metrics of the runs of a dry run.
+    """Compute metrics of the runs in a dry run.
 
     Args:
         dry_run: an import that is not stored.
         conventions: keys of a selection and their values, such as ``("binning", "mass15")``.
-        metrics: which ones.
+        metrics: metrics to compute.
 
     Raises:
-        BadRequest: a convention has a value that it cannot have.
+        BadRequest: a convention has an invalid value.
     """
     snapshot, report = dry_run.snapshot, dry_run.report
     pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]
@@ -130,7 +130,7 @@ def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Sco
 
 
 def score_lines(score: Score) -> Iterator[str]:
-    """A score as text: a line per run, and below it a line per metric with its value or the reason why it has none."""
+    """Yield a score as text: a line per run, followed by a line per metric with its value or the reason why it has none."""
     facts = {run.run: run for run in score.runs}
     for row in score.leaderboard.rows:
         run = facts[row.run]
@@ -139,7 +139,7 @@ def score_lines(score: Score) -> Iterator[str]:
         line += "".join(f"; {part}" for part in rows_without_answer(run.failed, run.skipped))
         if score.leaderboard.common is not None:
             line += f"; measured on {row.items:,} items of {row.questions:,} questions"
-            line += "" if row.ranked else ", its own, since it answered less than half"
+            line += "" if row.ranked else ", its own, because it answered less than half"
         yield line + (f"; in the store as run {run.run}" if run.stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():

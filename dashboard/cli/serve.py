@@ -1,4 +1,4 @@
-"""``python -m dashboard serve``."""
+"""``python -m dashboard serve``: starts the server."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dashboard.settings import Settings, read_setting, variable
 from data.importing.report import Refused
 from data.store import OlderStore, StoreError, open_store
 
-PATIENCE = 2.0  # seconds in which the address may become free
+PATIENCE = 2.0  # seconds to wait for the port to become free
 
 
 class _SettingType(click.ParamType[Any]):
-    """The value of a setting, checked as its environment variable is."""
+    """The value of a setting, checked in the same way as its environment variable."""
 
     def __init__(self, setting: str) -> None:
         self.name = setting
@@ -34,11 +34,11 @@ class _SettingType(click.ParamType[Any]):
 
 
 @click.command()
-@click.option("--host", type=_SettingType("host"), help="Address to listen on, in place of CLUELINE_HOST.")
-@click.option("--port", type=_SettingType("port"), help="Port to listen on, in place of CLUELINE_PORT.")
+@click.option("--host", type=_SettingType("host"), help="Address to listen on, instead of CLUELINE_HOST.")
+@click.option("--port", type=_SettingType("port"), help="Port to listen on, instead of CLUELINE_PORT.")
 @click.pass_obj
 def serve(settings: Settings, **overrides: Any) -> None:
-    """Serve the dashboard and its JSON addresses. An empty store first gets the bundled datasets."""
+    """Serve the dashboard and its JSON addresses. The bundled datasets are imported first if the store is empty."""
     chosen = {name: value for name, value in overrides.items() if value is not None}
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
@@ -52,15 +52,15 @@ def serve(settings: Settings, **overrides: Any) -> None:
     except OlderStore:
         raise
     except StoreError:
-        pass  # the pages say what is wrong with it
-    # gunicorn forks its workers, and a process that has imported DuckDB can be forked but does not end cleanly.
+        pass  # the pages show what is wrong with it
+    # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
     os.environ.update({variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.gunicorn_server"])
 
 
 def _check_port(settings: Settings) -> None:
-    """Report in one line that the address is taken; gunicorn would try five times."""
+    """Report in one line that the port is taken. gunicorn would try five times first."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,13 +68,13 @@ def _check_port(settings: Settings) -> None:
             _bind(probe, settings)
         except OSError as error:
             raise Refusal(
-                f"cannot listen on {settings.host}, port {settings.port}: {error.strerror}. Is Clueline running already? "
+                f"cannot listen on {settings.host}, port {settings.port}: {error.strerror}. Is Clueline already running? "
                 "Choose another port with --port 8051 or CLUELINE_PORT=8051"
             ) from error
 
 
 def _bind(probe: socket.socket, settings: Settings) -> None:
-    """Bind a socket to the address, when the workers of a server that was killed just now have left it. Raises ``OSError``."""
+    """Bind a socket to the port. Wait until the workers of a server that was just killed have left it. Raises ``OSError``."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

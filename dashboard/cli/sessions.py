@@ -23,10 +23,10 @@ from data.store.run_tags import BadTag
 @click.command("invite")
 @click.argument("dataset")
 @click.option("--mode", type=click.Choice([*MODES]), default=DEFAULT, show_default=True, help="How questions are asked.")
-@click.option("--questions", type=click.IntRange(1, MAX_QUESTIONS), default=20, show_default=True, help="How many are asked.")
-@click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="How many are asked beside them.")
-@click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many may join.")
-@click.option("--until", type=Until(), metavar="DATE", required=True, help="When it ends: a date or a time, UTC.")
+@click.option("--questions", type=click.IntRange(1, MAX_QUESTIONS), default=20, show_default=True, help="Number of questions.")
+@click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="Attention checks to add to them.")
+@click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many can join.")
+@click.option("--until", type=Until(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link.")
 @click.pass_obj
@@ -41,11 +41,11 @@ def invite(
     consent: TextIO | None,
     base: str,
 ) -> None:
-    """Make a session in which people answer questions of DATASET, and print its link, this once.
+    """Create a session in which people answer questions from DATASET, and print its link, which cannot be shown again.
 
-    In the mode every-clue, people answer after each clue; in a race, words come one by one and each player buzzes once; estimate
-    asks for an age at death, with datasets of kind lifeeval; vote for a class, with datasets of kind votes. Attention checks say
-    themselves what to answer; collect names the players who answered otherwise.
+    In the mode every-clue, people answer after each clue. In a race, words appear one by one and each player buzzes once. The
+    mode estimate asks for an age at death and needs a dataset of kind lifeeval; vote asks for a class and needs a dataset of kind
+    votes. Attention checks tell the player what to answer; `collect` names the players who answered something else.
     """
     text = consent.read().strip() if consent else CONSENT
     store = open_store(settings.store)
@@ -62,13 +62,13 @@ def invite(
 @click.command("collect")
 @click.argument("link")
 @click.option("--set-aside", multiple=True, metavar="PLAYER=REASON", help="Leave out a player, such as P007; repeatable.")
-@click.option("--check", is_flag=True, help="Only print what is odd about the answers of players; import nothing.")
+@click.option("--check", is_flag=True, help="Only print signs of careless players; import nothing.")
 @click.pass_obj
 def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], check: bool) -> None:
-    """Import the answers of the session of LINK, so far, as a run called "People, N players".
+    """Import the answers so far from the session of LINK, as a run called "People, N players".
 
-    Signs that a player did not answer in earnest are printed. They change nothing: players are left out by --set-aside alone,
-    and the run keeps the reason.
+    Signs that a player did not answer in earnest are printed, but have no effect. Only --set-aside leaves players out, and the
+    reason is stored with the run.
     """
     store, secret = open_store(settings.store), link.rpartition("#")[2]
     reasons = dict(_player_and_reason(text) for text in set_aside)
@@ -89,7 +89,7 @@ def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], c
 
 
 def _player_and_reason(text: str) -> tuple[str, str]:
-    """The parts of ``PLAYER=REASON``."""
+    """Return the two parts of ``PLAYER=REASON``."""
     player, equals, reason = text.partition("=")
     if not (player.strip() and equals and reason.strip()):
         raise click.BadParameter(f"{text!r} is not PLAYER=REASON, such as P007='too fast'", param_hint="--set-aside")

@@ -1,4 +1,4 @@
-"""``python -m dashboard sign``: links that open one view without a token."""
+"""``python -m dashboard sign``: signs links that open one view without a token."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from queries.selection.parameter_kinds import BadRequest
 
 @click.command("sign")
 @click.argument("link", required=False)
-@click.option("--until", type=Until(), metavar="DATE", help="When the link ends: a date or a time, UTC.")
-@click.option("--revoke-all", is_flag=True, help="End all links that were signed before.")
+@click.option("--until", type=Until(), metavar="DATE", help="When the link expires: a date or a time, UTC.")
+@click.option("--revoke-all", is_flag=True, help="Revoke all links signed so far.")
 @click.pass_obj
 def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:
-    """Print LINK, the address of a page or of a JSON address, with a signature: it opens without a token until DATE.
+    """Print LINK, the address of a page or a JSON address, with a signature that opens it without a token until DATE.
 
-    It opens this view alone, with all its keys as they are, and shows no other dataset. Who gets the link can pass it on.
+    It opens only this view, with its keys unchanged, and shows no other dataset. Anybody who gets the link can pass it on.
     """
     tokens = Tokens(open_store(settings.store).register)
     if revoke_all:
         tokens.new_link_key()
-        click.echo("The links that were signed before open nothing any more.", err=True)
+        click.echo("Links that were signed before no longer work.", err=True)
     if link is None:
         if not revoke_all:
             raise click.UsageError("Missing argument 'LINK'.")
@@ -46,8 +46,8 @@ def sign(settings: Settings, link: str | None, until: datetime | None, revoke_al
 
 
 def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:
-    """The dataset that an address is about. Raises ``Refusal`` for an address that shows nothing."""
-    from dashboard.app import create_app  # slow to load
+    """Return the dataset that an address is about. Raises ``Refusal`` for an unknown or invalid address."""
+    from dashboard.app import create_app  # imported here because it loads slowly
     from dashboard.page_registry import check_page, find_page, read_page
     from dashboard.service import service
     from queries.runs import run
@@ -55,7 +55,7 @@ def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str
     app = create_app(settings)
     try:
         endpoint, items = app.url_map.bind("localhost").match(unquote(path))
-        with app.app_context():  # without a request, every dataset is read
+        with app.app_context():  # outside a request, every dataset can be read
             if endpoint.startswith("api."):
                 if "run_id" in items:
                     return service().ask(run, items["run_id"]).dataset

@@ -24,8 +24,8 @@ from data.store.tokens_and_readers import TokenError, Tokens
 def backup(settings: Settings, dest: Path) -> None:
     """Copy the store to the new folder DEST.
 
-    Servers and imports may go on meanwhile. The copy holds all data, provenance, tokens and sessions of people. It is a store
-    itself: CLUELINE_STORE=DEST serves it.
+    Servers and imports can keep running. The copy holds all data, provenance, tokens and sessions of people. It is itself a
+    store, which CLUELINE_STORE=DEST serves.
     """
     version = back_up(open_store(settings.store), dest)
     click.echo(f"{dest}: {_contents(version)}, {version.size / 2**20:,.1f} MiB")
@@ -36,17 +36,17 @@ def backup(settings: Settings, dest: Path) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask, even if the store holds data.")
 @click.pass_obj
 def restore(settings: Settings, source: Path, yes: bool) -> None:
-    """Replace the content of the store by the backup in SOURCE.
+    """Replace the content of the store with the backup in SOURCE.
 
-    Running servers show it at once. Tokens are restored only into a store that has none, so that a token revoked since stays
-    revoked. Of sessions of people, those come back that the store does not have, so that who was erased since stays erased.
+    Running servers show it at once. Tokens are restored only into a store that has none, so that a token revoked since then stays
+    revoked. Sessions of people are restored only if the store does not have them, so that players erased since then stay erased.
     """
     store = open_store(settings.store)
     version = whole_version(open_store(source))
     click.echo(f"{source}: {_contents(version)}, {version.written_at:%Y-%m-%d %H:%M} UTC")
     contents = _contents_in_force(store)
     if contents and not yes:
-        click.confirm(f"The store in {store.place} holds {contents}. Put the backup in its place?", abort=True)
+        click.confirm(f"The store in {store.place} holds {contents}. Replace it with the backup?", abort=True)
     restore_backup(store, source)
     Audit(store.register).record("restored_backup", None)
     click.echo(f"Restored to {store.place}. No file was deleted.")
@@ -56,33 +56,33 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
 @click.option("--to", "target", metavar="URL", help="Copy the store to an empty one: a folder, or postgres://...?objects=...")
 @click.pass_obj
 def migrate(settings: Settings, target: str | None) -> None:
-    """Bring a store that an earlier version of Clueline made to this version; with --to, copy it to another place.
+    """Upgrade a store that an earlier version of Clueline created or, with --to, copy it to another place.
 
-    Back it up first, and stop the servers that run an earlier version. What the store held before stays on the disk until later
-    imports remove it. With --to, the store itself is left as it is; start the servers again with CLUELINE_STORE=URL.
+    Back it up first, and stop servers that run an earlier version. The previous content stays on the disk until later imports
+    remove it. With --to, the store itself is not changed; start the servers again with CLUELINE_STORE=URL.
     """
     store = open_store(settings.store)
     if target is not None:
         copy = open_store(target)
         version = copy_store(store, copy)
-        click.echo(f"Copied to {copy.place}: {_contents(version)}. The store in {store.place} was left as it is.")
+        click.echo(f"Copied to {copy.place}: {_contents(version)}. The store in {store.place} was not changed.")
         return
     before, after = store.migrate()
     if before == after:
         click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
         Audit(store.register).record("migrated", None)
-        click.echo(f"The store in {store.place} had schema {before} and has schema {after} now.")
+        click.echo(f"The store in {store.place} had schema {before} and now has schema {after}.")
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
 @click.pass_obj
 def lake(settings: Settings, path: Path) -> None:
-    """Write the DuckLake catalogue PATH, by which DuckDB, Spark or Trino read the store as tables.
+    """Write the DuckLake catalogue PATH, which lets DuckDB, Spark or Trino read the store as tables.
 
-    The tables of responses and statistics are the store's own files; nothing is copied but the small tables. The catalogue shows
-    the store as it is now. Attach it read-only, and write it again after imports.
+    The tables of responses and statistics are the store's own files; only the small tables are copied. The catalogue shows the
+    store as it is now. Attach it read-only, and write it again after imports.
     """
     tables = make_lake(open_store(settings.store), path)
     click.echo(f"{path}: {', '.join(tables)}")
@@ -91,11 +91,10 @@ def lake(settings: Settings, path: Path) -> None:
 @click.command()
 @click.pass_obj
 def verify(settings: Settings) -> None:
-    """Read everything in the store, and name what is damaged.
+    """Check everything in the store, and name what is damaged.
 
-    Each file of the version in force is compared with its checksum, and so are those of the earlier versions that are still
-    there. Servers and imports may go on meanwhile. The exit code is 1 if the version in force, the tokens or the sessions of
-    people are damaged.
+    Each file of the current version, and of earlier versions that are still there, is compared with its checksum. Servers and
+    imports can keep running. The exit code is 1 if the current version, the tokens or the sessions of people are damaged.
     """
     store = open_store(settings.store)
     damage: StoreError | TokenError | None = None
@@ -107,11 +106,11 @@ def verify(settings: Settings) -> None:
         damage, pointer = error, EMPTY
     for version in versions_on_disk(store):
         in_force = version.name == pointer.name
-        click.echo(f"{_line(version)}{' (in force)' if in_force else ''}")
+        click.echo(f"{_line(version)}{' (current)' if in_force else ''}")
         for part, reason in version.damaged_objects:
             click.echo(f"  {damaged_object(part, reason).reason}")
         if in_force and version.damage:
-            damage = StoreError(f"The version in force, {version.name}, is damaged.")
+            damage = StoreError(f"The current version, {version.name}, is damaged.")
     try:
         count = len(Tokens(store.register).all())
         click.echo(f"tokens: {count}")
@@ -126,28 +125,28 @@ def verify(settings: Settings) -> None:
         click.echo(str(error))
         lost_sessions = True
     if isinstance(damage, StoreError):
-        raise Refusal("The store is damaged. To mend it: python -m dashboard repair")
+        raise Refusal("The store is damaged. To repair it: python -m dashboard repair")
     if damage is not None:
         raise Refusal("The tokens are damaged.")
     if lost_sessions:
-        raise Refusal("The log of sessions of people is damaged. To mend it, see docs/operations.md, Damaged files.")
-    click.echo(f"The store in {store.place} is {'whole' if pointer.name else 'empty'}.")
+        raise Refusal("The log of sessions of people is damaged. To repair it, see docs/operations.md, Damaged files.")
+    click.echo(f"The store in {store.place} is {'intact' if pointer.name else 'empty'}.")
 
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def repair(settings: Settings, yes: bool) -> None:
-    """Find damage in the store and mend it.
+    """Find damage in the store and repair it.
 
-    Each version in the store's folder is listed first. If the version in force cannot be read, the newest one that can is put in
-    its place. Damaged statistics of a run are computed again from its responses. A run whose responses are damaged is removed
-    from the store, so that its file can be imported again. No file is deleted.
+    Each version in the store's folder is listed first. If the current version cannot be read, the newest readable one replaces
+    it. Damaged statistics of a run are computed again from its responses. A run with damaged responses is removed from the store,
+    so that its file can be imported again. No file is deleted.
     """
     store = open_store(settings.store)
     damage = damage_of(store)
     if damage is None:
-        click.echo(f"The store in {store.place} is {'whole' if store.catalogue() else 'empty'}: nothing to repair.")
+        click.echo(f"The store in {store.place} is {'intact' if store.catalogue() else 'empty'}: nothing to repair.")
         return
     click.echo(str(damage))
     versions = versions_on_disk(store)
@@ -155,7 +154,7 @@ def repair(settings: Settings, yes: bool) -> None:
         click.echo(f"  {_line(version)}")
     chosen = _readable_version(store, versions)
     if chosen is None:
-        raise Refusal("No whole version is left; restore the folder from a backup. Nothing was changed.")
+        raise Refusal("No intact version is left; restore the folder from a backup. Nothing was changed.")
     steps = [] if _is_in_force(store, chosen) else [f"Restore {chosen.name}"]
     with store.open_catalogue(chosen.name) as connection:
         lost = lost_runs(connection, chosen.damaged_objects)
@@ -175,13 +174,13 @@ def repair(settings: Settings, yes: bool) -> None:
     if chosen.damaged_objects:
         mend(store, chosen.damaged_objects)
     if not computed and not lost:
-        click.echo(f"{chosen.name} is in force again. No file was deleted.")
+        click.echo(f"{chosen.name} is the current version again. No file was deleted.")
         return
-    click.echo(f"{store.pointer().name} is in force now. No file was deleted.")
+    click.echo(f"{store.pointer().name} is the current version now. No file was deleted.")
 
 
 def _readable_version(store: Store, versions: list[VersionOnDisk]) -> VersionOnDisk | None:
-    """The version in force if its catalogue is whole, else the newest one whose catalogue is; None if there is none."""
+    """Return the current version if its catalogue is readable, otherwise the newest readable one; None if there is none."""
     readable = [version for version in versions if version.readable]
     return next((version for version in readable if _is_in_force(store, version)), readable[0] if readable else None)
 
@@ -195,7 +194,7 @@ def _is_in_force(store: Store, version: VersionOnDisk) -> bool:
 
 
 def _line(version: VersionOnDisk) -> str:
-    state = f"damaged: {version.damage}" if version.damage else f"whole: {_contents(version)}"
+    state = f"damaged: {version.damage}" if version.damage else f"intact: {_contents(version)}"
     return f"{version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}"
 
 
@@ -208,7 +207,7 @@ def _contents(version: VersionOnDisk) -> str:
 
 
 def _contents_in_force(store: Store) -> str | None:
-    """What the store holds, in words; None for nothing."""
+    """Return what the store holds, in words; None if it is empty."""
     try:
         return _contents(whole_version(store)) if store.catalogue() else None
     except StoreError:

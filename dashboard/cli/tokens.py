@@ -1,4 +1,4 @@
-"""``python -m dashboard token``: the tokens that uploads and, on some servers, readers need."""
+"""``python -m dashboard token``: manages the tokens needed for uploads and, on some servers, for reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNTIL = Until()
 
 @click.group("token")
 def token_group() -> None:
-    """Create, list and revoke the tokens that uploads and, with CLUELINE_READ=token, readers need."""
+    """Create, list and revoke the tokens needed for uploads and, with CLUELINE_READ=token, for reading."""
 
 
 @token_group.command("create")
@@ -26,19 +26,19 @@ def token_group() -> None:
     type=click.Choice(RIGHTS),
     default="upload",
     show_default=True,
-    help="read; upload, which also reads and changes runs; or admin, which also reads every dataset and makes datasets private.",
+    help="read; upload, which can also read and change runs; or admin, which can also read every dataset and make it private.",
 )
-@click.option("--until", type=UNTIL, metavar="DATE", help="When it ends: a date or a time, UTC. By default, never.")
+@click.option("--until", type=UNTIL, metavar="DATE", help="When it expires: a date or a time, UTC. Never by default.")
 @click.pass_obj
 def create(settings: Settings, name: str, rights: Right, until: datetime | None) -> None:
-    """Create a token called NAME and print it, this once: only its hash is kept."""
+    """Create a token called NAME and print it. It cannot be shown again, because only its hash is stored."""
     click.echo(_tokens(settings).create(name, rights, until))
 
 
 @token_group.command("list")
 @click.pass_obj
 def list_tokens(settings: Settings) -> None:
-    """List the tokens, separated by tabs: name, when it was created, whether it is valid, what it may do, when it ends."""
+    """List the tokens, with tabs between name, time of creation, whether it is valid, its right, and when it expires."""
     for token in _tokens(settings).all():
         state = f"revoked {token.revoked_at}" if token.revoked_at else "ended" if token.ended_at() else "valid"
         click.echo("\t".join([token.name, token.made_at, state, token.right, token.until or "never"]))
@@ -48,7 +48,7 @@ def list_tokens(settings: Settings) -> None:
 @click.argument("name")
 @click.pass_obj
 def revoke(settings: Settings, name: str) -> None:
-    """Revoke the token called NAME, at once and for good; runs uploaded with it stay."""
+    """Revoke the token called NAME, immediately and for good. Runs uploaded with it stay."""
     _tokens(settings).revoke(name)
     click.echo(f"The token {name!r} is revoked.")
 

@@ -1,4 +1,4 @@
-"""``python -m dashboard view``: what a JSON address answers, without a server."""
+"""``python -m dashboard view``: prints the response of a JSON address, without a server."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ PREFIX = "/api/v1/"
 
 @click.command("view")
 @click.argument("address")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV, where the address has one; JSON by default.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV, if the address has one; JSON by default.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file.")
 @click.pass_obj
 def view(settings: Settings, address: str, as_csv: bool, output: Path | None) -> None:
-    """Print what ADDRESS answers, such as 'decide?dataset=pyramid'.
+    """Print the response of ADDRESS, such as 'decide?dataset=pyramid'.
 
-    ADDRESS is one of docs/api.md, with or without /api/v1/ before it, or a link to it: leaderboard, compare, across, which-ece,
-    triptych, power, teams and all others that are read with GET. No server is needed, and no token: this reads the store itself.
-    Quote ADDRESS, for "&" and "?" mean something to shells.
+    ADDRESS is one of those in docs/api.md, with or without /api/v1/ in front, or a link to it: leaderboard, compare, across,
+    which-ece, triptych, power, teams or any other GET address. This reads the store directly, so it needs neither a server nor a
+    token. Put ADDRESS in quotes, because shells interpret "&" and "?".
     """
-    from dashboard.api.blueprint import answer_of, readable_addresses  # slow to load, as the app is
+    from dashboard.api.blueprint import answer_of, readable_addresses  # imported here because they load slowly
     from dashboard.app import create_app
 
     parts = urlsplit(address)
@@ -36,7 +36,7 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
     if as_csv and not path.endswith(".csv"):
         path += ".csv"
     query = [(key, text) for key, text in parse_qsl(parts.query, keep_blank_values=True) if key != signed_links.KEY]
-    with create_app(settings).app_context():  # without a request, every dataset is read
+    with create_app(settings).app_context():  # outside a request, every dataset can be read
         try:
             answer = answer_of(path, query)
         except BadRequest as error:

@@ -319,7 +319,7 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     command = ("import", predictions, "--dataset", "nli", "--model", "m", "--elicitation", "softmax")
     done = cli(*command, store=copied)
     assert done.returncode == 1
-    assert "the dataset has entailment, neutral, contradiction; give --classes A,B,C" in done.stderr
+    assert "the dataset has entailment, neutral, contradiction; add --classes A,B,C" in done.stderr
     done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
     assert done.returncode == 0, done.stderr
     assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout

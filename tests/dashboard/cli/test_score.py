@@ -173,7 +173,7 @@ def test_runs_that_answered_other_questions(cli, copied, answers):
     ]  # fmt: skip
     text = cli("score", path, *where, store=copied).stdout
     assert "3 questions; 57 questions not answered; measured on 2 items of 2 questions\n" in text
-    assert "measured on 1 items of 1 questions, its own, since it answered less than half" in text
+    assert "measured on 1 items of 1 questions, its own, because it answered less than half" in text
     own = scored(cli, copied, path, *where, "--common", "0")
     assert own["common"] is None and [row["questions"] for row in own["rows"]] == [3, 3, 1]
     refused = cli("score", path, *where, "--common", "2", store=copied)

@@ -175,10 +175,10 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
         assert file_times(copied) == left
     prompted = cli("repair", store=copied)  # nobody answers
-    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
+    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "intact: 3 datasets" in prompted.stdout
     assert file_times(copied) == left
     done = cli("repair", "--yes", store=copied)
-    assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout
+    assert done.returncode == 0 and "gen-000001.duckdb is the current version again" in done.stdout
     assert listed_datasets(cli, copied) == before
     assert "nothing to repair" in cli("repair", store=copied).stdout
 
@@ -186,13 +186,13 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
 def test_a_store_without_a_whole_version_is_left_as_it_is(cli_process, copied):
     (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
     done = cli_process("repair", "--yes", store=copied)
-    assert done.returncode == 1 and "No whole version is left" in done.stderr
+    assert done.returncode == 1 and "No intact version is left" in done.stderr
     assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000
 
 
 def test_damage_is_named_and_mended(cli, copied):
     before = everything(copied)
-    assert "is whole" in cli("verify", store=copied).stdout
+    assert "is intact" in cli("verify", store=copied).stdout
     statistics = sorted(copied.glob("objects/statistics/dataset=tone/*/*.parquet"))[0]
     responses = sorted(copied.glob("objects/responses/dataset=pyramid/*/*.parquet"))[0]
     for path in (statistics, responses):
@@ -207,7 +207,7 @@ def test_damage_is_named_and_mended(cli, copied):
     assert prompted.returncode == 1 and f"run {run} of dataset pyramid; import" in prompted.stdout
     assert "Compute the statistics of 1 run again" in prompted.stdout and file_times(copied) == left
     assert cli("repair", "--yes", store=copied).returncode == 0
-    assert "is whole" in cli("verify", store=copied).stdout
+    assert "is intact" in cli("verify", store=copied).stdout
     after = everything(copied)
     assert [row[0] for row in after["runs"]] == [row[0] for row in before["runs"] if row[0] != run]
     assert after["buzzes"] == before["buzzes"] and after["questions"] == before["questions"]
@@ -217,4 +217,4 @@ def test_damaged_tokens_are_named(cli, copied):
     Tokens(FolderRegister(copied)).create("ann")
     (copied / "tokens.json").write_text("[{")
     checked = cli("verify", store=copied)
-    assert checked.returncode == 1 and "The tokens are damaged" in checked.stderr and "whole: 3 datasets" in checked.stdout
+    assert checked.returncode == 1 and "The tokens are damaged" in checked.stderr and "intact: 3 datasets" in checked.stdout

@@ -63,7 +63,7 @@ def test_a_plain_copy_is_whole_or_says_so(prefilled, tmp_path, cli, order, write
         repaired = cli("repair", "--yes", store=copy.url)
         assert (repaired.returncode == 0) == bool(readable)
         if not readable:
-            assert writes > 3 and "No whole version is left; restore the folder from a backup" in repaired.stderr
+            assert writes > 3 and "No intact version is left; restore the folder from a backup" in repaired.stderr
             return
     assert damage_of(copy) is None
     copied = [model for (model,) in copy.snapshot().rows("select model from runs order by position")]

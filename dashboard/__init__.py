@@ -1,1 +1,1 @@
-"""The Dash app, its pages and its JSON addresses."""
+"""The Dash app, its pages, its JSON addresses and its command line."""

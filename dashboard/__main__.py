@@ -1,4 +1,4 @@
-"""``python -m dashboard``."""
+"""Entry point of ``python -m dashboard``."""
 
 from dashboard.cli import main
 

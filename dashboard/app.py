@@ -23,7 +23,7 @@ from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
 
 ASSETS = Path(__file__).parents[1] / "assets"
-# The theme is set before anything is painted; a file of its own, so that pages need no inline script of ours.
+# before_first_paint.js sets the theme before anything is painted. It is a file, so that pages need no inline script of ours.
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -43,7 +43,7 @@ INDEX = """<!DOCTYPE html>
 
 
 def create_app(settings: Settings) -> Flask:
-    """A server for the store that the settings name. It opens the store at the first request, after any fork."""
+    """Create a server for the store named in the settings. It opens the store at the first request, after any fork."""
     server = Flask("clueline", static_folder=None)
     logs.install(server)
     prometheus.count_requests(server)
@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"(before_first_paint|play(_\w+)?)\.js",  # the index and /play ask for these
+        assets_ignore=r"(before_first_paint|play(_\w+)?)\.js",  # loaded by the index and by /play instead
         index_string=INDEX,
         title="Clueline",
         update_title="",
@@ -70,16 +70,16 @@ def create_app(settings: Settings) -> Flask:
     app.layout = layout
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
-    server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body breaks the rules of HTTP.")))
+    server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body is not valid HTTP.")))
     limits_and_headers.install(server, app, settings)
     dash_request_checks.install(server)
-    # Dash sets itself up in its first request; other requests that come meanwhile would find it half ready.
+    # Dash sets itself up in its first request. Others that arrive at the same time would find it half ready.
     server.test_client().get("/healthz")
     return server
 
 
 def _status_of_page(response: Response) -> Response:
-    """Give a page whose address is wrong the status that says so; its text is drawn like any page's."""
+    """Give a page with a wrong address the matching error status. Its text is drawn like that of any page."""
     path = request.path
     if (
         request.method == "GET"
@@ -99,7 +99,7 @@ def _status_of_page(response: Response) -> Response:
 
 
 def _http_error(error: HTTPException) -> Response | HTTPException:
-    """Flask's own errors, in the one envelope where they concern the JSON addresses."""
+    """Return Flask's own errors, in the common envelope if they concern a JSON address."""
     if not request.path.startswith("/api/"):
         return error
     return error_response((error.name or "error").lower().replace(" ", "_"), error.description or error.name, error.code or 500)

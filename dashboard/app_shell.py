@@ -1,7 +1,7 @@
-"""How pages get into the browser: the frame that all have in common, and the one callback that draws.
+"""How pages get into the browser: the frame that all pages share, and the only callback, which draws them.
 
-The address is the only state. ``assets/address.js`` asks for what it shows (the store ``request``), ``draw`` answers with a
-drawing (the store ``answer``), and ``assets/redraw.js`` puts that on the page. docs/rendering.md describes all steps.
+The address is the only state. ``assets/address.js`` requests what the address shows (the store ``request``), ``draw`` answers
+with a drawing (the store ``answer``), and ``assets/redraw.js`` puts it on the page. docs/rendering.md describes all steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 
 def layout() -> html.Div:
-    """The application, before any page is drawn: the frame that all pages have in common."""
+    """Return the application before any page is drawn: the frame that all pages share."""
     frame = [
         dcc.Store(id="request"),
         dcc.Store(id="answer"),
@@ -59,17 +59,18 @@ def draw(request: dict[str, Any]) -> str:
     """Draw what an address shows.
 
     Args:
-        request: ``path`` and ``query`` of the address, whether the whole ``page`` is wanted or its content alone and, on the page
-            ``/write``, the ``draft`` that somebody is writing.
+        request: ``path`` and ``query`` of the address; ``page``, whether the whole page is wanted or only its content; and, on
+        the
+            page ``/write``, the ``draft`` that somebody is writing.
 
     Returns:
-        JSON, in a text that Dash need not look through: the drawing of the content (``content``, ``outline``, ``fragments``,
-        ``figures``, ``states``) and, where it is wanted, what the ``page`` has around it.
+        JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
+        ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it.
     """
     path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
     page, dataset, item = find_page(path)
     page_request: PageRequest[Any] | None = None
-    version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
+    version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
     try:
         version = service().snapshot().version
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
@@ -107,7 +108,7 @@ def draw(request: dict[str, Any]) -> str:
 
 
 def _datasets() -> list[Dataset]:
-    """The datasets of the header; none where the store cannot be read or the visitor must log in, which the content says."""
+    """Return the datasets in the header; none if the store cannot be read or the visitor must log in, as the content says."""
     try:
         return service().datasets()
     except (BadRequest, StoreError):
@@ -115,7 +116,7 @@ def _datasets() -> list[Dataset]:
 
 
 def _account() -> tuple[str, str] | None:
-    """Text and address of the link to the login page; None where logging in changes nothing."""
+    """Return text and address of the link to the login page; None if logging in would change nothing."""
     access = service().access
     try:
         reader = access.reader()
@@ -127,7 +128,7 @@ def _account() -> tuple[str, str] | None:
 
 
 def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
-    """The content of a page, below banners for withdrawn runs that its address names."""
+    """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
     if request.parameters.version:

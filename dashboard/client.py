@@ -1,6 +1,6 @@
-"""A client of a Clueline server: leaderboards, diagrams, questions and responses as polars frames.
+"""A client for a Clueline server: leaderboards, diagrams, questions and responses as polars frames.
 
-It needs httpx and polars, and nothing else of Clueline. docs/client.md shows it at work.
+It needs only httpx and polars, and no other module of Clueline. docs/client.md has examples.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from urllib.parse import quote
 import httpx
 import polars as pl
 
-Value = str | float | bool | Iterable[str | float]  # of a key of an address; several repeat the key
+Value = str | float | bool | Iterable[str | float]  # value of a key of an address; several values repeat the key
 Form = Literal["csv", "jsonl", "parquet"]
-TIMEOUT = 120.0  # seconds: a server may compute intervals for 60
+TIMEOUT = 120.0  # seconds; a server can take 60 to compute intervals
 
 RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
 LEADERBOARD = {
@@ -54,10 +54,10 @@ class ClientError(Exception):
     """A server refused a request or could not be reached. Its message is the server's own.
 
     Attributes:
-        code: for programs, such as ``unknown_value``; ``unreachable`` where there was no answer.
-        status: of HTTP; 0 where there was no answer.
-        field: the key of the address that is wrong, if it is one.
-        allowed: its allowed values.
+        code: identifies the error for programs, such as ``unknown_value``; ``unreachable`` if the server did not answer.
+        status: HTTP status; 0 if the server did not answer.
+        field: the wrong key of the address; None if the error is not about a key.
+        allowed: allowed values of that key.
         rows: what is wrong with the rows of an uploaded file: ``line``, ``column``, ``value``, ``reason``.
     """
 
@@ -79,10 +79,10 @@ class Question:
     """One question.
 
     Attributes:
-        question_id, text, answer, category: as the dataset has them.
-        clues: a row per clue: its text and, where people heard it, the human curves at its end.
+        question_id, text, answer, category: as in the dataset.
+        clues: a row per clue, with its text and, if people heard it, the human curves at its end.
         responses: a row per run and clue.
-        metrics: run -> metric -> value, None where it is undefined.
+        metrics: run -> metric -> value; None if it is undefined.
     """
 
     question_id: str
@@ -96,12 +96,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Upload:
-    """What came of an uploaded file.
+    """The result of an upload.
 
     Attributes:
-        new: something was stored. False for a trial and for runs that the server has already.
+        new: whether anything was stored. False for a dry run and for runs that the server already has.
         runs: a row per run of the file.
-        warnings: sentences.
+        warnings: warnings of the import, as sentences.
     """
 
     new: bool
@@ -113,14 +113,14 @@ class Client:
     """A connection to a server.
 
     A selection is given by the keys of an address, such as ``dataset="pyramid"``, ``category=["Arts", "Science"]`` or
-    ``binning="mass15"``; docs/api.md lists them. Keys with a dot are given as ``**{"attr.KEY": "VALUE"}``.
+    ``binning="mass15"``; docs/api.md lists them. Write keys with a dot as ``**{"attr.KEY": "VALUE"}``.
 
-    Every method raises ``ClientError``.
+    Every request raises ``ClientError`` if the server refuses it or cannot be reached.
 
     Args:
-        server: its address, such as ``http://127.0.0.1:8050``.
-        token: for uploads and, on some servers, for reading.
-        timeout: seconds to wait for an answer.
+        server: address of the server, such as ``http://127.0.0.1:8050``.
+        token: needed for uploads and, on some servers, for reading.
+        timeout: seconds to wait for a response.
     """
 
     def __init__(self, server: str, token: str | None = None, timeout: float = TIMEOUT) -> None:
@@ -138,14 +138,14 @@ class Client:
         self._http.close()
 
     def datasets(self) -> pl.DataFrame:
-        """A row per dataset: id, title, numbers of questions, runs and human teams, licence, source."""
+        """Return a row per dataset: id, title, numbers of questions, runs and human teams, licence, source."""
         return pl.DataFrame(self._json("/api/v1/datasets")["datasets"], infer_schema_length=None)
 
     def runs(self, dataset: str | None = None) -> pl.DataFrame:
-        """A row per run, withdrawn ones included: who imported it when, from which file, what it did not answer.
+        """Return a row per run, including withdrawn ones: who imported it and when, from which file, what it did not answer.
 
         Args:
-            dataset: whose runs; those of every dataset by default.
+            dataset: id of the dataset; by default, runs on every dataset are returned.
         """
         rows = self._json("/api/v1/runs", {} if dataset is None else {"dataset": dataset})["runs"]
         facts = [name for name, value in rows[0].items() if not isinstance(value, dict | list)] if rows else list(RUN)
@@ -153,33 +153,33 @@ class Client:
         return pl.DataFrame([{name: row[name] for name in facts} for row in rows], schema, infer_schema_length=None)
 
     def metrics(self) -> pl.DataFrame:
-        """A row per metric: key, name, direction, formula in LaTeX, source, caveat."""
+        """Return a row per metric: key, name, direction, formula in LaTeX and in words, source, caveat."""
         names = ("key", "name", "direction", "formula", "words", "source", "caveat")
         rows = self._json("/api/v1/metrics")["metrics"]
         return pl.DataFrame([{name: row[name] for name in names} for row in rows], dict.fromkeys(names, pl.String))
 
     def leaderboard(self, metrics: Sequence[str] = (), intervals: bool = False, **selection: Value) -> pl.DataFrame:
-        """The metrics of every run of a selection.
+        """Return the metrics of every run of a selection.
 
         Args:
-            metrics: keys; all metrics by default.
-            intervals: whether to give 95 % intervals.
+            metrics: keys of metrics; all metrics by default.
+            intervals: whether to compute 95 % intervals.
             selection: keys of the selection.
 
         Returns:
-            a row per run and metric. ``value`` is null exactly where ``missing`` says why; ``low`` and ``high`` are null
-            without ``intervals``.
+            A row per run and metric. If ``value`` is null, ``missing`` says why. ``low`` and ``high`` are null without
+            ``intervals``.
         """
         answer = self._json("/api/v1/leaderboard", {**_metrics(metrics), "intervals": intervals, **selection})
         rows = [_columns(RUN, row) | {"metric": key} | cell for row in answer["rows"] for key, cell in row["metrics"].items()]
         return _frame(rows, LEADERBOARD)
 
     def table(self, address: str, **keys: Value) -> pl.DataFrame:
-        """Any table of the server, all columns in full precision.
+        """Return any table of the server, with all columns in full precision.
 
         Args:
-            address: such as ``/api/v1/slices``; docs/api.md lists them.
-            keys: of the selection and of the address.
+            address: path of the address without ``.csv``, such as ``/api/v1/slices``; docs/api.md lists them.
+            keys: keys of the selection and of the address.
         """
         content = self._get(f"{address}.csv", keys).content
         header = content.split(b"\n", 1)[0].decode().split(",")
@@ -187,35 +187,35 @@ class Client:
         return pl.read_csv(io.BytesIO(content), schema_overrides=texts, infer_schema_length=None)
 
     def reliability(self, **selection: Value) -> pl.DataFrame:
-        """The bins of the reliability diagrams: a row per run and bin, with the 95 % interval of the accuracy."""
+        """Return the bins of the reliability diagrams: a row per run and bin, with the 95 % interval of the accuracy."""
         answer = self._json("/api/v1/reliability", selection)
         return _frame([_columns(RUN, run) | part for run in answer["runs"] for part in run["bins"]], RELIABILITY)
 
     def compare(self, a: str, b: str, metrics: Sequence[str] = (), **selection: Value) -> pl.DataFrame:
-        """Two runs on the questions that both answered.
+        """Compare two runs on the questions that both answered.
 
         Args:
             a, b: ids of the runs.
-            metrics: keys; all metrics by default.
+            metrics: keys of metrics; all metrics by default.
             selection: keys of the selection.
 
         Returns:
-            a row per metric: both values, the difference ``a - b`` with its 95 % interval, and a two-sided p-value.
+            A row per metric: both values, the difference ``a - b`` with its 95 % interval, and a two-sided p-value.
         """
         answer = self._json("/api/v1/compare", {"a": a, "b": b, **_metrics(metrics), **selection})
         return _frame([{"metric": key} | cell for key, cell in answer["metrics"].items()], COMPARISON)
 
     def questions(self, metrics: Sequence[str] = ("brier",), sort: str = "position", **selection: Value) -> pl.DataFrame:
-        """All questions of a selection, in order.
+        """Return all questions of a selection, in order.
 
         Args:
-            metrics: keys.
+            metrics: keys of metrics.
             sort: ``position``, ``difficulty``, ``METRIC:RUN`` or another order of ``/api/v1/questions``; ``-`` in front for
                 descending.
             selection: keys of the selection.
 
         Returns:
-            a row per question, run and metric; one with nulls for a question that no run answered.
+            A row per question, run and metric, or one row with nulls for a question that no run answered.
         """
         keys: dict[str, Value] = {**_metrics(metrics), "sort": sort, "limit": 1000, **selection}
         rows: list[dict[str, Any]] = []
@@ -236,7 +236,7 @@ class Client:
         return _frame([row | names.get(row.get("run", ""), {}) for row in rows], QUESTIONS)
 
     def question(self, dataset: str, question_id: str, **selection: Value) -> Question:
-        """One question with what people did and what each run of a selection answered."""
+        """Return one question with what people did and what each run of a selection answered."""
         answer = self._json(f"/api/v1/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}", selection)
         human = answer["human"] or {}
         curves = [name for name in CLUES if name in human]
@@ -248,23 +248,26 @@ class Client:
         )  # fmt: skip
 
     def responses(self, run: str) -> pl.DataFrame:
-        """What a run answered, by question id and clue."""
+        """Return the responses of a run, by question id and clue."""
         return pl.read_parquet(io.BytesIO(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.parquet").content))
 
     def download(self, run: str, path: str | Path, form: Form = "csv") -> Path:
-        """Save what a run answered as a file. Imported again, it gives the same run.
+        """Save the responses of a run to a file. Importing the file again gives the same run.
 
         Args:
-            run: its id.
-            path: of the file, which is replaced.
+            run: id of the run.
+            path: path of the file, which is replaced if it exists.
             form: ``csv``, ``jsonl`` or ``parquet``.
+
+        Returns:
+            The path of the file.
         """
         target = Path(path)
         target.write_bytes(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.{form}").content)
         return target
 
     def prompts(self, dataset: str) -> pl.DataFrame:
-        """What a model is to answer: ``question_id``, ``clue`` and ``text``, the question up to the end of that clue."""
+        """Return the prompts for a model: ``question_id``, ``clue`` and ``text``, the question up to the end of that clue."""
         content = self._get(f"/api/v1/datasets/{quote(dataset, safe='')}/prompts.jsonl").content
         return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
 
@@ -281,15 +284,15 @@ class Client:
         """Publish answers to a dataset as a run.
 
         Args:
-            answers: a file of any format that the server reads, or a frame with the columns of a file of responses:
-                ``question_id``, ``clue`` where questions have several, ``guess`` and ``confidence``.
-            dataset, model, elicitation: of the run.
-            dry_run: check only; nothing is stored.
-            tags: what is known of the model, by name, such as ``{"reasoning": "yes", "released": "2024-05-13"}``.
+            answers: a file in any format that the server reads, or a frame with the columns of a responses file:
+                ``question_id``, ``clue`` if questions have several, ``guess`` and ``confidence``.
+            dataset, model, elicitation: what the run answers, which model it is from, and how its confidence was elicited.
+            dry_run: whether to check only and store nothing.
+            tags: facts about the model, by name, such as ``{"reasoning": "yes", "released": "2024-05-13"}``.
             options: further keys of ``POST /api/v1/runs``, such as ``confidence_scale="percent"``.
 
         Raises:
-            ClientError: with the ``rows`` that are wrong, if it is the file.
+            ClientError: the upload was refused; ``rows`` lists the bad rows if the file is at fault.
         """
         if isinstance(answers, pl.DataFrame):
             buffer = io.BytesIO()
@@ -325,18 +328,18 @@ class Client:
 
 
 def _refusal(answer: httpx.Response) -> ClientError:
-    """The server's envelope as an exception."""
+    """Return the server's error envelope as an exception."""
     try:
         envelope = answer.json()["error"]
         return ClientError(
             envelope["message"], envelope["code"], answer.status_code, envelope["field"], envelope["allowed"], envelope["rows"]
         )
-    except (ValueError, KeyError, TypeError):  # of a proxy, not of Clueline
+    except (ValueError, KeyError, TypeError):  # the response is from a proxy, not from Clueline
         return ClientError(f"{answer.status_code} {answer.reason_phrase}", "not_clueline", answer.status_code)
 
 
 def _texts(value: Value) -> list[str]:
-    """A value as the texts of its key.
+    """Return the texts of a value in a query string, one for each time its key appears.
 
     >>> _texts(True), _texts("Arts"), _texts(["Arts", 5])
     (['1'], ['Arts'], ['Arts', '5'])
@@ -357,5 +360,5 @@ def _columns(schema: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any
 
 
 def _frame(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows as a frame of these columns, others left out; integers are taken where numbers are wanted."""
+    """Return rows as a frame with only these columns. Integers are accepted in columns of numbers."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=dict(schema), strict=False)

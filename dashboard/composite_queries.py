@@ -1,5 +1,5 @@
-"""Queries that pages and JSON addresses put together from several cached ones: question lists, questions with buzzpoints, and
-many datasets at once.
+"""Queries composed of several cached ones, for pages and JSON addresses: question lists, questions with buzzpoints, and many
+datasets at once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from queries.selection.parameters import named_key
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:
-    """The questions of a selection in order.
+    """Return the questions of a selection in order.
 
-    The order is cached once for all choices of runs, which change it only where the common questions of runs are asked for.
+    The order is cached once for all choices of runs, because these change it only if the selection is restricted to common
+    questions.
 
     Args:
-        selection: which questions.
+        selection: selects the questions.
         sort: a sort key of the question list; blank for the order of the dataset.
     """
     if not selection.common:
@@ -39,24 +40,24 @@ def question_order(selection: Selection, sort: str) -> QuestionOrder:
 
 
 def selected_runs(selection: Selection) -> list[str]:
-    """The runs that the filters of a selection leave; see ``queries.runs.selected_runs``."""
+    """Return ids of the runs that pass the filters of a selection; see ``queries.runs.selected_runs``."""
     return service().ask(runs_of_selection, selection)
 
 
 def question_list(
     selection: Selection, metrics: Sequence[Metric], sort: str, limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
-    """One page of the question list.
+    """Return one page of the question list.
 
     Args:
-        selection: which questions, whose runs.
-        metrics: to give per run.
+        selection: selects the questions and runs.
+        metrics: metrics to compute for each run.
         sort: a sort key of the question list; blank for the order of the dataset.
         limit: questions per page, 1 to 1000.
-        cursor: ``next`` of the page before.
+        cursor: ``next`` of the previous page; None for the first page.
 
     Raises:
-        BadRequest: the sort key, the limit or the cursor is not valid.
+        BadRequest: the sort key, the limit or the cursor is invalid.
     """
     return question_page(
         question_order(selection, sort),
@@ -67,15 +68,15 @@ def question_list(
 
 
 def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: str, rules: Rules) -> Question:
-    """One question, with the buzzpoint of each run if its dataset reveals questions clue by clue.
+    """Return one question, with the buzzpoint of each run if its dataset reveals questions clue by clue.
 
-    Without a threshold in the rules, each run buzzes at its best threshold over the questions of the selection, which is the
-    one that the Buzz page shows for it.
+    Without a threshold in the rules, each run buzzes at its best threshold over the questions of the selection, as on the Buzz
+    page.
 
     Args:
         selection: the question's dataset, and the runs.
-        facets: of the dataset.
-        question_id: of the question.
+        facets: filter values of the dataset.
+        question_id: id of the question.
         rules: when a run buzzes, and what a buzz is worth.
     """
     if facets.kind != "incremental" or facets.longest < 2:
@@ -89,18 +90,18 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
 def across_datasets(
     metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool, tag: str = ""
 ) -> Across:
-    """A metric of each model on each dataset that the reader may read and that has runs.
+    """Return a metric of each model on each dataset that has runs and that the reader may read.
 
-    The leaderboard of each dataset is cached by itself: an import to one dataset leaves those of the others as they are, and
-    where computing all of them takes too long, the next request goes on where this one ended.
+    The leaderboard of each dataset is cached separately. So an import to one dataset does not affect the others, and if computing
+    all of them takes too long, the next request continues where this one stopped.
 
     Args:
-        metric: that is shown.
-        datasets: ids of those that are shown; all where none is given.
-        rows: whether models or runs are rows; see ``queries.across``.
-        conventions: of the metrics.
+        metric: the metric to show.
+        datasets: ids of the datasets to show; empty for all.
+        rows: whether rows are models or runs; see ``queries.across``.
+        conventions: conventions of the metrics.
         failed: whether failed calls count.
-        tag: by which runs are pooled; blank for none.
+        tag: the tag by which runs are pooled; blank for none.
 
     Raises:
         BadRequest: there is no such dataset, or no run of these datasets has the tag.
@@ -120,7 +121,7 @@ def across_datasets(
 
 
 def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:
-    """The reliability diagram of each run that ``across_datasets`` shows, as on the page of its dataset. Arguments as there.
+    """Return the reliability diagram of each run that ``across_datasets`` shows, as on its dataset's page. Same arguments.
 
     Raises:
         BadRequest: there is no such dataset.
@@ -134,7 +135,11 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
 
 
 def _with_runs(datasets: Sequence[str]) -> list[Facets]:
-    """Facets of those of some datasets, or of all where none is named, that have runs. Raises ``BadRequest``."""
+    """Return the facets of these datasets, or of all if none is named, without datasets that have no runs.
+
+    Raises:
+        BadRequest: there is no such dataset.
+    """
     known = list(service().snapshot().states)
     for dataset in datasets:
         if dataset not in known:
@@ -144,7 +149,7 @@ def _with_runs(datasets: Sequence[str]) -> list[Facets]:
 
 
 def _shown(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
-    """The runs of a dataset that pages of many datasets show."""
+    """Return the selection of a dataset's runs that pages of many datasets show."""
     runs = shown_runs(facets, rows)
     return Selection(
         facets.dataset,
@@ -155,6 +160,6 @@ def _shown(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -
 
 
 def tags_of(facets: Sequence[Facets]) -> list[str]:
-    """The names of the tags that runs of some datasets have, sorted."""
+    """Return the sorted names of the tags that runs of these datasets have."""
     prefix = named_key("tag", "")
     return sorted({key.removeprefix(prefix) for facet in facets for key in facet.values if key.startswith(prefix)})

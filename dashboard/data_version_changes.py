@@ -1,20 +1,20 @@
-"""What changed since a data version, in words: for the notice on a page, and the error of a JSON address."""
+"""Describes what changed since a data version, for the notice on a page and the error of a JSON address."""
 
 from __future__ import annotations
 
 from queries.data_version import ChangedRun, VersionChanges
 
-MAX_NAMED = 5  # runs
+MAX_NAMED = 5  # runs that a sentence names
 
 
 def what_changed(changes: VersionChanges) -> str:
-    """One or more sentences."""
+    """Return one or more sentences that say what changed since a data version."""
     date = changes.at[:10]
     if changes.same:
-        text = f"Data version of {date}: nothing that this link shows has changed since, so its figures are the same digits."
+        text = f"Data version of {date}: nothing that this link shows has changed since then, so its figures are the same digits."
         if changes.unnamed:
             runs = "1 run was" if changes.unnamed == 1 else f"{changes.unnamed} runs were"
-            text += f" {runs} published since and left out, since the link names its runs."
+            text += f" {runs} published since then and left out, because the link names its runs."
         return text
     parts = []
     if changes.content:
@@ -26,8 +26,8 @@ def what_changed(changes: VersionChanges) -> str:
     if changes.restored:
         parts.append("withdrawn runs were restored, or tags of runs changed")
     if changes.corrected:
-        parts.append(f"grades were corrected of {', '.join(changes.corrected[:MAX_NAMED])}")
-    return f"Since the data version of {date} of this link: {'; '.join(parts) or 'the set of runs is another'}."
+        parts.append(f"grades were corrected for {', '.join(changes.corrected[:MAX_NAMED])}")
+    return f"Since this link's data version of {date}: {'; '.join(parts) or 'the set of runs is different'}."
 
 
 def _names(runs: list[ChangedRun]) -> str:

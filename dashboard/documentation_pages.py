@@ -1,4 +1,4 @@
-"""The documentation at ``/docs``: the Markdown files of the checkout as pages, which run no script and ask no store."""
+"""The documentation at ``/docs``: the Markdown files of the checkout as pages that need neither Dash nor the store."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from werkzeug.exceptions import NotFound
 
 ROOT = Path(__file__).parents[1]
 IMAGES = "docs/images"
-FIRST = (  # in the list, before the others
+FIRST = (  # these come first in the list
     "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",
 )  # fmt: skip
-COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)  # where generated tables begin and end
+COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)  # these mark the ends of generated tables
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -50,35 +50,35 @@ PAGE = """<!DOCTYPE html>
 
 
 class Document(NamedTuple):
-    """A Markdown file: its path in the checkout without the ending, and its first heading."""
+    """A Markdown file: its path in the checkout without the extension, and its first heading."""
 
     name: str
     title: str
 
 
 def install(server: Flask) -> None:
-    """Answer at ``/docs`` and below."""
+    """Add the addresses at ``/docs`` and below to a server."""
     server.add_url_rule("/docs", "documents", lambda: show_document(FIRST[0]), strict_slashes=False)
     server.add_url_rule("/docs/<path:name>", "document", show_document)
 
 
 def show_document(name: str) -> Response:
-    """A document, or an image of one."""
+    """Return a document as a page, or an image of a document."""
     if name.startswith(f"{IMAGES}/"):
-        # Before Python 3.13, WebP is known only where the system has a list of types.
+        # Before Python 3.13, the type of WebP is known only if the system has a list of types.
         mimetype = "image/webp" if name.endswith(".webp") else None
         return send_from_directory(ROOT / IMAGES, name.removeprefix(f"{IMAGES}/"), mimetype=mimetype)
     known = {document.name: document for document in documents()}
     if name not in known:
         raise NotFound(f"There is no document {name[:100]!r}.")
-    content = Markup(as_html(name))  # made by markdown-it, which lets no HTML of a document through
+    content = Markup(as_html(name))  # safe, because markdown-it lets no HTML of a document through
     page = render_template_string(PAGE, title=known[name].title, documents=documents(), name=name, content=content)
     return Response(page, mimetype="text/html")
 
 
 @cache
 def documents() -> Sequence[Document]:
-    """The documents in the order of their list. Those that this installation lacks are left out."""
+    """Return the documents of this installation, in the order of the list."""
     paths = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
     present = [Document(path.relative_to(ROOT).with_suffix("").as_posix(), _title(path)) for path in paths]
     order = {name: place for place, name in enumerate(FIRST)}
@@ -92,10 +92,10 @@ def _title(path: Path) -> str:
 
 @cache
 def as_html(name: str) -> str:
-    """A document as HTML. HTML in it is shown as text, and links that would run a script are dropped.
+    """Return a document as HTML. HTML in the document is shown as text, and links that would run a script are dropped.
 
     Args:
-        name: of ``documents``.
+        name: name of one of ``documents``.
     """
     text = COMMENT.sub("", (ROOT / f"{name}.md").read_text(encoding="utf-8"))
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -111,11 +111,11 @@ def as_html(name: str) -> str:
 
 
 def anchor(heading: str, taken: dict[str, int]) -> str:
-    """The id of a heading, as GitHub makes it.
+    """Return the id of a heading, formed as on GitHub.
 
     Args:
-        heading: its Markdown.
-        taken: ids that earlier headings have; the new one is added.
+        heading: the heading's Markdown.
+        taken: how often each id was used by earlier headings; the new one is added.
 
     >>> anchor("Damaged files", {}), anchor("`/docs`, and so on", {})
     ('damaged-files', 'docs-and-so-on')
@@ -127,7 +127,7 @@ def anchor(heading: str, taken: dict[str, int]) -> str:
 
 
 def _lead_to_documents(tokens: Sequence[Token], folder: str) -> None:
-    """Let the links and images of a paragraph lead to ``/docs``. A link to a file that is no document becomes plain text."""
+    """Make links and images of a paragraph point to ``/docs``. A link to a file that is not a document becomes plain text."""
     names = {document.name for document in documents()}
     for place, token in enumerate(tokens):
         key = {"link_open": "href", "image": "src"}.get(token.type)

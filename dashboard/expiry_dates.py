@@ -1,4 +1,4 @@
-"""When something ends that a person gives until a date: a token, a link, a session."""
+"""Reads the end of tokens, signed links and sessions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from datetime import UTC, datetime, timedelta
 
 
 def read_end(text: str) -> datetime:
-    """The end that a text says: a date, which ends with its day, or a time, in UTC unless it says otherwise.
+    """Return the end given as a date, which means the end of that day, or as a time. Both are UTC unless they say otherwise.
 
     >>> read_end("2999-01-31").isoformat(), read_end("2999-01-31T18:00").isoformat()
     ('2999-02-01T00:00:00+00:00', '2999-01-31T18:00:00+00:00')
 
     Raises:
-        ValueError: it is no date and no time, or past; the message says so.
+        ValueError: the text is neither a date nor a time, or it is in the past; the message says so.
     """
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no date such as 2027-01-31 and no time such as 2027-01-31T18:00") from None
+        raise ValueError(f"{text!r} is not a date such as 2027-01-31 or a time such as 2027-01-31T18:00") from None
     end = time + timedelta(days=1) if len(text) == len("2027-01-31") else time
     end = end.replace(tzinfo=UTC) if end.tzinfo is None else end
     if end <= datetime.now(UTC):
-        raise ValueError(f"{text} is past")
+        raise ValueError(f"{text} is in the past")
     return end

@@ -1,4 +1,4 @@
-"""``python -m dashboard.formats_docs_generator`` writes docs/formats.md, and the table of formats into docs/importing.md."""
+"""Writes docs/formats.md, and the table of formats in docs/importing.md. Run ``python -m dashboard.formats_docs_generator``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TYPES = {
 }  # fmt: skip
 HEAD = """# Formats
 
-What `python -m dashboard import` and the page Upload read. A file's format is recognised by its content; `--as KEY` or
-`format=KEY` names it. CSV, JSON and JSON Lines may be packed with gzip or zstd. A folder may be a zip.
+The formats that `python -m dashboard import` and the page Upload read. A file's format is detected from its content; `--as KEY`
+or `format=KEY` sets it. CSV, JSON and JSON Lines can be compressed with gzip or zstd. A folder can be a zip.
 
 Each reader is one module of `data/readers/`. This page is written by
 `python -m dashboard.formats_docs_generator`.
@@ -29,34 +29,34 @@ Each reader is one module of `data/readers/`. This page is written by
 
 STORED = """## Runs that are stored
 
-A run is named by its content, and never changes. What holds for every format:
+A run is identified by its content, and never changes. These rules hold for every format:
 
-- The same answers again, with the same grades: already there. Nothing changes.
-- The same answers of the same dataset, model and elicitation, with other grades: the stored run gets them as a further
-  grading, which `grading=NAME` chooses. Its first grading stays, and so does every other. Grades under `correct.NAME` have
-  that name; those of `correct` have the name of the file, in QANTA of the folder. A name that the run has already for other
-  grades gets a number: `pedant-2`. Grades that the run has under another name, and a file without grades, add nothing.
-  Withdrawn runs get no grades in this way, and answers of which an analyst decided grades at import are a run of their own.
-- Other answers under the same dataset, model and elicitation, also if they are the same ones and more: a run of its own. A
-  warning names the stored one and says how many answers they share. For one run of questions that came in parts, import the
-  files of all parts together, and withdraw the runs of the parts. Files are not joined to a stored run, since links and
-  citations name it by its content.
+- The same answers with the same grades are already in the store. Nothing changes.
+- The same answers for the same dataset, model and elicitation, but with other grades, become a further grading of the stored
+  run, which `grading=NAME` selects. Its first grading and all others stay. Grades in `correct.NAME` get that name; grades in
+  `correct` get the name of the file or, in QANTA, of the folder. If the run already has other grades under that name, a number
+  is added: `pedant-2`. Grades that the run has under another name, and a file without grades, add nothing. Withdrawn runs get
+  no grades in this way. Answers for which an analyst decided grades at import are a run of their own.
+- Other answers for the same dataset, model and elicitation are a run of their own, even if they include all the stored answers.
+  A warning names the stored run and says how many answers they share. To get one run of questions that came in parts, import
+  the files of all parts together, and withdraw the runs of the parts. Files are never added to a stored run, because links and
+  citations identify it by its content.
 """
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
 
 
 def format_table(rows: Sequence[Format]) -> str:
-    """What each format reads, how it is recognised and what it becomes."""
+    """Return a table of what each format reads, how it is recognised and what it becomes."""
     cells = [[f"`{row.key}`", row.reads, row.recognised, row.becomes] for row in rows]
     return table(["key", "what it reads", "how it is recognised", "what it becomes"], cells)
 
 
 def _cells(column: Column) -> list[str]:
-    """Name, content and need of a column."""
+    """Return the cells of a column's row: its name, what it holds, and whether it is required."""
     what = " or ".join(f"`{choice}`" for choice in column.choices) or TYPES[column.type]
     if column.low is not None and column.high is not None:
         what += f", {column.low:g} to {column.high:g}"
@@ -67,15 +67,15 @@ def _cells(column: Column) -> list[str]:
 
 
 def documentation() -> str:
-    """The text of docs/formats.md."""
+    """Return the text of docs/formats.md."""
     rows = formats()
     parts = [HEAD, format_table(rows), "", "## Clueline's own tables", ""]
     parts += [
-        "Each may be CSV, JSON Lines or Parquet. All but `questions` may be absent. One file of responses can be imported alone.",
-        "`correct.NAME` is another grading of the same answers; NAME is made of a-z, 0-9 and -, and `grading=NAME` chooses it.",
-        "Any other column of `questions` or of responses is an attribute: at most 50 of a table, of up to 500 characters. "
-        "Responses with more are taken without their attributes, with a warning; questions with more are refused.",
-        "`corrections` is the log of what reviewers decided of grades, as an export writes it.",
+        "Each can be CSV, JSON Lines or Parquet. All except `questions` are optional. A responses file can be imported alone.",
+        "`correct.NAME` is another grading of the same answers. NAME consists of a-z, 0-9 and -, and `grading=NAME` selects it.",
+        "Any other column of `questions` or of responses is an attribute: at most 50 per table, of up to 500 characters each. "
+        "Responses with more are imported without their attributes, with a warning; questions with more are refused.",
+        "`corrections` is the log of reviewers' corrections of grades, as an export writes it.",
         "",
     ]
     for name, columns in TABLES.items():
@@ -93,7 +93,7 @@ def documentation() -> str:
 
 
 def in_guide(text: str) -> str:
-    """The text of docs/importing.md with the table of formats as it should be. Raises ``ValueError`` where it has no place."""
+    """Return the text of docs/importing.md with an up-to-date table of formats. Raises ``ValueError`` if it has no place."""
     before, start, rest = text.partition("<!-- formats, generated -->\n")
     _, end, after = rest.partition("<!-- end of formats -->")
     if not start or not end:
@@ -102,7 +102,7 @@ def in_guide(text: str) -> str:
 
 
 def main() -> None:
-    """Write docs/formats.md, and the table of formats into docs/importing.md."""
+    """Write docs/formats.md, and the table of formats in docs/importing.md."""
     (ROOT / "docs" / "formats.md").write_text(documentation(), encoding="utf-8")
     guide = ROOT / "docs" / "importing.md"
     guide.write_text(in_guide(guide.read_text(encoding="utf-8")), encoding="utf-8")

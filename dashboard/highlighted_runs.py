@@ -1,4 +1,4 @@
-"""Which runs the figures of a page show in their colours; all others are grey."""
+"""Chooses the runs that figures of a page show in colour; all others are grey."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from dashboard.service import service
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
 
-MAX_HIGHLIGHTED = 8  # more lines than that cannot be told apart
+MAX_HIGHLIGHTED = 8  # more lines cannot be distinguished
 
 
 def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = ()) -> tuple[str, ...]:
-    """Ids of the runs to highlight: those that the address pins; else all where they are few; else the best ones.
+    """Return ids of the runs to highlight: those that the address pins, or all if they are few, or the best ones.
 
     Args:
-        request: of the page.
-        metric: by which the best ones are chosen.
-        ranking: instead of a metric, ids of runs, best first.
+        request: the request of the page.
+        metric: the metric by which the best runs are chosen; None if ``ranking`` is given, or to keep the runs' order.
+        ranking: ids of runs, best first, instead of a metric.
+
+    Returns:
+        The pinned ids, or at most ``MAX_HIGHLIGHTED`` others.
     """
     if request.parameters.pin:
         return tuple(request.parameters.pin)
@@ -33,7 +36,7 @@ def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *,
 
 
 def _best_first(request: PageRequest[Any], metric: Metric) -> list[str]:
-    """Ids of the ranked runs by a metric."""
+    """Return ids of the ranked runs, best first by a metric."""
     rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
     ranks = {row.run: row.metrics[metric.key].rank for row in rows}
     return sorted(ranks, key=lambda run: rank if (rank := ranks[run]) is not None else math.inf)

@@ -1,4 +1,4 @@
-"""Names that are shortened in the middle, so that they fit and still differ."""
+"""Shortens names so that they fit and still differ."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from string import ascii_letters, digits
 
 WORD = f"{ascii_letters}{digits}."  # characters of one word of a name
 MAX_NAME_LENGTH = 40  # characters of a name in a table or above a panel
-MAX_LABEL_LENGTH = 24  # characters of a name beside a line
+MAX_LABEL_LENGTH = 24  # characters of a name next to a line
 
 
 def shortened(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
-    """A name of at most so many characters: of a longer one, its beginning and its end.
+    """Return a name of at most ``longest`` characters. A longer one keeps its beginning and its end.
 
     >>> shortened("organisation/family-instruct-70b-preview", 20)
     'organisat…0b-preview'
@@ -24,8 +24,10 @@ def shortened(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
 
 
 def fitting(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
-    """Names no longer than there is room. Of those that ``shortened`` does not tell apart, what comes after the characters that
-    they begin with together, from a word's beginning; or their ends, where only these tell them apart.
+    """Return names of at most ``longest`` characters that still differ.
+
+    If ``shortened`` would make several names equal, the beginning that they share is left out, up to the start of a word. If that
+    is not enough to distinguish them, only their ends are shown.
 
     >>> fitting(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
     ['…12-instruct', '…37-instruct']

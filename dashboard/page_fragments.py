@@ -1,8 +1,8 @@
-"""A page's content divided into parts, so that a new address changes only the parts that differ, in place.
+"""Divides a page's content into parts, so that a new address changes only the parts that differ, in place.
 
-Most of a page is only read: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
-hundreds of them; so what is only read goes to the browser as HTML, in a few fragments. What callbacks know stays a component.
-docs/rendering.md describes all steps.
+Most of a page is read-only: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
+hundreds of components. So read-only content goes to the browser as HTML, in a few fragments. Whatever callbacks use stays a
+component. docs/rendering.md describes all steps.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dash.development.base_component import Component
 
 from dashboard.components.static_html import children_of, content_markup, is_read_only, markup
 
-Json = Any  # what orjson writes, with components in it
-# Roles of components that show a value of the address. Where the user has set it, they show it already.
+Json = Any  # anything that orjson can write, with components in it
+# Roles of components that show a value of the address. If the user set the value, they already show it.
 CONTROLS = ("control", "slide")
 SHOWN_VALUES = ("value", "placeholder")
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
@@ -30,10 +30,10 @@ class Drawing:
     """A page's content, divided.
 
     Attributes:
-        structure: components as JSON, without what stands in the others.
+        structure: components as JSON, without the contents of the other attributes.
         fragments: HTML by the name of the element that holds it.
-        figures: Plotly figures by name; colours may be ``var(--name)``.
-        states: data of stores with the role ``state``, by their ids as JSON; the browser's scripts read it.
+        figures: Plotly figures by name; colours can be ``var(--name)``.
+        states: data of stores with the role ``state``, by their ids as JSON; the browser's scripts read them.
     """
 
     structure: list[Json] = field(default_factory=list)
@@ -42,19 +42,21 @@ class Drawing:
     states: dict[str, Json] = field(default_factory=dict)
 
     def outline(self) -> str:
-        """A digest of the structure, but for the values that controls show. Drawings with the same one differ only in what
-        fragments, figures and states hold, and can take each other's place without building the page again.
+        """Return a digest of the structure without the values that controls show.
+
+        Drawings with the same digest differ only in the contents of fragments, figures and states. One can replace the other
+        without building the page again.
         """
         written = orjson.dumps([_without_values(part) for part in self.structure], _written_out, OPTIONS | orjson.OPT_SORT_KEYS)
         return hashlib.sha256(written).hexdigest()[:16]
 
 
 def divide(content: Sequence[Component | None], prefix: str = "") -> Drawing:
-    """Divide components into what Dash renders and what it need not know.
+    """Divide components into those that Dash renders and those that it does not need to know.
 
     Args:
-        content: of a page.
-        prefix: of the names of fragments.
+        content: components of a page.
+        prefix: prefix of the names of fragments.
     """
     drawing = Drawing()
     drawing.structure.extend(
@@ -64,12 +66,12 @@ def divide(content: Sequence[Component | None], prefix: str = "") -> Drawing:
 
 
 def as_key(identity: Mapping[str, str]) -> str:
-    """An id as Dash writes it in the browser."""
+    """Return an id as Dash writes it in the browser."""
     return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def as_json(value: Json) -> bytes:
-    """Components and what they hold as JSON, NaN as null."""
+    """Return components and their contents as JSON, with NaN as null."""
     return orjson.dumps(value, _written_out, OPTIONS)
 
 
@@ -93,7 +95,7 @@ def _divided(part: Any, name: str, drawing: Drawing) -> Json:
 
 
 def _fragment(part: Component, name: str, drawing: Drawing) -> Json:
-    """The element that holds a part which is only read: the part itself, or one around it where the part has an id."""
+    """Return the element that holds a read-only part: the part itself, or an element around it if the part has an id."""
     if getattr(part, "id", None) is None:
         drawing.fragments[name] = content_markup(part)
         written = part.to_plotly_json()
@@ -121,4 +123,4 @@ def _role(identity: str | Mapping[str, str] | None) -> str:
 def _written_out(value: Any) -> Any:
     if isinstance(value, Component):
         return value.to_plotly_json()
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

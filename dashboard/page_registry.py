@@ -1,4 +1,4 @@
-"""The registry of pages: the address of each, the keys that it takes, and how it is drawn. ``app_shell`` shows them."""
+"""The registry of pages: each page's address, the keys that it takes, and how it is drawn. ``app_shell`` shows them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_DRAFT = DraftText()
 
 
 def all_runs(facets: Facets) -> tuple[str, ...]:
-    """Ids of the runs that an address may name."""
+    """Return ids of the runs that an address can name."""
     return facets.all_runs
 
 
@@ -38,20 +38,20 @@ class PageParameters(Parameters, frozen=True):
     pin: Annotated[
         tuple[str, ...],
         Choices(
-            "the runs that figures show in colour, by id; by default all of up to eight, else the eight best by the metric "
-            "of the page",
+            "ids of the runs that figures show in colour; by default all runs if there are at most eight, otherwise the eight "
+            "best by the metric of the page",
             all_runs,
             "Dataset {dataset!r} has no run {value!r} to pin.",
         ),
     ] = ()
     version: Annotated[
         str | None,
-        Text("the data version that “Cite this view” pins: the page says whether anything has changed since, and what"),
+        Text("the data version that “Cite this view” pins; the page says whether anything has changed since then, and what"),
     ] = None
     embed: Annotated[
         str | None, Choice("`1`: without navigation and filters, for a frame on another site (`CLUELINE_EMBED`)", ("1",))
     ] = None
-    signed: Annotated[str | None, Text("the signature of a link that opens this address, and no other, without a token")] = None
+    signed: Annotated[str | None, Text("the signature of a link that opens only this address without a token")] = None
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class PageRequest(Request[P]):
     """What a page is asked to draw.
 
     Attributes:
-        texts: the values of the page's own keys as the address writes them.
-        item: what the path names beside the dataset, such as a question.
-        bare: the address has no keys that narrow anything: somebody has just arrived.
-        draft: what somebody is writing on the page ``/write``; of all else, the address is the only state.
+        texts: the values of the page's own keys as written in the address.
+        item: what the path names in addition to the dataset, such as a question.
+        bare: whether the address has no keys except the theme, because somebody has just arrived.
+        draft: what somebody is writing on the page ``/write``. On all other pages, the address is the only state.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -71,16 +71,18 @@ class PageRequest(Request[P]):
     draft: DraftText = NO_DRAFT
 
     def written(self, key: str) -> str:
-        """One of the page's own keys as the address writes it, blank where it is absent."""
+        """Return the value of one of the page's own keys as written in the address; blank if it is absent."""
         return next(iter(self.texts.get(key, ())), "")
 
     def shared_pairs(self) -> Pairs:
-        """Keys and values that other pages take, too: the selection and the pinned runs."""
+        """Return keys and values that links to other pages keep: the selection, the pinned runs and the pinned version."""
         shown = [(key, value) for key in ("pin", "version") for value in self.texts.get(key, ())]
         return [*self.selection.pairs(), *shown]
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
-        """Address of another page of the same selection; ``changes`` set keys, to one value or several; None removes them."""
+        """Return the address of another page of the same selection. ``changes`` sets keys to one or more values or, if None,
+        removes them.
+        """
         pairs = [(key, value) for key, value in self.shared_pairs() if key not in changes]
         for key, given in changes.items():
             pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
@@ -89,20 +91,20 @@ class PageRequest(Request[P]):
 
 @dataclass(frozen=True)
 class Page(Generic[P]):
-    """A page: which filters it offers, which keys of its own it takes, and how it is drawn.
+    """A page: the filters it offers, its own keys, and how it is drawn.
 
     Attributes:
-        name: for the callback.
-        path: its address; a path with a ``<dataset>`` and an item is prefixed by this one.
-        title: of the browser's tab.
+        name: identifies the page in the callback.
+        path: its address; paths with a ``<dataset>`` and an item start with it.
+        title: title in the browser's tab.
         filters: keys of the selection that have a control on this page, in order.
         parameters: its own keys, a subclass of ``PageParameters``.
-        draw: its components; raises ``BadRequest`` where the store has nothing of the name that the address gives.
-        check: raises the same without drawing anything, for what cannot be known from the address and the facets alone.
-        place: among the pages of the navigation, ascending; None for a page that is not in it.
-        table: the table that papers take from it; None for a page that measures nothing.
-        common: whether runs are measured on their common questions where the address does not say; None where that needs no
-            word, since the page does not set runs side by side or says it itself.
+        draw: returns its components; raises ``BadRequest`` if the address names something that is not in the store.
+        check: raises the same without drawing anything, for what the address and the facets alone cannot tell.
+        place: position among the pages of the navigation, ascending; None for a page that is not in it.
+        table: returns the table that papers can cite; None for a page without figures.
+        common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
+            it does not compare runs or says it itself.
     """
 
     name: str
@@ -121,13 +123,13 @@ PAGES: dict[str, Page[Any]] = {}
 
 
 def register(page: Page[P]) -> Page[P]:
-    """Make a page known to the callback that redraws it."""
+    """Add a page to the registry and return it."""
     PAGES[page.name] = page
     return page
 
 
 def navigation() -> list[tuple[str, str]]:
-    """Path and title of the pages in the navigation, in order."""
+    """Return path and title of the pages in the navigation, in order."""
     pages = [(page.place, page.path, page.title) for page in PAGES.values() if page.place is not None]
     return [(path, title) for _, path, title in sorted(pages)]
 
@@ -135,16 +137,16 @@ def navigation() -> list[tuple[str, str]]:
 def read_page(
     page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None, draft: DraftText = NO_DRAFT
 ) -> PageRequest[P]:
-    """Read the address of a page. Unknown keys are ignored, since links get tracking keys.
+    """Read the address of a page. Unknown keys are ignored, because links can have tracking keys.
 
     Args:
-        page: which one.
+        page: the page of the address.
         pairs: keys and values of the query string.
         dataset, item: what the path names, if anything.
-        draft: what comes with the address, on the page ``/write``.
+        draft: the draft that comes with the address, on the page ``/write``.
 
     Raises:
-        BadRequest: for an unknown value, naming what is allowed.
+        BadRequest: a value is unknown; the error names the allowed values.
     """
     if page.name == "nowhere":
         pairs = []
@@ -158,7 +160,7 @@ def read_page(
 
 
 def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
-    """The page of a path of the address bar, and the dataset and the item that the path names."""
+    """Return the page at a path, and the dataset and the item that the path names; None if it names none."""
     dataset, slash, item = path.removeprefix("/questions/").partition("/")
     if path.startswith("/questions/") and slash:
         return PAGES["question"], unquote(dataset), unquote(item)
@@ -172,7 +174,7 @@ def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
 
 
 def _dataset_of(run: str) -> str | None:
-    """The dataset of a run; None where there is no such run, which the page says."""
+    """Return the dataset of a run; None if there is no such run, as the page will say."""
     try:
         return service().ask(run_facts, run).dataset
     except (BadRequest, StoreError):

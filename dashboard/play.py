@@ -1,6 +1,6 @@
-"""The page on which people answer questions. It is no page of Dash: it must load at once on a phone.
+"""The page on which people answer questions. It is not a Dash page, because it must load quickly on a phone.
 
-The secret of the session stands behind the ``#`` of its address, which browsers send to nobody.
+The secret of the session follows the ``#`` of its address, a part that browsers do not send.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PAGE = """<!DOCTYPE html>
 <section class="panel" id="play-consent" hidden>
 <p id="play-consent-text"></p>
 <p class="note" id="play-about"></p>
-<p><button class="quiet primary" id="play-start" type="button">I agree: start</button></p>
+<p><button class="quiet primary" id="play-start" type="button">I agree, start</button></p>
 </section>
 <section class="panel" id="play-last" aria-live="polite" hidden></section>
 <section class="panel" id="play-ready" aria-label="Next question" hidden>
 <p><label for="play-pace">Pace, in words a minute (60 to 400)</label></p>
 <p><input class="text" id="play-pace" type="number" min="60" max="400" step="10" inputmode="numeric"></p>
-<p class="note">People read aloud at about 180. Pause here as long as you like.</p>
+<p class="note">People read aloud at about 180. You can pause here for as long as you like.</p>
 <p><button class="quiet primary" id="play-read" type="button">Read the question</button></p>
 </section>
 <section class="panel" id="play-reading" aria-label="Question" hidden>
@@ -47,7 +47,7 @@ PAGE = """<!DOCTYPE html>
 <div id="play-spoken" class="for-readers" aria-live="polite"></div>
 <p class="note" id="play-left" role="timer"></p>
 <p class="play-buttons"><button class="quiet primary" id="play-buzzer" type="button">Buzz</button>
-<button class="quiet" id="play-pass" type="button" hidden>I do not know it</button></p>
+<button class="quiet" id="play-pass" type="button" hidden>I don't know it</button></p>
 </section>
 <form class="panel" id="play-form" autocomplete="off" hidden>
 <p class="note" id="play-progress"></p>
@@ -64,7 +64,7 @@ PAGE = """<!DOCTYPE html>
 <p><button class="quiet primary" type="submit" id="play-send">Next</button></p>
 <p class="note" id="play-time" role="timer" hidden></p>
 </form>
-<section class="panel" id="play-models" aria-label="What models said" hidden></section>
+<section class="panel" id="play-models" aria-label="Models' answers" hidden></section>
 <section class="panel" id="play-result" aria-label="Your calibration" hidden></section>
 <p id="play-foot" class="note" hidden><button class="quiet" type="button" id="play-erase">Erase my answers</button></p>
 </main>
@@ -74,10 +74,10 @@ PAGE = """<!DOCTYPE html>
 
 
 def install(server: Flask) -> None:
-    """Answer at the address."""
+    """Add the page to a server."""
     server.add_url_rule("/play", "play", show_play)
 
 
 def show_play() -> Response:
-    """The page of any session."""
+    """Return the page, which is the same for every session."""
     return Response(PAGE, mimetype="text/html")

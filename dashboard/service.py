@@ -1,4 +1,4 @@
-"""The service of one server: its store, read through the query cache, and who may read and write."""
+"""The service of one server: its store, the query cache, and access control."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from queries.selection.reference_people import with_people
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
-MAX_UPLOADS = 8  # that one worker receives or imports at once; its other threads serve readers
+MAX_UPLOADS = 8  # uploads that one worker receives or imports at once; its other threads serve readers
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +60,22 @@ class Service:
     """What pages and JSON addresses share.
 
     Attributes:
-        settings: of the server.
+        settings: settings of the server.
         store: the store.
-        version_check: finds damaged files of the version in force.
-        cache: results of queries.
+        version_check: finds damaged files of the current version.
+        cache: cache of query results.
         access: decides who may read and write.
-        upload_slots: one for each upload that a worker receives or imports at once.
-        draining: this process was told to end, and should be sent no more requests.
-        import_processes: start a process for each import.
-        import_file: reads an uploaded file; tests may replace it to stay in their process.
+        upload_slots: limits the uploads that a worker receives or imports at once.
+        draining: whether this process was told to shut down and should get no more requests.
+        import_processes: starts a process for each import.
+        import_file: imports an uploaded file; tests can replace it to stay in their process.
     """
 
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
-            self.store.latest()  # from now on, a folder that disappears is not taken for a new store
+            self.store.latest()  # from now on, a folder that disappears is not treated as a new store
         self.version_check = VersionCheck(self.store.objects)
         self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
         self.access = Access(settings, Tokens(self.store.register))
@@ -89,10 +89,10 @@ class Service:
         return self.import_processes.run(job, client_watcher())
 
     def snapshot(self) -> Snapshot:
-        """The version of the store that this request reads: the one in force when it first asked, without the datasets that its
-        reader may not read. Outside a request, all of the current one.
+        """Return the version of the store that this request reads, without datasets that its reader may not read.
 
-        So whatever is imported meanwhile, all parts of an answer belong together.
+        It is the version that was current when the request first called this. So all parts of a response belong together, even if
+        something is imported in the meantime. Outside a request it is the current version with all datasets.
 
         Raises:
             Denied: the reader may read nothing.
@@ -108,40 +108,40 @@ class Service:
         return snapshot.without(self.access.hidden(snapshot.states))
 
     def read_revision(self, revision: str) -> None:
-        """Let this request read a version in which a dataset has this revision, if it is still kept; else the current one."""
+        """Let this request read a version in which a dataset has this revision or, if there is none left, the current one."""
         g.snapshot = self._readable(self.store.snapshot_at(revision) or self.store.snapshot())
 
     def read_only(self, dataset: str) -> None:
-        """Let this request, which a secret of a session lets in, read this dataset alone, whatever else its reader may read."""
+        """Let this request, which has the secret of a session, read only this dataset, whatever else its reader may read."""
         snapshot = self.store.snapshot()
         g.snapshot = snapshot.without([name for name in snapshot.states if name != dataset])
 
     def read_current(self) -> None:
-        """Let this request, which has changed the store or taken long, read the current version from now on."""
+        """Let this request, which changed the store or took long, read the current version from now on."""
         g.pop("snapshot", None)
 
     def revision(self, dataset: str) -> str:
-        """The revision of a dataset in the version that this request reads; blank if it is not there."""
+        """Return the revision of a dataset in the version that this request reads; blank if it is not there."""
         state = self.snapshot().states.get(dataset)
         return state.revision if state else ""
 
     def data_version(self) -> str:
-        """The version in force, blank where the store cannot be read."""
+        """Return the current data version; blank if the store cannot be read."""
         try:
             return self.store.latest().version
         except StoreError:
             return ""
 
     def ask(self, query: Callable[..., T], *arguments: object) -> T:
-        """The result of ``query(snapshot, *arguments)``, through the cache.
+        """Return the result of ``query(snapshot, *arguments)``, from the cache if possible.
 
         Args:
             query: a function of a module of ``queries`` that returns a struct.
-            arguments: beside the snapshot. If the first one is a selection, the result is valid until its dataset changes;
-                else until the store does.
+            arguments: arguments after the snapshot. If the first one is a selection, the result is valid until its dataset
+                changes, otherwise until the store changes.
 
         Raises:
-            BadRequest: with status 503 where it takes too long.
+            BadRequest: with status 503 if it takes too long.
             StoreError: the store is damaged or cannot be read.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
@@ -152,7 +152,7 @@ class Service:
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
         name = f"{query.__module__}.{query.__qualname__}"
-        hidden = [] if state else sorted(snapshot.hidden)  # what holds for a dataset holds for all who read it
+        hidden = [] if state else sorted(snapshot.hidden)  # results for one dataset are the same for all its readers
         key = msgspec.json.encode([_code(), revision, name, _key_of(arguments), hidden]).decode()
         seconds, client = self.settings.query_seconds, current_client()
 
@@ -170,29 +170,29 @@ class Service:
         with self._refusals(query):
             result = self.cache.get(key, compute, decode, seconds, client)
         if hasattr(result, "data_version"):
-            result.data_version = snapshot.version  # the result may be older, but holds for this version too
+            result.data_version = snapshot.version  # the result may be older, but is also valid for this version
         return result
 
     @contextmanager
     def _refusals(self, query: Callable[..., object]) -> Iterator[None]:
-        """Errors of a computation as those of a request."""
+        """Turn errors of a computation into errors of a request."""
         name, seconds = f"{query.__module__}.{query.__qualname__}", self.settings.query_seconds
         try:
             yield
         except Abandoned:
-            log.info("%s was ended: its client has left", name)
-            raise BadRequest("client_left", "The client has left.", status=499) from None  # nobody reads this
+            log.info("%s was stopped: its client has left", name)
+            raise BadRequest("client_left", "The client has disconnected.", status=499) from None  # nobody reads this
         except TimeLimitExceeded:
-            log.warning("%s was ended after %d seconds", name, seconds)
+            log.warning("%s was stopped after %d seconds", name, seconds)
             raise _timeout(seconds) from None
         except (duckdb.IOException, duckdb.FatalException) as error:
-            log.error("%s cannot read the store: %s", name, error)  # names files of this host
+            log.error("%s cannot read the store: %s", name, error)  # only logged, because it names files of this host
             raise UnreadableStore("A file of the store cannot be read.") from error
         except QueueFull:
             log.warning("%s was refused: the queue is full", name)
             raise BadRequest(
                 "busy",
-                "The server computes answers for others, and as many wait as may. Try again in a moment.",
+                "The server is busy with other requests, and its queue is full. Try again in a moment.",
                 status=503,
                 retry_after=RETRY_AFTER,
             ) from None
@@ -200,16 +200,16 @@ class Service:
             log.info("%s was refused: its client waits for %d answers", name, PLACES_FOR_CLIENT)
             raise BadRequest(
                 "too_many_at_once",
-                f"{PLACES_FOR_CLIENT} answers are being computed for your address, the most at once. Try again soon.",
+                f"{PLACES_FOR_CLIENT} results are already being computed for your IP address, the maximum. Try again soon.",
                 status=429,
                 retry_after=RETRY_AFTER,
             ) from None
 
     def compute(self, query: Callable[..., T], *arguments: object) -> T:
-        """The result of ``query(snapshot, *arguments)``, without the cache: for files, which are asked for once.
+        """Return the result of ``query(snapshot, *arguments)`` without the cache, for files that are requested only once.
 
         Raises:
-            BadRequest: with status 503 where it takes too long, or where too many wait.
+            BadRequest: with status 503 if it takes too long or too many requests wait, 429 if this client waits for too many.
         """
         snapshot, client = self.snapshot(), current_client()
         with self._turn(query, client, f"{query.__qualname__} {id(arguments)}"):
@@ -218,19 +218,21 @@ class Service:
                 return query(measured, *arguments)
 
     def compute_alone(self, function: Callable[..., T], *arguments: object) -> T:
-        """The result of a function that reads nothing of the store, in turn with queries. Its arguments must bound its work.
+        """Return the result of a function that does not read the store. It waits for its turn among queries.
+
+        There is no time limit, so the function's arguments must limit its work.
 
         Raises:
-            BadRequest: where too many wait.
+            BadRequest: too many requests wait.
         """
         with self._turn(function, current_client(), f"{function.__qualname__} {id(arguments)}"):
             return function(*arguments)
 
     def export(self, table: Table, form: Form) -> BinaryIO:
-        """The rows of a table as a file, open for reading. Its space on the disk is free once it is closed.
+        """Return the rows of a table as a file, open for reading. Its disk space is freed when it is closed.
 
         Raises:
-            BadRequest: as ``compute``.
+            BadRequest: as in ``compute``.
             StoreError: the store cannot be read or the disk for temporary files is full.
         """
         client = current_client()
@@ -243,18 +245,18 @@ class Service:
 
     @contextmanager
     def _turn(self, query: Callable[..., object], client: Client, name: str) -> Iterator[None]:
-        """Wait until a client may compute what is not cached."""
+        """Wait until a client may compute a result that is not cached."""
         queue, until = self.cache.queue, time.monotonic() + self.settings.query_seconds
         with self._refusals(query), queue.place(client, name), queue.turn(client, until, client.left):
             yield
 
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
-        """The parts of ``query(snapshot, *arguments)``, each made when it is asked for, but the first one at once.
+        """Return the parts of ``query(snapshot, *arguments)``. The first is computed at once, the others when they are needed.
 
         Raises:
-            BadRequest: with status 503 where the first part takes too long. Where a later one does, the stream ends early.
+            BadRequest: with status 503 if the first part takes too long. If a later part does, the stream ends early.
         """
-        # The request is over when later parts are made: what they need of it is kept.
+        # The request is over when later parts are computed, so what they need from it is read now.
         snapshot, client_left = _with_people(self.snapshot(), arguments), client_watcher()
         parts = query(snapshot, *arguments)
         with self._limited(query, snapshot, client_left):
@@ -273,17 +275,17 @@ class Service:
 
     @contextmanager
     def _limited(self, query: Callable[..., object], snapshot: Snapshot, client_left: Callable[[], bool]) -> Iterator[None]:
-        """End what is not cached after as long as any query, and when its client has left."""
+        """Stop an uncached computation at the time limit of queries, and when its client has left."""
         with self._refusals(query), time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client_left):
             yield
 
     def facets(self, dataset: str | None) -> Facets:
-        """The filter values of a dataset; of the first one without a name."""
+        """Return the filter values of a dataset, or of the first dataset if None."""
         snapshot = self.snapshot()
         return self._ask(snapshot, next(iter(snapshot.states), None) if dataset is None else dataset, read_facets, dataset)
 
     def datasets(self) -> list[Dataset]:
-        """Every dataset, in order of import."""
+        """Return every dataset that this request may read, in order of import."""
         snapshot = self.snapshot()
         return [self._ask(snapshot, name, describe_dataset, name) for name in snapshot.states]
 
@@ -293,33 +295,36 @@ class Service:
         """Read a query string.
 
         Args:
-            query: keys and values, as they come.
+            query: keys and values, in order.
             parameters: the struct of the view's own keys.
-            dataset: where the path names it.
-            ignore_unknown: leave unknown keys out instead of refusing them.
+            dataset: the dataset that the path names; None if it names none.
+            ignore_unknown: whether unknown keys are ignored instead of refused.
 
         Raises:
-            BadRequest: for an unknown key or value, naming what is allowed.
+            BadRequest: a key or value is unknown; the error names what is allowed.
         """
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
 
 
 def _with_people(snapshot: Snapshot, arguments: Sequence[object]) -> Snapshot:
-    """The snapshot with the people of the selection that a query is asked about, if it is."""
+    """Return the snapshot with the people of the selection, if the first argument of a query is a selection."""
     if not arguments or not isinstance(arguments[0], Selection):
         return snapshot
     return with_people(snapshot, arguments[0].dataset, arguments[0].people)
 
 
 def current_client() -> Client:
-    """Who asks: the client of this request or, outside a request, this program itself."""
+    """Return the client of this request or, outside a request, this program itself."""
     if not has_request_context():
         return Client()
     return Client(client_address(request.remote_addr), client_watcher())
 
 
 def client_watcher() -> Callable[[], bool]:
-    """Whether the client of this request has closed its connection, to be called in any thread; never, outside a server."""
+    """Return a function that says whether the client of this request has closed its connection.
+
+    It can be called in any thread, and always returns False outside gunicorn.
+    """
     connection: socket.socket | None = request.environ.get("gunicorn.socket") if has_request_context() else None
 
     def client_left() -> bool:
@@ -327,7 +332,7 @@ def client_watcher() -> Callable[[], bool]:
             return False
         try:
             return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:  # it says nothing, and waits
+        except BlockingIOError:  # the client is waiting and has sent nothing
             return False
         except OSError:
             return True
@@ -336,15 +341,15 @@ def client_watcher() -> Callable[[], bool]:
 
 
 def service() -> Service:
-    """The service of the server that handles this request."""
+    """Return the service of the server that handles this request."""
     return cast("Service", current_app.extensions[EXTENSION])
 
 
 def _timeout(seconds: int) -> BadRequest:
-    limit = f"{seconds} seconds, the most that this server allows ({variable('query_seconds')})"
+    limit = f"{seconds} seconds, the limit of this server ({variable('query_seconds')})"
     return BadRequest(
         "query_timeout",
-        f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave intervals out, or try again when "
+        f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave out intervals, or try again when "
         "the server is less busy.",
         status=503,
     )
@@ -352,20 +357,20 @@ def _timeout(seconds: int) -> BadRequest:
 
 @cache
 def _code() -> str:
-    """Hash of the code behind the results: results of another version of the code are not used."""
+    """Return a hash of the code behind the results, so that results of another version of the code are not used."""
     modules = sorted(path for package in (data, queries) for path in Path(package.__path__[0]).rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()
 
 
 def _key_of(argument: object) -> object:
-    """An argument of a query as part of a cache key: a metric is replaced by its key."""
+    """Return an argument of a query as part of a cache key. A metric is replaced by its key."""
     if isinstance(argument, tuple | list):
         return [_key_of(part) for part in argument]
     return argument.key if isinstance(argument, Metric) else argument
 
 
 def _cache_folder(store: Path) -> Path:
-    """A folder in the store or, where the store is read-only, one for temporary files, which all workers share."""
+    """Return a folder in the store or, if the store is read-only, one for temporary files. All workers share it."""
     folder = store / "cache"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -379,4 +384,4 @@ def _cache_folder(store: Path) -> Path:
         state = folder.lstat()
         if stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077:
             return folder
-    return Path(tempfile.mkdtemp(prefix="clueline-cache-"))  # somebody else has put something there
+    return Path(tempfile.mkdtemp(prefix="clueline-cache-"))  # somebody else has already put something there

@@ -22,30 +22,30 @@ HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
 
 class BadSetting(Exception):
-    """A setting has a value that it cannot have; the message says which values it can have."""
+    """A setting has an invalid value; the message says which values are valid."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the operator of a server can choose.
 
-    A field's type gives the range of a number and the choices of a ``Literal``. Its ``extra`` says in words what the type
-    cannot: ``expected`` for the error message, ``check`` for a function that raises ``ValueError`` for a bad part of a list,
-    ``default`` for a default that is no value.
+    A field's type gives the range of a number and the choices of a ``Literal``. Its ``extra`` holds what the type cannot say:
+    ``expected`` describes valid values in the error message, ``check`` is a function that raises ``ValueError`` for an invalid
+    part of a list, and ``default`` describes the default if the value itself would not be clear.
     """
 
     store: Annotated[
         str,
         Meta(
             pattern=r"^(?!(?!postgres(ql)?:)[a-z][a-z0-9+.-]+:)",
-            description="Folder of the store, made at the first import or start; or a PostgreSQL database and the place of the "
-            "files that several hosts share, see docs/operations.md.",
+            description="Folder of the store, created at the first import or start; or a PostgreSQL database and the location of "
+            "the files that several hosts share, see docs/operations.md.",
             extra={"expected": "the path of a folder, or postgres://HOST/DATABASE?objects=PATH"},
         ),
     ] = "store"
     host: Annotated[
         str,
         Meta(
-            description="Address to listen on; `0.0.0.0` for all of this machine's.",
+            description="Address to listen on; `0.0.0.0` for all addresses of this machine.",
             extra={"expected": "an IP address or host name"},
         ),
     ] = "127.0.0.1"
@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=64,
-            description="Processes that answer requests; they share the store and the cache.",
+            description="Number of processes that answer requests. They share the store and the cache.",
             extra={"default": "the number of cores, at most 4"},
         ),
     ] = min(4, os.cpu_count() or 1)
@@ -64,8 +64,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000_000,
-            description="Statistics of runs that each worker holds in memory, in MiB. 5 million responses take some 350. The "
-            "least recently used ones are dropped beyond it, and read again when they are needed.",
+            description="Memory of each worker for statistics of runs, in MiB. 5 million responses take about 350. Beyond the "
+            "limit, the least recently used statistics are dropped, and read again when they are needed.",
         ),
     ] = 1024
     cache: Annotated[
@@ -82,7 +82,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=1_000_000,
-            description="Results that are cached on disk, in MiB. Those that were used least recently make room for new ones. A "
+            description="Size of the result cache on disk, in MiB. The least recently used results make room for new ones. A "
             "twentieth of the disk, but at most 1 GiB, stays free. Redis has its own limit, `maxmemory`.",
         ),
     ] = 1024
@@ -91,35 +91,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=3600,
-            description="Longest time that one query may take, in seconds. One that takes longer is ended, with status 503.",
+            description="Time limit of one query, in seconds. A query that takes longer is stopped, with status 503.",
         ),
     ] = 120
     read: Annotated[
         Literal["open", "token", "proxy"],
         Meta(
-            description="Who may read: everybody who reaches the server (`open`), holders of a `token` and users whom a trusted "
-            "proxy names, who log in at `/login`, or the same without that page (`proxy`). Datasets can be private in any case; "
-            "see docs/security.md.",
+            description="Who may read: everybody who can reach the server (`open`); holders of a `token`, who log in at "
+            "`/login`, and users named by a trusted proxy; or the same people without the login page (`proxy`). Datasets can be "
+            "private in any case; see docs/security.md.",
         ),
     ] = "open"
     uploads: Annotated[
         Literal["token", "open", "off"],
         Meta(
-            description="Who may upload, withdraw and restore runs over HTTP: holders of a `token`, everybody who reaches the "
+            description="Who may upload, withdraw and restore runs over HTTP: holders of a `token`, everybody who can reach the "
             "server (`open`, for a laptop), or nobody (`off`).",
         ),
     ] = "token"
     max_upload_mb: Annotated[
         int,
-        Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A packed file may unpack to ten times as much."),
+        Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A compressed file can unpack to ten times this size."),
     ] = 1024
     hosts: Annotated[
         tuple[HostName, ...],
         Meta(
-            description="Names by which the server may be called, separated by commas, such as `lab.example,10.0.0.5`. It "
-            "answers only to these, loopback names and `CLUELINE_HOST`; without a list, a server that listens beyond this "
-            "machine and does not take uploads from everybody answers to any IP address, too. Behind a proxy that passes its own "
-            "name on, list that name.",
+            description="Host names of the server, separated by commas, such as `lab.example,10.0.0.5`. It answers only to "
+            "these, to loopback names and to `CLUELINE_HOST`. Without a list, a server that listens beyond this machine, and does "
+            "not accept uploads from everybody, also answers to any IP address. Behind a proxy that passes on its own name, list "
+            "that name.",
             extra={
                 "expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5",
                 "default": "none",
@@ -131,7 +131,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Origins whose pages may show views in a frame, separated by commas, such as `https://wiki.example`; "
             "`'self'` is this server. A view in a frame has `embed=1` in its address, and no navigation. Pages that change "
-            "something are in no frame.",
+            "something cannot be framed.",
             extra={
                 "expected": "origins, scheme and host with an optional port, separated by commas, such as https://wiki.example",
                 "default": "none",
@@ -141,9 +141,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[
         tuple[str, ...],
         Meta(
-            description="Networks of the proxies before the server, separated by commas. From them, the headers "
-            "`X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are taken, and `CLUELINE_USER_HEADER`; from "
-            "elsewhere, never.",
+            description="Networks of the proxies in front of the server, separated by commas. The headers `X-Forwarded-For`, "
+            "`X-Forwarded-Proto`, `X-Forwarded-Host` and the one in `CLUELINE_USER_HEADER` are accepted only from these.",
             extra={
                 "expected": "networks or addresses, separated by commas, such as 10.0.0.0/8,::1",
                 "default": "none",
@@ -155,8 +154,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=r"^[A-Za-z][A-Za-z0-9-]*$",
-            description="The header in which a trusted proxy says who its user is, such as `X-Remote-User`. Its users may write "
-            "without a token, and what they upload carries their name. A request from elsewhere that has the header is refused.",
+            description="The header in which a trusted proxy names its user, such as `X-Remote-User`. These users may write "
+            "without a token, and their uploads carry their name. A request from elsewhere with this header is refused.",
             extra={"expected": "the name of a header, such as X-Remote-User", "default": "none"},
         ),
     ] = ""
@@ -165,8 +164,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             le=86_400,
-            description="How long a server that is told to end (SIGTERM) waits for requests and uploads that have begun. An "
-            "upload may take 30 minutes. A second SIGTERM ends the wait.",
+            description="How long a server that is told to shut down (SIGTERM) waits for requests and uploads in progress, in "
+            "seconds. An upload can take 30 minutes. A second SIGTERM ends the wait.",
         ),
     ] = 1800
     drain_notice_seconds: Annotated[
@@ -174,33 +173,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=300,
-            description="How long it still takes new requests, while `/readyz` fails already: a load balancer that polls "
-            "`/readyz` needs as long to find out.",
+            description="How long it still accepts new requests while `/readyz` already fails, in seconds. A load balancer that "
+            "polls `/readyz` needs this time to notice.",
         ),
     ] = 0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        Meta(description="What the server logs: messages of this level and above."),
+        Meta(description="The server logs messages of this level and above."),
     ] = "info"
     log_format: Annotated[
         Literal["text", "json"],
-        Meta(description="How it logs, on standard error: lines of `text` for people, or `json` objects for programs."),
+        Meta(description="Format of the log on standard error: lines of `text` for people, or `json` objects for programs."),
     ] = "text"
     prometheus: Annotated[
         Literal["off", "on"],
-        Meta(description="Whether `/metrics-prometheus` has figures for Prometheus, for whoever reaches the server."),
+        Meta(description="Whether `/metrics-prometheus` has metrics for Prometheus, open to everybody who can reach the server."),
     ] = "off"
     grace_password: Annotated[
         str,
         Meta(
-            description="The password that opens the zip of the GRACE release, for `python -m dashboard import`. Without it, the "
-            "command asks for it on a terminal. It is never stored.",
+            description="Password of the GRACE release's zip, for `python -m dashboard import`. Without it, the command asks for "
+            "it on a terminal. It is never stored.",
             extra={"default": "none"},
         ),
     ] = ""
 
     def __repr__(self) -> str:
-        """Without the password, which a traceback or a log may not show."""
+        """Return the settings without the password, which must not appear in a traceback or log."""
         values = {name: getattr(self, name) for name in self.__struct_fields__ if name != "grace_password"}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
@@ -209,15 +208,15 @@ FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting: ``CLUELINE_PORT`` for ``port``."""
+    """Return the environment variable of a setting: ``CLUELINE_PORT`` for ``port``."""
     return PREFIX + name.upper()
 
 
 def read_setting(name: str, text: str) -> Any:
-    """One value from its text.
+    """Return the value of a setting from its text.
 
     Raises:
-        ValueError: the setting cannot have this value; the message says what is expected.
+        ValueError: the value is invalid; the message says what is expected.
 
     >>> read_setting("port", "8051")
     8051
@@ -226,7 +225,7 @@ def read_setting(name: str, text: str) -> Any:
     """
     kind = _metadata(name).type
     value: str | list[str] = text
-    if isinstance(kind, IntType) and not text.isdecimal():  # msgspec takes 1e3, too
+    if isinstance(kind, IntType) and not text.isdecimal():  # msgspec would also accept 1e3
         raise ValueError(_expected(name))
     if isinstance(kind, LiteralType):
         value = text.lower()
@@ -242,10 +241,10 @@ def read_setting(name: str, text: str) -> Any:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from environment variables; a blank one counts as absent.
+    """Read the settings from environment variables. A blank variable counts as absent.
 
     Raises:
-        BadSetting: a variable has a value that its setting cannot have.
+        BadSetting: a variable has an invalid value.
     """
     values: dict[str, Any] = {}
     for name in FIELDS:
@@ -254,18 +253,18 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             try:
                 values[name] = read_setting(name, text)
             except ValueError as expected:
-                given = re.sub(".*@", "***@", text, flags=re.DOTALL)  # without a password, however the address is misspelt
+                given = re.sub(".*@", "***@", text, flags=re.DOTALL)  # hide a password, even in a misspelt address
                 raise BadSetting(f"{variable(name)} must be {expected}, not {given!r}") from None
     settings = Settings(**values)
     if settings.user_header and not settings.trusted_proxies:
-        raise BadSetting(f"{variable('user_header')} needs {variable('trusted_proxies')}: the networks whose word is taken")
+        raise BadSetting(f"{variable('user_header')} needs {variable('trusted_proxies')}: the networks from which it is accepted")
     if settings.read == "proxy" and not settings.user_header:
         raise BadSetting(f"{variable('read')}=proxy needs {variable('user_header')}: the header that names a user")
     return settings
 
 
 def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """A warning for each variable with our prefix that is no setting, and so most likely misspelt."""
+    """Return a warning for each variable with our prefix that is not a setting, and so most likely misspelt."""
     warnings = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in map(variable, FIELDS):
@@ -276,7 +275,7 @@ def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def documentation() -> str:
-    """The text of docs/settings.md."""
+    """Return the text of docs/settings.md."""
     rows = ["| variable | default | must be | |", "|---|---|---|---|"]
     for name, field in FIELDS.items():
         default = _extra(name).get("default") or f"`{field.default}`"
@@ -284,9 +283,9 @@ def documentation() -> str:
         rows.append(f"| `{variable(name)}` | {default} | {_expected(name)} | {description} |")
     return (
         "# Settings\n\n"
-        "Settings are environment variables. A value that a setting cannot have ends the command with exit code 2; a\n"
-        f"variable with the prefix `{PREFIX}` that is no setting is warned of.\n"
-        "`python -m dashboard serve` takes `--host` and `--port`, too.\n\n"
+        "Settings are environment variables. An invalid value ends the command with exit code 2. There is a warning for a\n"
+        f"variable with the prefix `{PREFIX}` that is not a setting.\n"
+        "`python -m dashboard serve` also has the options `--host` and `--port`.\n\n"
         + "\n".join(rows)
         + "\n\nThis page is written by `python -m dashboard.settings > docs/settings.md`.\n"
     )
@@ -304,7 +303,7 @@ def _extra(name: str) -> dict[str, Any]:
 
 
 def _expected(name: str) -> str:
-    """What values a setting can have, in words."""
+    """Return a description of the valid values of a setting."""
     kind = _metadata(name).type
     if isinstance(kind, IntType):
         return f"a whole number from {kind.ge} to {kind.le}"

@@ -1,4 +1,4 @@
-"""Keys that several views share, so that page and JSON address read them alike."""
+"""Keys that several views share, so that pages and JSON addresses read them in the same way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from queries.selection.parameter_kinds import (
 )
 from queries.selection.parameters import Parameters
 
-# Of the leaderboard. What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
+# Metrics of the leaderboard. Metrics that penalise bad guesses come first, then accuracy, because calibration should be read
+# together with it.
 DEFAULT_METRICS = (
     "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
     "overconfidence", "hard_easy_slope", "pct_rounded",
@@ -46,29 +47,29 @@ class QuestionOrder(Kind[str]):
 
 @dataclass(frozen=True)
 class View(Kind[str]):
-    """Path and query of a page of this server."""
+    """Path and query string of a page on this server."""
 
-    longest = 8000  # characters: it may name 200 runs
+    longest = 8000  # characters, because it can name 200 runs
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
         view = texts[0]
         if view and (not view.startswith("/") or view.startswith("//") or "\\" in view or not view.isprintable()):
-            raise BadRequest("bad_value", f"{key} is the path and query of a page, such as /reliability?dataset=pyramid.", key)
+            raise BadRequest("bad_value", f"{key} must be a page's path and query, such as /reliability?dataset=pyramid.", key)
         return view
 
 
 def default_metric(facets: Facets) -> str:
-    """Key of the metric of single questions that pages show by default."""
+    """Return the key of the metric that pages of single questions show by default."""
     return "calscore" if facets.human_teams else "brier"
 
 
-BAND = Choice("consistency band: `pointwise`, the default, or `simultaneous`", BANDS, "There is no band {value!r}.", blank=True)
+BAND = Choice("consistency band: `pointwise` (the default) or `simultaneous`", BANDS, "There is no band {value!r}.", blank=True)
 
 
 GUESSES = Choice(
-    "which guesses: those on which gradings `differ`, the default; of which Clueline's rules are `uncertain`; that were "
-    "`corrected`; or `all`",
+    "which guesses: those on which gradings `differ` (the default), on which Clueline's rules are `uncertain`, that were "
+    "`corrected`, or `all`",
     SHOWN,
     "There are no guesses {value!r}.",
     blank=True,
@@ -76,38 +77,38 @@ GUESSES = Choice(
 
 
 def known_run(about: str, blank: bool = False) -> Choice:
-    """A run of the dataset, withdrawn or not."""
+    """Return the kind of a key that names a run of the dataset, withdrawn or not."""
     return Choice(about, lambda facets: facets.all_runs, "Dataset {dataset!r} has no run {value!r}.", blank)
 
 
 FirstCurve = Annotated[
-    str, known_run("the first of the two runs whose difference has a band; by default the best by Brier", True)
+    str, known_run("the first of the two runs whose difference is shown with a band; by default the best by Brier", True)
 ]
-SecondCurve = Annotated[str, known_run("the second of them; by default the next best", True)]
-BinnedRun = Annotated[str, known_run("the run whose bins are given; the first one by default", True)]
+SecondCurve = Annotated[str, known_run("the second of these two runs; by default the next best", True)]
+BinnedRun = Annotated[str, known_run("the run whose bins are shown; the first run by default", True)]
 AcrossMetric = Annotated[
     Metric,
-    MetricChoice("by which metric datasets are compared; `net_score` by default", METRICS, "There is no metric {value!r}."),
+    MetricChoice("metric to compare across datasets; `net_score` by default", METRICS, "There is no metric {value!r}."),
 ]
-AcrossDatasets = Annotated[tuple[str, ...], Texts("these datasets, by id; all of them by default")]
+AcrossDatasets = Annotated[tuple[str, ...], Texts("ids of the datasets; all of them by default")]
 AcrossRows = Annotated[
     Rows,
     Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS),
 ]
-AcrossTag = Annotated[str, Text("a tag by whose values runs are pooled, such as `reasoning`; none by default")]
+AcrossTag = Annotated[str, Text("pool runs by the values of this tag, such as `reasoning`; none by default")]
 Metrics = Annotated[tuple[Metric, ...], MetricList("`brier,ece`: which metrics; all of them by default")]
 Intervals = Annotated[bool, Flag("`1`: with 95 % intervals")]
 Confidence = Annotated[Range | None, Fractions("`0.8..1`: answers with a confidence in this range", blank=True)]
-Sort = Annotated[str, QuestionOrder("the order of the questions, `-` in front for descending")]
+Sort = Annotated[str, QuestionOrder("the order of the questions; put `-` in front for descending order")]
 
 
 class MetricsParameters(Parameters, frozen=True):
-    """Which metrics."""
+    """Which metrics are computed."""
 
     metrics: Metrics = METRICS
 
 
 class IntervalsParameters(MetricsParameters, frozen=True):
-    """Which metrics, and whether with intervals."""
+    """Which metrics are computed, and whether with intervals."""
 
     intervals: Intervals = False

@@ -70,7 +70,7 @@ def test_without_a_token_nothing_is_listed_or_made(ask):
     ("changes", "status", "code", "words"),
     [
         ({"dataset": "nowhere"}, 400, "unknown_value", "no dataset 'nowhere'"),
-        ({"until": "2020-01-01"}, 400, "bad_value", "is past"), ({"until": "soon"}, 400, "bad_value", "is no date"),
+        ({"until": "2020-01-01"}, 400, "bad_value", "is in the past"), ({"until": "soon"}, 400, "bad_value", "is not a date"),
         ({"questions": 0}, 400, "bad_value", "questions"), ({"attention_checks": 6}, 400, "bad_value", "attention_checks"),
         ({"players": 1001}, 400, "bad_value", "players"),
         ({"mode": "duel"}, 400, "bad_value", "mode"), ({"mode": "vote"}, 400, "unknown_value", "fit every-clue and race"),

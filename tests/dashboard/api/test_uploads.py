@@ -186,7 +186,7 @@ def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
     ]  # fmt: skip
     assert all(row["file"] == "f.csv" and row["reason"] for row in problem["rows"])
     hinted = problem["rows"][2]
-    assert (hinted["hint"], hinted["remedy"]) == ("percent", "if the file states percent, say so: confidence_scale=percent")
+    assert (hinted["hint"], hinted["remedy"]) == ("percent", "if the file has percentages, add confidence_scale=percent")
     assert "--" not in json.dumps(problem)
 
 

@@ -147,7 +147,7 @@ def test_what_is_there_is_not_overwritten(cli, copied, tmp_path):
         (("dataset", "tony", "out"), 1, "There are: pyramid, lifeeval, tone."),
         (("run", "0123456789abcdef", "out.csv"), 1, "There is no run"),
         (("run", "0123456789abcdef", "out.xlsx"), 2, ".csv, .jsonl, .parquet"),
-        (("dataset", "tone", "nowhere/out"), 1, "no folder"),
+        (("dataset", "tone", "nowhere/out"), 1, "not a folder"),
         (("dataset", "tone"), 2, "Missing argument"),
     ],
 )

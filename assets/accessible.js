@@ -1,10 +1,10 @@
-// What Dash's controls leave out for those who use the keyboard or a screen reader.
+// Adds what Dash's controls lack for people who use the keyboard or a screen reader.
 (function () {
     "use strict";
     function complete() {
-        // A menu's button is out of the order of tabs, for a hidden box before it, which styles take away.
+        // Dash takes a menu's button out of the tab order, because of a hidden box in front of it, which our styles remove.
         for (const button of document.querySelectorAll('button.dash-dropdown[tabindex="-1"]')) button.tabIndex = 0;
-        // A chip is a checkbox in its label; the role of an option around a checkbox would be a control within a control.
+        // A chip is a checkbox in its label. With the role "option" around it, it would be a control within a control.
         for (const list of document.querySelectorAll('.chips[role="listbox"]')) list.setAttribute("role", "group");
         for (const chip of document.querySelectorAll('.chips label[role="option"], .chips label[aria-selected]')) {
             chip.removeAttribute("role");
@@ -21,13 +21,13 @@
             }
         }
         document.querySelectorAll(".scroll, .top nav").forEach(cue);
-        // A formula that is wider than the page scrolls: only such a one is a tab stop.
+        // A formula that is wider than the page can be scrolled; only then is it a tab stop.
         for (const formula of document.querySelectorAll(".formula")) {
             if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
             else formula.removeAttribute("tabindex");
         }
     }
-    // A table that goes on beyond the right edge of its frame fades out there.
+    // A table that continues beyond the right edge of its frame fades out there.
     function cue(frame) {
         frame.classList.toggle("cut", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 2);
     }

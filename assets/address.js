@@ -1,18 +1,18 @@
-// The address is the only state of a page. This script alone reads and writes it: controls are read into it, which replaces the
-// history's entry; links to other pages add one. What the server is to draw goes into the store "request".
+// The address is the only state of a page, and only this script reads and writes it. Changing a control replaces the current entry of
+// the history; a link to another page adds one. The request for what the server should draw goes into the store "request".
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const noUpdate = () => window.dash_clientside.no_update;
-    const TYPING = 350; // ms without a key after which typed text counts
+    const TYPING = 350; // ms without a key press before typed text counts
 
     const query = () => new URLSearchParams(window.location.search);
     const sorted = (parameters) => [...parameters].map(String).sort().join("\n");
 
     // -- writing
 
-    // Sets keys of the address without a new entry in the history; blank values remove them.
+    // Sets keys of the address without adding an entry to the history. Blank values remove keys.
     clueline.setKeys = function (changes) {
         const parameters = query();
         for (const [key, value] of Object.entries(changes)) {
@@ -27,8 +27,8 @@
         carry();
     };
 
-    // What the server is asked to draw: the page of an address, or its content alone where only keys were changed.
-    // On /write, what somebody is writing there comes along (assets/write.js); it is too long for an address.
+    // The request to draw the page of an address, or only its content if nothing but keys changed.
+    // On /write, the draft is sent along (assets/write.js), because it is too long for an address.
     const request = (page) => ({
         path: window.location.pathname, query: window.location.search.slice(1), page: page,
         draft: window.location.pathname === "/write" ? clueline.draft() : null,
@@ -42,7 +42,7 @@
         window.scrollTo(0, 0);
         arrive();
     };
-    let address = null; // path and keys of the page that is shown or asked for
+    let address = null; // path and keys of the page that is shown or requested
     function arrive() {
         window.clearTimeout(typing);
         address = window.location.pathname + window.location.search;
@@ -59,7 +59,7 @@
 
     // -- controls
 
-    // What a control's value is in the address, by the kind of the control.
+    // How a control's value is written in the address, by the kind of the control.
     const asText = {
         choices: (value) => (value || []).map(String),
         choice: (value) => (value === null || value === undefined ? "" : String(value)),
@@ -71,7 +71,7 @@
     };
     asText.order = asText.scale = asText.choice;
 
-    // Thresholds: RUN:NUMBER for a run's own, NUMBER for all runs that have none. Those of runs without a control stay as they are.
+    // Thresholds: RUN:NUMBER for one run, NUMBER for all runs without their own. Thresholds of runs without a control stay unchanged.
     const threshold = (run, number) => (run ? run + ":" + number : String(number));
     function withThresholds(before, own) {
         const left = new Map(own);
@@ -82,17 +82,17 @@
             const number = left.get(run);
             left.delete(run);
             if (number === null) return "";
-            return Number(text.slice(end + 1)) === number ? text : threshold(run, number); // the same number stays as it is written
+            return Number(text.slice(end + 1)) === number ? text : threshold(run, number); // the same number keeps its spelling
         });
         return kept.concat([...left].map(([run, number]) => (number === null ? "" : threshold(run, number))));
     }
-    // Whether the box of a control takes a text; what it takes stands in its pattern.
+    // Returns whether the box of a control refuses a text, by the box's pattern.
     function refused(id, text) {
         const box = clueline.component(id);
         return Boolean(text && box && box.pattern && !new RegExp("^(?:" + box.pattern + ")$").test(text));
     }
 
-    // Reads all controls of a page into the address; keys without a control on the page stay as they are.
+    // Writes the values of all controls of a page into the address. Keys without a control on the page stay unchanged.
     function read(controls) {
         const parameters = query();
         const changes = {};
@@ -103,7 +103,7 @@
             if (id.default && String(text) === id.default) text = "";
             // "As in the table" leaves the order to the table's headings.
             if (id.kind === "order" && !text && !clueline.hasOwnColumn(parameters.get(id.key))) continue;
-            // Thresholds of one scale mean nothing on another.
+            // Thresholds on one scale mean nothing on another.
             if (id.kind === "scale" && text !== (parameters.get(id.key) || "")) thresholds = [];
             changes[id.key] = text;
         }
@@ -120,7 +120,7 @@
         clueline.setKeys(changes);
     }
 
-    // A callback of every control. What is typed is taken up once nobody types any more, all else at once.
+    // A callback of every control. Typed text takes effect after a pause in typing, everything else at once.
     let typing = 0;
     callbacks.write = function (values, ids, requested) {
         window.clearTimeout(typing);
@@ -132,14 +132,14 @@
         typing = window.setTimeout(() => { if (written(controls, requested)) ask(false); }, TYPING);
         return noUpdate();
     };
-    // The request that the controls make; null where the server was asked for the same already.
+    // Returns the request that the controls make; null if the same was already requested.
     function written(controls, requested) {
         read(controls);
         const path = window.location.pathname;
         return requested && requested.path === path && sorted(query()) === sorted(new URLSearchParams(requested.query)) ? null : request(false);
     }
 
-    // -- what is pressed
+    // -- clicks
 
     function press(selector, act) {
         document.addEventListener("click", (event) => {
@@ -148,14 +148,14 @@
         });
     }
 
-    // Links of the application: another page is shown without loading the application anew.
+    // Links of the application show another page without reloading the application.
     press("a[data-link]", (link, event) => {
         if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
         event.preventDefault();
         clueline.open(link.getAttribute("href"));
     });
 
-    // Links of the navigation carry the selection along, without the keys that only this page knows.
+    // Links of the navigation keep the selection, without the keys that only this page uses.
     function carry() {
         for (const nav of document.querySelectorAll("nav[data-keys]")) {
             const keys = new Set(JSON.parse(nav.dataset.keys));
@@ -170,15 +170,15 @@
         clueline.redraw();
     });
 
-    // Elements that blank the threshold of a run: data-reset="RUN".
+    // Elements that clear the threshold of a run: data-reset="RUN".
     press("[data-reset]", (element) => {
         for (const input of element.closest("[data-run]").querySelectorAll('input[id*=\'"role":"control"\']')) {
-            input.focus(); // what was pressed goes away
+            input.focus(); // the clicked element disappears
             window.dash_clientside.set_props(JSON.parse(input.id), { value: null });
         }
     });
 
-    // Buttons that copy: data-copy="address" the address, data-copy="text" the text of their section.
+    // Buttons that copy: data-copy="address" copies the address, data-copy="text" the text of their section.
     press("[data-copy]", async (button) => {
         const label = button.textContent;
         const source = button.dataset.copy === "text" ? button.closest("section").querySelector("pre") : null;
@@ -193,14 +193,14 @@
         window.setTimeout(() => { button.textContent = label; }, 1500);
     });
 
-    // The part that the address names behind "#" is shown once the page is there.
+    // Scrolls to the part of the page that the address names after "#".
     clueline.showFragment = function () {
         const id = decodeURIComponent(window.location.hash.slice(1));
         const element = id ? document.getElementById(id) : null;
         if (element) element.scrollIntoView();
         return element;
     };
-    // Within a page it is replaced, so that a table of contents adds nothing to the history.
+    // A link within a page replaces that part of the address, so that a table of contents adds nothing to the history.
     press('a[href^="#"]:not(.skip)', (link, event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -214,9 +214,9 @@
     // -- keys
 
     document.addEventListener("keydown", (event) => {
-        // The number boxes of a range take effect when they are left: Enter leaves them.
+        // The number boxes of a range take effect when they lose focus, so Enter leaves them.
         if (event.key === "Enter" && event.target.matches(".dash-range-slider-input")) event.target.blur();
-        // n and p walk through the list of questions.
+        // n and p go to the next and the previous question of the list.
         if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [role=listbox], [role=slider]")) return;
         const link = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
         if (link) { event.preventDefault(); link.click(); }

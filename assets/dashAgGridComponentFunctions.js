@@ -2,7 +2,7 @@
 (function () {
     "use strict";
     const components = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
-    // A link that stays in the app: text only, whatever stands in it.
+    // A link within the app. Its contents are only ever text.
     components.QuestionLink = function (props) {
         if (!props.data) return "…";
         const { answer, question_id: id, href } = props.data;
@@ -10,12 +10,12 @@
         const title = [id, answer, props.value].filter(Boolean).join(" · ");
         return React.createElement("a", { href, "data-link": "", title }, answer ? React.createElement("b", { key: "answer" }, answer) : null, words);
     };
-    // A number on a ground that is the darker the better it is.
+    // A number on a background that gets darker the better it is.
     components.Heat = function (props) {
         const good = props.data && props.data.heat ? props.data.heat[props.colDef.field] : undefined;
         return React.createElement("span", { className: "heat-cell", style: { "--good": good || 0 } }, props.value);
     };
-    // The small figure of a question: a line for each run, its dot filled where the last guess is right, and people's steps.
+    // The sparkline of a question: a line for each run, with a filled dot if its last guess is right, and people's steps.
     components.Spark = function (props) {
         const spark = props.value;
         if (!spark) return null;

@@ -1,4 +1,4 @@
-// The menu of datasets in the header: a search box where there are many, and it closes as menus do.
+// The menu of datasets in the header. It has a search box if there are many, and closes like other menus.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -12,7 +12,7 @@
             item.hidden = !wanted.every((word) => text.includes(word));
         }
     }
-    // Where the list is long, a box above it. Fragments of the page are only read, so it is made here.
+    // Adds a search box above a long list. It is created here, because fragments of the page are read-only.
     function addSearch() {
         const choices = document.querySelector(".datasets [data-search]");
         if (!choices || choices.querySelector("input") || choices.querySelectorAll("li").length <= MANY) return;

@@ -1,16 +1,16 @@
-// Answer or abstain: while the slider of t moves, the lines and dots of the figures and the table follow without asking the server.
+// Answer or abstain: lines and dots in the figures, and the table, follow the slider for t without asking the server.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const LINES = ["net", "murphy", "murphy-difference"]; // figures with a line at t
-    const DOTS = { "risk-coverage": false, "accuracy-coverage": true }; // figures with a dot per run, and whether of accuracy
+    const DOTS = { "risk-coverage": false, "accuracy-coverage": true }; // figures with a dot per run, and whether they show accuracy
 
-    let runs = null; // by id: curves, a value for each percent of t
-    let chosen = null; // t of the slider
+    let runs = null; // curves by run id, with a value for each percent of t
+    let chosen = null; // t on the slider
     const place = (t) => Math.min(Math.round(100 * t), 99);
 
-    // What changes in the shapes of a figure for the chosen t, as Plotly.relayout takes it.
+    // Returns the changes in the shapes of a figure for the chosen t, in the form of Plotly.relayout.
     function moved(name, shapes) {
         const changes = {};
         (shapes || []).forEach((shape, index) => {
@@ -29,7 +29,7 @@
         return changes;
     }
 
-    // A figure that comes while the slider is elsewhere has its shapes where the slider is.
+    // A figure that arrives after the slider was moved gets its shapes at the slider's t.
     clueline.adjustments = clueline.adjustments || {};
     for (const name of [...LINES, ...Object.keys(DOTS)]) {
         clueline.adjustments[name] = (figure) => {
@@ -67,12 +67,12 @@
         return missing ? clueline.short(value) : `${clueline.short(value)} [${clueline.short(low)}, ${clueline.short(high)}]`;
     }
 
-    // Names the slider's handle, which has no property for it, once it is there.
+    // Names the slider's handle once it is there, because Dash has no property for its name.
     document.addEventListener("DOMContentLoaded", () => {
         clueline.whenever(".decide-cost [role=slider]", (thumb) => thumb.setAttribute("aria-label", "t: what a wrong answer costs"));
     });
 
-    // A callback: the slider moves, or the server has drawn.
+    // A callback: the slider moved, or the server has drawn.
     callbacks.followCost = function (value, drawn) {
         runs = drawn ? drawn.runs : null;
         if (value !== null && value !== undefined) chosen = value;

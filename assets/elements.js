@@ -1,9 +1,9 @@
-// Elements of HTML: the one place where scripts make them. Text is only ever made text, whatever stands in it.
+// Creates HTML elements, for all other scripts. Text is only ever inserted as text.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
 
-    // An element with attributes and children; a child that is no element becomes text, one that is null is left out.
+    // Returns an element with attributes and children. A child that is not an element becomes text; null is left out.
     clueline.element = function (tag, attributes, ...children) {
         const element = document.createElement(tag);
         for (const [name, value] of Object.entries(attributes || {})) {
@@ -13,12 +13,12 @@
         return element;
     };
 
-    // The element of a Dash component, by its id.
+    // Returns the element of a Dash component, by its id.
     clueline.component = function (id) {
         return document.getElementById(typeof id === "string" ? id : JSON.stringify(id, Object.keys(id).sort()));
     };
 
-    // Calls a function with every element that matches a selector: those on the page and those that come later.
+    // Calls a function with every element that matches a selector, now or later.
     clueline.whenever = function (selector, act) {
         const within = (node) => {
             if (node.nodeType !== Node.ELEMENT_NODE) return;

@@ -1,12 +1,11 @@
-// A figure as a file, or printed on a page of its size: what Plotly draws, with its title and caption above and below it
-// where it comes from.
+// Saves a figure as a file, or prints it on a page of its size: the plot with its title and caption above, and its source below.
 (function () {
     "use strict";
     const SVG = "http://www.w3.org/2000/svg";
-    const EDGE = 12, TITLE = 15, CAPTION = 12, SMALL = 11, LINE = 1.45; // pixels, and the height of a line by the size of its letters
-    const WIDTH_OF_LETTER = 0.56; // of the size, on average
+    const EDGE = 12, TITLE = 15, CAPTION = 12, SMALL = 11, LINE = 1.45; // pixels; LINE is the line height relative to the font size
+    const WIDTH_OF_LETTER = 0.56; // average, relative to the font size
 
-    // Words in lines that are no longer than a width.
+    // Breaks a text into lines that fit a width.
     function lines(text, width, size) {
         const most = Math.max(20, Math.floor(width / (size * WIDTH_OF_LETTER)));
         const result = [];
@@ -29,11 +28,11 @@
         return top + texts.length * size * LINE;
     }
 
-    // The figure of a frame as SVG.
+    // Returns the figure of a frame as SVG.
     async function draw(frame) {
         const plot = frame.querySelector(".js-plotly-plot");
         const box = plot.getBoundingClientRect();
-        // On the page a legend stands above the figure; a file has its own.
+        // On the page the legend is above the figure; a file needs its own.
         const legend = (plot.layout.meta || {}).legend ? { showlegend: true } : {};
         const entries = plot.data.filter((trace) => trace.showlegend !== false).length;
         const room = legend.showlegend ? 24 * Math.ceil(entries / Math.max(1, Math.floor(box.width / 240))) : 0;
@@ -61,7 +60,7 @@
         const top = write(outer, lines(caption.textContent, within, CAPTION), below, CAPTION, colour("--ink"), 400) + EDGE / 2;
         inner.setAttribute("y", top);
         outer.append(document.importNode(inner, true));
-        // A link without a blank is cut where a line ends.
+        // Long words without spaces, such as links, are broken at the end of a line.
         const cut = source.replace(/\S{60,}/g, (word) => word.match(/.{1,60}/g).join(" "));
         const bottom = write(outer, lines(cut, within, SMALL), top + size.height + EDGE / 2, SMALL, colour("--muted"), 400) + EDGE;
         const whole = { width: size.width, height: Math.ceil(bottom) };
@@ -89,7 +88,7 @@
         return new Promise((done) => canvas.toBlob(done, "image/png"));
     }
 
-    // The browser's own print makes the PDF: vectors and text, on one page of the figure's size.
+    // Opens the browser's print dialogue, which can save a PDF: vectors and text, on one page of the figure's size.
     function print(drawing, title) {
         const old = document.getElementById("figure-print");
         if (old) old.remove();
@@ -100,7 +99,7 @@
         sheet.tabIndex = -1;
         document.body.append(sheet);
         const inside = sheet.contentDocument;
-        inside.title = title; // which browsers suggest as the name of the file
+        inside.title = title; // browsers suggest it as the name of the file
         const style = inside.createElement("style");
         style.textContent = `@page { size: ${drawing.width}px ${drawing.height}px; margin: 0 } body { margin: 0 } svg { display: block }`;
         inside.head.append(style);

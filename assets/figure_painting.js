@@ -1,5 +1,5 @@
-// Figures come from the server with CSS variables for colours. Here they get the theme's colours and the width that they have on the
-// page, before they are given to Dash's graphs.
+// Figures come from the server with CSS variables for colours. This script sets the theme's colours and the width on the page before it
+// passes them to Dash's graphs.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -19,14 +19,14 @@
         return value;
     }
 
-    // Small multiples: where the axes of each panel lie, for the columns that fit into a width.
+    // Small multiples: sets the position of each panel's axes, with as many columns as fit into a width.
     const GAP = { x: 44, y: 54 };
     function arrange(layout, width) {
         const meta = layout.meta;
         const inside = Math.max(width - layout.margin.l - layout.margin.r, 200);
         const most = Math.max(1, Math.min(meta.panels, Math.floor((inside + GAP.x) / (meta.width + GAP.x))));
         const rows = Math.ceil(meta.panels / most);
-        const columns = Math.ceil(meta.panels / rows); // rows as even as can be
+        const columns = Math.ceil(meta.panels / rows); // makes rows as even as possible
         const wide = (inside - GAP.x * (columns - 1)) / columns;
         const across = Math.min(wide, 1.35 * meta.width);
         const down = rows * meta.height + (rows - 1) * GAP.y;
@@ -40,7 +40,7 @@
         layout.height = down + layout.margin.t + layout.margin.b;
     }
 
-    // On a narrow screen names beside lines would leave the lines no room: the legend above has them.
+    // On a narrow screen, names next to lines would leave no room for the lines. The legend above has them, too.
     const NARROW = 560; // pixels
     function withoutLabels(layout) {
         const left = (layout.annotations || []).filter((annotation) => annotation.name !== "end-label");
@@ -51,9 +51,9 @@
 
     // -- painting
 
-    // For the print style: by how much a tall figure must shrink to fit a page below a heading.
+    // For the print style: how much a tall figure must shrink to fit on a page below a heading.
     const PAPER = 720; // pixels
-    const LEGIBLE = 0.6; // smaller, the text of a figure cannot be read on paper
+    const LEGIBLE = 0.6; // below this zoom, the text of a figure cannot be read on paper
     function prepareForPaper(frame, height) {
         const owner = frame.closest("figure");
         const zoom = PAPER / height;
@@ -63,17 +63,17 @@
         frame.style.setProperty("--paper-zoom", zoom.toFixed(3));
     }
 
-    // By name of a figure: what a script changes in it before it is painted, such as where a cursor stands by now.
+    // By name of a figure: a function that changes it before it is painted, such as the current position of a cursor.
     clueline.adjustments = clueline.adjustments || {};
-    const painted = new WeakMap(); // frame: the figure that its graph was given last
+    const painted = new WeakMap(); // frame -> the figure that its graph got last
 
-    // The properties of a graph: its figure in the colours of the theme, for the width that its frame has. None without a frame.
+    // Returns the properties of a graph: its figure in the theme's colours and at the width of its frame; empty without a frame.
     clueline.prepared = function (name) {
         const frame = frameOf(name);
         const drawn = clueline.drawnFigure(name);
         if (!frame || !drawn || !frame.clientWidth) return {};
         const figure = resolved(drawn, window.getComputedStyle(document.documentElement));
-        figure.layout.width = frame.clientWidth; // with a size of its own, no change of the page makes Plotly draw it again
+        figure.layout.width = frame.clientWidth; // with a fixed size, Plotly does not redraw when the page changes
         if (frame.clientWidth < NARROW) withoutLabels(figure.layout);
         if ((figure.layout.meta || {}).panels) arrange(figure.layout, frame.clientWidth);
         if (clueline.adjustments[name]) clueline.adjustments[name](figure);
@@ -89,8 +89,8 @@
         if (props.figure) window.dash_clientside.set_props({ role: "figure", figure: name }, props);
     }
 
-    // Figures in view are painted at once. The others wait until the browser has nothing else to do, one at a time, or until they are
-    // scrolled to: a figure takes some 50 ms, and nobody waits for those that are not seen. A frame is busy meanwhile.
+    // Figures in view are painted at once. The others are painted one at a time when the browser is idle, or when they are scrolled
+    // into view: a figure takes about 50 ms, and nobody waits for figures out of view. Until then, a frame is marked as busy.
     const NEAR = 200; // pixels above and below the window
     const waiting = new Set(); // names of figures
     const whenIdle = window.requestIdleCallback
@@ -126,7 +126,7 @@
     window.addEventListener("beforeprint", () => waiting.forEach((name) => release(name, frameOf(name))));
     const paintAll = () => document.querySelectorAll("#content [data-figure]").forEach((frame) => clueline.paint(frame.dataset.figure));
 
-    // Frames are painted when they come onto the page, and when they get another width.
+    // Frames are painted when they are added to the page, and when their width changes.
     const widths = new ResizeObserver((entries) => {
         for (const { target } of entries) {
             const before = painted.get(target);
@@ -135,8 +135,8 @@
     });
     clueline.whenever("[data-figure]", (frame) => { widths.observe(frame); scrolled.observe(frame); });
 
-    // Whether a figure differs from another in numbers and texts of its traces only, so that Plotly can move what is drawn
-    // ("animate", at once) instead of drawing it anew: half the time or less where there are many panels.
+    // Returns whether a figure differs from another only in numbers and texts of its traces. Then Plotly can move what is drawn
+    // ("animate", without delay) instead of redrawing it, which takes half the time or less if there are many panels.
     function moves(figure, before) {
         if (figure.data.length !== before.data.length || JSON.stringify(figure.layout) !== JSON.stringify(before.layout)) return false;
         const axes = Object.keys(figure.layout).filter((name) => /^[xy]axis\d*$/.test(name)).map((name) => figure.layout[name]);
@@ -155,9 +155,9 @@
         return names.length === Object.keys(other).length && names.every((name) => name in other && alike(value[name], other[name]));
     }
 
-    // -- what is pressed
+    // -- clicks
 
-    // A callback: a press on a dot of a figure that has an address for its dots opens it, as a link would; a press on a run's line pins it.
+    // A callback: a click on a dot opens the dot's address, if the figure has one, as a link would. A click on a run's line pins it.
     callbacks.openDot = function (clicks) {
         const [triggered] = window.dash_clientside.callback_context.triggered || [];
         const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
@@ -170,7 +170,7 @@
         if (run && pinOf(figureOf(clueline.plot(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure)), run)) clueline.pin(run);
     };
 
-    // -- runs in grey come forward on hover and focus, and are pinned by a click
+    // -- grey runs come forward on hover and focus, and a click pins them
 
     const INK = "var(--ink)";
     const runOf = (trace, point) => {
@@ -181,14 +181,14 @@
     const pinOf = (figure, run) => figure && figure.querySelector(`[data-pin="${CSS.escape(run)}"]`);
     const forward = new WeakMap(); // plot: the run that was brought forward
 
-    // Brings the line of a run forward, or puts it back where there is none.
+    // Brings the line of a run forward; without a run, puts the last one back.
     function bring(plot, run) {
         if (!plot || !plot.data || (forward.get(plot) || null) === run) return;
         const entry = run && pinOf(figureOf(plot), run);
         if (run && !entry) return;
         forward.set(plot, run);
         const style = window.getComputedStyle(document.documentElement);
-        const drawn = (clueline.drawnFigure(plot.closest("[data-figure]").dataset.figure) || {}).data || []; // Plotly changes its own
+        const drawn = (clueline.drawnFigure(plot.closest("[data-figure]").dataset.figure) || {}).data || []; // Plotly changes its own copy
         const indices = [], colours = [], widths = [], opacities = [];
         plot.data.forEach((trace, index) => {
             const before = resolved(drawn[index] || {}, style);
@@ -219,7 +219,7 @@
         }
     };
 
-    // Pins a run, or unpins it: then the figures of every page show it in colour.
+    // Pins or unpins a run. Figures on every page show pinned runs in colour.
     clueline.pin = function (run) {
         const pins = new URLSearchParams(window.location.search).getAll("pin");
         clueline.setKeys({ pin: pins.includes(run) ? pins.filter((pin) => pin !== run) : [...pins, run] });
@@ -238,7 +238,7 @@
         if (!event.target.closest("#theme-switch")) return;
         const root = document.documentElement;
         root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-        try { window.localStorage.setItem("clueline-theme", root.dataset.theme); } catch (e) { /* storage may be switched off */ }
+        try { window.localStorage.setItem("clueline-theme", root.dataset.theme); } catch (e) { /* storage can be switched off */ }
         clueline.setKeys({ theme: root.dataset.theme });
         paintAll();
     });

@@ -1,4 +1,4 @@
-// Corrects grades: by keys and buttons in the table of guesses. Corrections are sent one after the other.
+// Corrects grades, with keys and buttons in the table of guesses. Corrections are sent one after the other.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -23,7 +23,7 @@
         next.focus();
     }
 
-    // What the server knows of a guess after a correction, put into its row.
+    // Updates the row of a guess after a correction.
     function show(row, guess) {
         const cell = row.querySelector("[data-cell]");
         const value = guess ? guess.grades.reviewed : undefined;
@@ -41,7 +41,7 @@
 
     function correct(row, grade) {
         if (field("token") && !clueline.api.token()) {
-            say("This server asks for a token: put it into the field above and try again.", true);
+            say("This server asks for a token. Enter it in the field above and try again.", true);
             field("token").focus();
             return false;
         }
@@ -85,11 +85,11 @@
         if (button) correct(button.closest("tr[data-graded]"), button.dataset.grade);
     });
 
-    // The box for a note. Fragments of the page are only read, so it is made here.
+    // Adds the box for a note. It is created here, because fragments of the page are read-only.
     document.addEventListener("arrived", () => {
         const host = document.querySelector(".grade-note");
         if (!host || host.firstChild) return;
-        host.append(clueline.element("label", { for: "grade-note" }, "Note, kept with each correction"),
+        host.append(clueline.element("label", { for: "grade-note" }, "Note, stored with each correction"),
             clueline.element("input", { type: "text", id: "grade-note", class: "text", maxlength: "500", autocomplete: "off" }));
     });
 })();

@@ -1,4 +1,4 @@
-// The list of keys: "?" or its button opens it.
+// The list of keyboard shortcuts, opened by "?" or by its button.
 (function () {
     "use strict";
     const open = () => { const dialog = document.getElementById("keys"); if (dialog && !dialog.open) dialog.showModal(); };

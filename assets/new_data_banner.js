@@ -1,10 +1,10 @@
-// Says that there is new data, and offers to draw the page anew: it never changes by itself.
+// Announces new data and offers to reload the page, which never changes by itself.
 (function () {
     "use strict";
     const EVERY = 20000; // ms
     const clueline = (window.clueline = window.clueline || {});
     let bar = null;
-    let declined = null; // the version about which nobody wants to hear again
+    let declined = null; // the version for which "Not now" was pressed
 
     const drawn = () => document.querySelector(".page[data-version]:not(.page-upload)");
 
@@ -33,10 +33,10 @@
             const now = answer.ok ? (await answer.json()).data_version : null;
             const still = drawn();
             if (now && now !== version && still && still.dataset.version === version) offer(now, version);
-        } catch (e) { /* the next time */ }
+        } catch (e) { /* try again next time */ }
     }
 
-    // A page that was drawn since holds what is new.
+    // A page that was drawn since then already has the new data.
     document.addEventListener("arrived", () => {
         const page = drawn();
         if (bar && (!page || page.dataset.version !== bar.dataset.from)) hide();

@@ -1,4 +1,4 @@
-// Numbers as pages write them. dashboard/components/numbers.py does the same on the server; a test compares both.
+// Formats numbers for pages. dashboard/components/numbers.py does the same on the server; a test compares both.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -13,21 +13,21 @@
         return (value < 0 ? "-" : "") + (Math.abs(value) - 0.5 * 10 ** -digits).toFixed(digits);
     }
 
-    // A number with a fixed count of decimals and a true minus sign; a dash where there is none.
+    // Returns a number with a fixed number of decimals and a true minus sign; a dash if it is missing.
     clueline.short = function (value, digits = 3) {
         if (value === null || value === undefined) return DASH;
         const text = fixed(value, digits);
         return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", MINUS);
     };
 
-    // A share in percent; a dash where there is none.
+    // Returns a share in percent; a dash if it is missing.
     clueline.percent = function (value) {
         return value === null || value === undefined ? DASH : `${clueline.short(100 * value, 1)} %`;
     };
 
-    // A whole number with separators for thousands.
+    // Returns a whole number with thousands separators.
     clueline.whole = (value) => Number(value).toLocaleString("en");
 
-    // A count with its noun.
+    // Returns a count with its noun.
     clueline.count = (value, noun, plural) => `${clueline.whole(value)} ${value === 1 ? noun : plural || noun + "s"}`;
 })();

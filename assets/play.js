@@ -1,12 +1,12 @@
-// The page on which people answer questions. The server decides what is shown: this script sends answers and draws states.
+// The page on which people answer questions. The server decides what is shown; this script sends answers and draws states.
 import {element, report, show} from "./play_elements.js";
 import {race} from "./play_race.js";
 import {modelsOfQuestion, paragraph, percent, resultOfPlayer} from "./play_result.js";
 import {everyClue, estimate, vote} from "./play_untimed_modes.js";
 
-// How each mode draws what is to be answered (draw), says what the page is for (about), and tells how an answer was graded (told).
+// Each mode draws the question to answer (draw), explains what to do (about), and shows how an answer was graded (told).
 const MODES = {"every-clue": everyClue, race, estimate, vote};
-const AGAIN = 1000; // milliseconds until what did not arrive is sent again
+const AGAIN = 1000; // milliseconds before a failed request is sent again
 
 const session = location.hash.slice(1);
 const key = `clueline-play-${session}`;
@@ -18,7 +18,7 @@ if (!player) {
     localStorage.setItem(key, player);
 }
 
-class Unreachable extends Error { // what can be sent again
+class Unreachable extends Error { // the request can be sent again
     again = true;
 }
 
@@ -30,7 +30,7 @@ async function post(address, body) {
             method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({session, player, ...body}),
         });
     } catch {
-        throw new Unreachable("The server cannot be reached. Nothing is lost: try again.");
+        throw new Unreachable("The server cannot be reached. Nothing is lost; try again.");
     }
     if (/\/(answers|words)$/.test(address)) roundTrip = performance.now() - began;
     const answer = await response.json().catch(() => null);
@@ -39,10 +39,10 @@ async function post(address, body) {
     throw response.status >= 500 || response.status === 429 ? new Unreachable(message) : new Error(message);
 }
 
-// What the modes ask of this script.
+// What this script offers to the modes.
 const game = {
     post,
-    // Send what the player says at the step that is shown, and draw what comes. What must not wait for the player is sent until it arrives.
+    // Sends the player's answer at the current step and draws the next state. With insist, it is sent again until it arrives.
     async answer(body, {insist = false} = {}) {
         const times = {shown_ms: performance.now() - shownAt, round_trip_ms: roundTrip, clock_ms: Date.now()};
         await change("/api/v1/play/answers", {step, ...body, ...times}, insist);
@@ -50,7 +50,7 @@ const game = {
     refresh,
 };
 
-// Draw what comes of an address, unless the player has gone on meanwhile. A failure leaves a button to try again.
+// Draws the response of an address, unless the player has moved on in the meantime. After a failure there is a button to try again.
 async function fill(name, address, drawing) {
     const asked = step;
     show(name, true);
@@ -71,7 +71,7 @@ async function fill(name, address, drawing) {
 
 function drawLast(mode, last, calibration) {
     const parts = mode.told(last);
-    if (!last.counts) parts.push(paragraph("You were away at its end: this question does not count.", "note"));
+    if (!last.counts) parts.push(paragraph("You were away at the end, so this question does not count.", "note"));
     if (calibration.answers) {
         const answers = calibration.answers === 1 ? "1 answer" : `${calibration.answers} answers`;
         parts.push(paragraph(`So far you were ${percent(calibration.confidence)} sure on average, and right in `
@@ -118,7 +118,7 @@ async function change(address, body, insist = false) {
         draw(state);
     } catch (error) {
         sending = false;
-        if (insist) await refresh(); // what was refused came too late: the player goes on where the server is
+        if (insist) await refresh(); // a refused answer came too late, so the player continues where the server is
         report(error.message);
     }
 }
@@ -137,13 +137,13 @@ async function arriving(address, body, insist) {
             return await post(address, body);
         } catch (error) {
             if (!insist || !error.again) throw error;
-            report("The server cannot be reached. What you did is kept, and sent again.");
+            report("The server cannot be reached. Your answer is not lost; it will be sent again.");
             await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
         }
     }
 }
 
-// The text is as large as the player wants it, in this browser.
+// Sets the text size that the player chose in this browser.
 function resize() {
     document.querySelector(".page-play").style.setProperty("--size", element("size").value);
 }
@@ -168,4 +168,4 @@ element("erase").addEventListener("click", async () => {
 });
 addEventListener("hashchange", () => location.reload());
 if (session) change("/api/v1/play", {});
-else report("This address is not complete: open the link that you were sent.");
+else report("This address is incomplete. Open the link that you were sent.");

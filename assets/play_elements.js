@@ -1,4 +1,4 @@
-// The parts of the page on which people answer questions.
+// Elements of the page on which people answer questions.
 export function element(name) { return document.getElementById(`play-${name}`); }
 
 export function show(name, visible) { element(name).hidden = !visible; }
@@ -8,7 +8,7 @@ export function report(message) {
     show("problem", Boolean(message));
 }
 
-// Show clues. Those that are there stay, so that a screen reader is told the new one alone; or nothing, if it has heard them.
+// Shows clues. Clues that are already there stay, so that a screen reader reads only the new one, or nothing if they were all read.
 export function showClues(clues, {heard = false} = {}) {
     const box = element("clues");
     box.ariaLive = heard ? "off" : "polite";
@@ -26,7 +26,7 @@ element("form").addEventListener("submit", (event) => {
     submitted();
 });
 
-// Show the form with the fields of a mode, all blank, and say what its button does.
+// Shows the form with the fields of a mode, all of them blank except a kept guess, and labels its button.
 export function showForm({guess = "", classes = [], sure, buzz = false, button = "Next", age = false, keep = ""}, submit) {
     submitted = submit;
     show("form", true);

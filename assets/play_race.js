@@ -1,10 +1,10 @@
-// The race: words come as the server sends them, a space or a tap buzzes, and an answer has a limit of time.
+// The race: words appear as the server sends them, the space bar or a tap buzzes, and an answer has a time limit.
 import {confidence, element, report, show, showClues, showForm} from "./play_elements.js";
 import {graded, paragraph, theAnswer} from "./play_result.js";
 
-const POLL = 500; // milliseconds between two requests for words
-const PACE = 180; // words a minute: people read aloud 183 (Brysbaert 2019)
-const SPOKEN = [20, 10, 5]; // seconds left that a screen reader is told
+const POLL = 500; // milliseconds between requests for words
+const PACE = 180; // words a minute; people read aloud at 183 (Brysbaert 2019)
+const SPOKEN = [20, 10, 5]; // remaining seconds that a screen reader announces
 
 let reading = null; // the question that is being read; null between questions
 
@@ -25,7 +25,7 @@ function drawReady(state, game) {
     element("read").focus();
 }
 
-// Words are shown evenly, though they come some at a time: the last ones shown are at most one request old.
+// Words arrive a few at a time but are shown evenly. The words shown are at most one request behind.
 function drawReading(state, game) {
     const own = {game, received: [], shown: 0, closes: null, passes: null, spokenClue: 0, step: state.step, timer: null};
     reading = own;
@@ -54,7 +54,7 @@ function reveal(own) {
     own.shown += 1;
 }
 
-// A clue is read to those who do not see it once it is complete: single words would interrupt each other.
+// A screen reader reads a clue only when it is complete, because single words would interrupt each other.
 function speak(own, next) {
     const text = own.received.slice(0, own.shown).filter(([, clue]) => clue >= own.spokenClue && clue < next).map(([word]) => word);
     if (text.length) element("spoken").append(paragraph(text.join(" ")));
@@ -67,7 +67,7 @@ function tick(own) {
     else if (own.closes !== null && own.passes === null) wait(own);
 }
 
-// All words are shown: a buzz is taken for some seconds.
+// All words are shown; a buzz is still accepted for some seconds.
 function wait(own) {
     clearInterval(own.timer);
     speak(own, Infinity);
@@ -91,18 +91,18 @@ async function ask(own) {
             report("");
             if (answer.over) {
                 stop();
-                own.game.refresh(); // buzzed in another tab, or came back too late
+                own.game.refresh(); // the player buzzed in another tab, or came back too late
                 return;
             }
             receive(own, answer);
         } catch (error) {
             if (reading !== own) return;
-            if (!error.again) { // as where the player was erased in another tab
+            if (!error.again) { // for example, the player was erased in another tab
                 stop();
                 own.game.refresh();
                 return;
             }
-            report(`${error.message} The question goes on meanwhile.`);
+            report(`${error.message} The question continues in the meantime.`);
         }
     }
 }
@@ -140,7 +140,7 @@ function drawAnswering(state, game) {
     showClues([words.map(([word]) => word).join(" ")], {heard: true});
     showForm(fields, () => send(false));
     if (phase === "prompted") {
-        element("prompt").textContent = `“${guess}” is not enough: say more.`;
+        element("prompt").textContent = `“${guess}” is not specific enough. Be more precise.`;
         show("prompt", true);
     }
     const ends = performance.now() + left;
@@ -148,7 +148,7 @@ function drawAnswering(state, game) {
         const seconds = Math.ceil((ends - performance.now()) / 1000);
         element("time").textContent = `${Math.max(seconds, 0)} s left to answer`;
         element("time").ariaLive = SPOKEN.includes(seconds) ? "polite" : "off";
-        if (seconds <= 0) send(true); // what is typed by then counts
+        if (seconds <= 0) send(true); // sends what was typed by then
     };
     show("time", true);
     clearInterval(countdown);
@@ -166,7 +166,7 @@ element("words").addEventListener("pointerdown", buzz);
 element("pass").addEventListener("click", () => { if (reading) end(reading, null); });
 
 export const race = {
-    about: "Words appear one by one. Buzz with the space bar or a tap as soon as you know the answer: once for each question. "
+    about: "Words appear one by one. Buzz with the space bar or a tap as soon as you know the answer, once per question. "
         + "Then type the answer and how sure you are that it is right.",
     buzzes: true,
     draw(state, game) {

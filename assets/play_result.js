@@ -1,10 +1,10 @@
-// What the page on which people answer questions shows of models, and of the player's own calibration.
-const SIZE = 220, EDGE = 30; // of the picture, and of its margin, in its own units
+// Models' answers and the player's own calibration, on the page on which people answer questions.
+const SIZE = 220, EDGE = 30; // size of the diagram and of its margin, in SVG units
 const METRICS = {accuracy: "Right", mean_confidence: "Sure", brier: "Brier", calscore: "CalScore"};
 const MEANING = {
-    brier: "Sorted by the Brier score: the mean squared distance of how sure one is from being right (100 %) or wrong (0 %). "
+    brier: "Sorted by the Brier score, the mean squared distance between how sure one is and being right (100 %) or wrong (0 %). "
         + "Lower is better.",
-    calscore: "Sorted by CalScore: to be sure and right before people know the answer makes it lower, to be sure and wrong higher. "
+    calscore: "Sorted by CalScore. Being sure and right before people know the answer lowers it; being sure and wrong raises it. "
         + "Lower is better.",
 };
 
@@ -23,7 +23,7 @@ function named(model) { return model.elicitation ? `${model.model} (${model.elic
 
 function right(guess) { return guess.correct > 0.5; }
 
-// The guess with which a model would have buzzed, if it would.
+// Returns the guess with which a model would have buzzed, if it would have.
 function buzzed(model) { return model.buzz === null ? undefined : model.guesses.find((guess) => guess.clue === model.buzz); }
 
 function sentence(model) {
@@ -37,14 +37,14 @@ function sentence(model) {
 function told(models) {
     const details = document.createElement("details"), list = document.createElement("ul");
     list.append(...models.map((text) => make("li", text)));
-    details.append(make("summary", "What each model said"), list);
+    details.append(make("summary", "Answers of each model"), list);
     return details;
 }
 
-// What models said to a question that is over, and where they would have buzzed.
+// Shows models' answers to a finished question, and where they would have buzzed.
 export function modelsOfQuestion({models}, last, {buzzes}) {
     if (!models.length) return [];
-    const heading = make("h2", "The question before: what models said");
+    const heading = make("h2", "Models' answers to the previous question");
     if (!buzzes) {
         const lines = models.filter((model) => model.guesses.length).map((model) => {
             const {guess, confidence} = model.guesses[0];
@@ -55,9 +55,9 @@ export function modelsOfQuestion({models}, last, {buzzes}) {
     const hits = models.filter((model) => buzzed(model) && right(buzzed(model))).sort((one, other) => one.buzz - other.buzz);
     const own = last.answers.find((answer) => answer.buzz);
     let summary = hits.length
-        ? `${hits.length} of ${models.length} models would have buzzed right, ${named(hits[0])} first, at clue ${hits[0].buzz + 1}.`
-        : models.length === 1 ? `${named(models[0])} would not have buzzed right.`
-            : `None of ${models.length} models would have buzzed right.`;
+        ? `${hits.length} of ${models.length} models would have buzzed correctly, ${named(hits[0])} first, at clue ${hits[0].buzz + 1}.`
+        : models.length === 1 ? `${named(models[0])} would not have buzzed correctly.`
+            : `None of ${models.length} models would have buzzed correctly.`;
     summary += own ? ` You buzzed at clue ${own.clue + 1}, ${own.verdict === "accept" ? "right" : "not right"}.`
         : " You did not buzz.";
     return [heading, paragraph(summary), told(models.map(sentence))];
@@ -70,7 +70,7 @@ function shape(tag, attributes, text = "") {
     return made;
 }
 
-// Accuracy over confidence: a dot for each bin, as large as it has answers. The table beside it says the same.
+// Accuracy against confidence: a dot per bin, whose area grows with the number of answers. The table next to it has the same numbers.
 function diagram(bins, answers) {
     const at = (share) => EDGE + share * (SIZE - 2 * EDGE), up = (share) => SIZE - at(share);
     const svg = shape("svg", {viewBox: `0 0 ${SIZE} ${SIZE}`, class: "play-diagram", "aria-hidden": "true"});
@@ -114,10 +114,10 @@ function verdict(standing) {
     const text = `You were ${percent(standing.metrics.mean_confidence)} sure on average, and right in `
         + `${percent(standing.metrics.accuracy)} of your answers`;
     if (Math.round(100 * Math.abs(gap)) === 0) return `${text}.`;
-    return `${text}: ${gap > 0 ? "more" : "less"} sure than right, by ${Math.round(100 * Math.abs(gap))} points.`;
+    return `${text}: you were ${gap > 0 ? "more" : "less"} sure than right, by ${Math.round(100 * Math.abs(gap))} percentage points.`;
 }
 
-// The player's own calibration, and beside it that of models on the same questions.
+// Shows the player's own calibration, and that of models on the same questions.
 export function resultOfPlayer(result) {
     const own = result.standings.find((standing) => standing.run === null);
     const bins = result.bins.map((bin) => ({cells: [
@@ -132,14 +132,14 @@ export function resultOfPlayer(result) {
     const parts = [
         make("h2", "How sure you were, and how often right"), paragraph(verdict(own)), diagram(result.bins, result.answers),
         table(["You said", "Answers", "Sure", "Right"], bins, "Your answers by how sure you were"),
-        paragraph("On the line, you are right as often as you are sure. Below it, you are too sure; above it, not sure enough. "
-            + `A larger dot has more answers. With ${result.answers} answers, much of this is chance.`, "note"),
+        paragraph("On the line, you are right as often as you are sure. Below it, you are too sure; above it, you are not sure enough. "
+            + `A larger dot stands for more answers. With ${result.answers} answers, much of this is chance.`, "note"),
     ];
     if (result.standings.length > 1) {
         const place = result.standings.indexOf(own) + 1;
         parts.push(
-            make("h2", "Beside the models"),
-            paragraph(`On the same questions, you are number ${place} of ${result.standings.length}.`),
+            make("h2", "You and the models"),
+            paragraph(`On the same questions, you rank ${place} of ${result.standings.length}.`),
             table(["Who", ...keys.map((key) => METRICS[key])], standings, "You and the models on the same questions"),
             paragraph(MEANING[result.order], "note"),
         );

@@ -1,4 +1,4 @@
-// The modes in which a clue or a question is answered without a limit of time.
+// The modes in which a clue or a question is answered without a time limit.
 import {confidence, element, showClues, showForm} from "./play_elements.js";
 import {graded, paragraph, percent, theAnswer} from "./play_result.js";
 
@@ -30,7 +30,7 @@ function drawQuestion(state, fields, body, game) {
 
 export const estimate = {
     about: "Guess the age at which each person will die, and say how sure you are that you are near enough. "
-        + "A life table says at once how probable it is.",
+        + "A life table shows at once how probable that is.",
     buzzes: false,
     draw(state, game) {
         const years = state.radius === 1 ? "1 year" : `${state.radius} years`;
@@ -39,7 +39,7 @@ export const estimate = {
     },
     told(last) {
         const [answer] = last.answers;
-        return [paragraph(`By the life table, ${answer.guess} is near enough with a probability of ${percent(answer.correct)}. `
+        return [paragraph(`According to the life table, ${answer.guess} is near enough with a probability of ${percent(answer.correct)}. `
             + `You were ${percent(answer.confidence)} sure.`)];
     },
 };

@@ -1,5 +1,5 @@
-// The cursor of the question page. The address says at which clue it stands; text, answers and figure follow it without asking the
-// server, which has drawn the answers at every clue and hidden all but those at the cursor.
+// The cursor of the question page. The address says at which clue it is. Text, answers and figure follow it without asking the server,
+// which has drawn the answers at every clue and hidden all except those at the cursor.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -51,7 +51,7 @@
         if (event.key === "Enter" && event.target.dataset.clue) move(Number(event.target.dataset.clue));
     });
 
-    // A callback: over the figure, the cursor goes to the clue under the mouse ("hoveranywhere").
+    // A callback: the cursor follows the mouse over the figure ("hoveranywhere").
     callbacks.hoverClue = function (hover) {
         const word = hover && hover.xvals ? hover.xvals[0] : null;
         if (word === null || !document.getElementById("clues") || word < 0) return;

@@ -1,16 +1,16 @@
-// The list of questions: the grid asks for the rows that come into sight, and its headings write the order into the address.
+// The list of questions: the grid requests rows as they come into view, and its headings write the order into the address.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
 
-    // The order that has a column of its own on the page, without its sign; the other columns sort themselves.
+    // The order that has a column of its own on the page, without its sign. The grid itself sorts by its other columns.
     const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
     const orderKey = (sort) => (sort || "").replace(/^-/, "");
     clueline.hasOwnColumn = (sort) => orderKey(sort) === ownOrder();
 
-    // The grid has sorted itself; the address follows. Where the order with a column of its own is left or turned, the page is
-    // drawn anew, with the menu and the columns of the new one.
+    // The grid has sorted itself, and the address follows. If the order with a column of its own was left or reversed, the page is
+    // redrawn with the menu and the columns of the new order.
     function sorted(after) {
         const before = new URLSearchParams(window.location.search).get("sort") || "";
         if (before === after) return;
@@ -22,7 +22,7 @@
         clueline.redraw();
     }
 
-    // Where the grid gets its rows: each request has an answer of its own, whatever else was asked for meanwhile.
+    // The grid's source of rows. Each request gets its own response, even if others are sent in the meantime.
     function source(address) {
         return {
             getRows: function (request) {
@@ -41,14 +41,14 @@
         };
     }
 
-    const addresses = new WeakMap(); // a grid's API: the address of its rows
+    const addresses = new WeakMap(); // a grid's API -> the address of its rows
     let wanted = null;
     function ready() {
         try {
             const api = window.dash_ag_grid.getApi("grid");
             return api && !api.isDestroyed() && api.getGridOption("datasource") ? api : null; // Dash gives it one first
         } catch (e) {
-            return null; // it says so with an error
+            return null; // there is no grid yet, which is reported as an error
         }
     }
     function provide(tries) {
@@ -60,7 +60,7 @@
         wanted = null;
     }
 
-    // A callback: the rows are of another selection, or the grid has just come; it is there by the next frame, or makes itself ready.
+    // A callback: the selection has changed, or the grid is new. The grid is ready by the next frame or some frames later.
     callbacks.fillGrid = function (state) {
         if (!state) return window.dash_clientside.no_update;
         wanted = state.address;

@@ -1,12 +1,11 @@
-// A range of the address that is chosen on a figure of panels: drag sideways over a panel, and every panel shades the range; its
-// control, from which the address is written, takes it over when the pointer is let go. A click beside every point, or a double
-// click, clears it.
+// Chooses a range on a figure of panels. Drag sideways over a panel to shade the range in every panel. When the pointer is released, the
+// range goes to its control, from which the address is written. A click away from all points, or a double click, clears the range.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
-    const FEWEST = 4; // pixels that are a drag
-    const TWICE = 400; // milliseconds within which two clicks are a double one
+    const FEWEST = 4; // pixels from which a movement is a drag
+    const TWICE = 400; // milliseconds within which two clicks are a double click
     const full = (range) => range[0] <= 0 && range[1] >= 1;
     let drag = null, frame = null, pressed = -Infinity;
     const dragged = { from: Infinity, until: Infinity }; // from the end of a drag until the next press, in ms
@@ -15,8 +14,8 @@
         window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "", default: "" }, { value: range });
     };
 
-    // The horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has a size,
-    // margins, domains and ranges of its own (figure_painting.js), so that Plotly need not be asked.
+    // Returns the horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has fixed
+    // sizes, margins, domains and ranges (figure_painting.js), so there is no need to ask Plotly.
     function panelAt(plot, event) {
         const { layout } = plot;
         const box = plot.getBoundingClientRect();
@@ -77,7 +76,7 @@
             choose(done.key, range);
             return;
         }
-        const twice = event.timeStamp - pressed < TWICE; // of a double click Plotly tells the first one only
+        const twice = event.timeStamp - pressed < TWICE; // Plotly reports only the first click of a double click
         pressed = event.timeStamp;
         if (twice && !full(done.before)) choose(done.key, [0, 1]);
     }, true);
@@ -86,10 +85,10 @@
         drag = null;
     }, true);
 
-    // A callback of clicks on a figure of panels, also on those beside every point ("clickanywhere").
+    // A callback of clicks on a figure of panels, including clicks away from all points ("clickanywhere").
     callbacks.clearRange = function (click, id) {
         const meta = ((clueline.drawnFigure(id.figure) || {}).layout || {}).meta || {};
-        const ends = click && click.timestamp >= dragged.from && click.timestamp < dragged.until; // Plotly tells of a click at a drag's end
+        const ends = click && click.timestamp >= dragged.from && click.timestamp < dragged.until; // Plotly reports a click at the end of a drag
         if (click && meta.brush && !ends && !full(meta.range) && !(click.points || []).length) choose(meta.brush, [0, 1]);
     };
 })();

@@ -1,6 +1,6 @@
-// Puts what the server has drawn on the page. Docs: docs/rendering.md. A drawing (dashboard/page_fragments.py) has a structure, which are Dash's
-// components, and what they hold: fragments of HTML, figures, and the data of stores. Where the structure is the one that is shown
-// already, only what differs is changed in its place, so that focus, scrolling and unfolded tables stay as they are.
+// Puts the server's drawings on the page; see docs/rendering.md. A drawing (dashboard/page_fragments.py) has a structure of Dash components, and
+// their contents: fragments of HTML, figures, and the data of stores. If the structure is the one already shown, only the parts that
+// differ are changed in place, so that focus, scroll position and unfolded tables stay as they are.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -8,10 +8,10 @@
     const same = (value, other) => JSON.stringify(value) === JSON.stringify(other);
     let shown = null;
 
-    // The figure of a name as the server drew it, with variables for colours.
+    // Returns a figure by its name, as the server drew it, with variables for colours.
     clueline.drawnFigure = (name) => shown && shown.figures[name];
 
-    // What the components of a structure hold, put into them.
+    // Returns a structure with the contents of its components filled in.
     function filled(node, drawing) {
         if (Array.isArray(node)) return node.map((part) => filled(part, drawing));
         if (!node || !node.props) return node;
@@ -22,11 +22,11 @@
         if (id && id.role === "state") props.data = drawing.states[JSON.stringify(id, Object.keys(id).sort())];
         if (id && id.role === "figure") Object.assign(props, clueline.prepared(id.figure));
         if (props["data-figure"]) props.style = { height: clueline.frameHeight(props["data-figure"]) + "px" };
-        if (props.className === "unfold") props.open = window.innerWidth > 720; // filters would push all else out of a small screen
+        if (props.className === "unfold") props.open = window.innerWidth > 720; // on a small screen, open filters would push everything else out of view
         return Object.assign({}, node, { props: props });
     }
 
-    // Changes what differs from what is shown.
+    // Changes the parts that differ from what is shown.
     function change(drawing, before) {
         const set = window.dash_clientside.set_props;
         for (const [name, html] of Object.entries(drawing.fragments)) {
@@ -40,7 +40,7 @@
         }
     }
 
-    // A callback: a page and its content are built, or the content alone, or what differs in it is changed.
+    // A callback: builds a page with its content, or only the content, or changes the parts of it that differ.
     callbacks.place = function (text) {
         const keep = window.dash_clientside.no_update;
         const drawing = JSON.parse(text);
@@ -58,7 +58,7 @@
         return ["page page-" + page.name, page.version, page.header, page.banner, filled(page.filters, drawing), content];
     };
 
-    // Calls a function once a drawing stands on the page: its last fragment is there, with its HTML.
+    // Calls a function once a drawing is on the page, that is, once its last fragment has its HTML.
     function whenPlaced(drawing, act) {
         const [name, html] = Object.entries(drawing.fragments).filter(([name]) => !name.startsWith("filters.")).at(-1) || [];
         const element = name === undefined ? null : clueline.component({ role: "fragment", name: name });
@@ -73,8 +73,8 @@
         document.dispatchEvent(new CustomEvent("arrived"));
     }
 
-    // An element whose HTML stands in data-html gets it as its content; what is there already is changed to it.
-    const html = new WeakMap(); // element: what it was filled with
+    // Fills an element with the HTML in its data-html. Content that is already there is changed to match.
+    const html = new WeakMap(); // element -> the HTML that it was filled with
     function fill(element) {
         const text = element.dataset.html;
         if (html.get(element) === text) return;
@@ -83,7 +83,7 @@
         html.set(element, text);
         element.dispatchEvent(new CustomEvent("filled", { bubbles: true }));
     }
-    // A table that was unfolded stays unfolded.
+    // Unfolded tables stay unfolded.
     const KEEP = { beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS") };
     clueline.whenever("[data-html]", fill);
     new MutationObserver((changes) => changes.forEach((change) => fill(change.target)))

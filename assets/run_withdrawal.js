@@ -2,7 +2,7 @@
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
-    const DONE = "clueline-done"; // what was done, to be shown once the page is drawn anew
+    const DONE = "clueline-done"; // message about the change, shown after the page is reloaded
 
     function say(text, bad) {
         const place = document.getElementById("runs-message");
@@ -17,7 +17,7 @@
         if (!button || button.disabled) return;
         const field = document.getElementById("token");
         if (field && !clueline.api.token()) {
-            say("This server asks for a token: put it into the field above and try again.", true);
+            say("This server asks for a token. Enter it in the field above and try again.", true);
             field.focus();
             return;
         }
@@ -33,7 +33,7 @@
                 return;
             }
             const done = `${button.dataset.name} (run ${button.dataset.run}) was ${restores ? "restored" : "withdrawn"}.`;
-            try { window.sessionStorage.setItem(DONE, done); } catch (e) { /* the lists say it too */ }
+            try { window.sessionStorage.setItem(DONE, done); } catch (e) { /* the lists show it, too */ }
             window.location.reload();
         });
     });
@@ -44,6 +44,6 @@
             const message = window.sessionStorage.getItem(DONE);
             window.sessionStorage.removeItem(DONE);
             if (message) say(message, false);
-        } catch (e) { /* storage may be switched off */ }
+        } catch (e) { /* storage can be switched off */ }
     });
 })();

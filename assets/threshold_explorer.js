@@ -1,15 +1,16 @@
-// The threshold explorer: while a slider moves, its read-out and its dot on the curve follow without asking the server.
+// The threshold explorer: a slider's read-out and its dot on the curve follow the slider without asking the server.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const blank = (value) => value === null || value === undefined || value === "";
     const same = (a, b) => (blank(a) || blank(b) ? blank(a) && blank(b) : Number(a) === Number(b));
-    const name = (id) => `${id.scale} ${id.run}`; // of a slider
+    const name = (id) => `${id.scale} ${id.run}`; // name of a slider
 
-    const drawnAt = {}, writtenAt = {}; // by slider: where it was drawn, and the value of it that its box has taken over
+    const drawnAt = {}, writtenAt = {}; // by slider: the value at which it was drawn, and the value that was passed on to its box
 
-    // A callback: a released slider fills its run's box, from which the address is written; where it was drawn, with what was drawn.
+    // A callback: a released slider fills its run's box, from which the address is written. At the value at which it was drawn, it
+    // fills in the box's text as it was drawn.
     callbacks.releaseSlider = function (value, drawn, box, id) {
         if (!drawn || blank(value)) return;
         writtenAt[name(id)] = value;
@@ -17,8 +18,8 @@
         if (!same(text, box)) window.dash_clientside.set_props(id, { value: text });
     };
 
-    // A callback: the server has drawn, and the slider goes where it says. Not if the box says something newer, of which the server
-    // has not drawn yet, nor if the slider has been moved since and its box does not know yet.
+    // A callback: the server has drawn, and the slider moves to the drawn value. It does not if the box has a newer value that the
+    // server has not drawn yet, or if the slider was moved since then and its box has not been updated yet.
     callbacks.placeSlider = function (drawn, value, box, slider, control) {
         if (!drawn || !same(box, drawn.box)) return;
         const input = clueline.component(control);
@@ -30,7 +31,7 @@
         if (value !== drawn.value) window.dash_clientside.set_props(slider, { value: drawn.value });
     };
 
-    // The listed step in which a threshold lies: the last one that is not above it.
+    // Returns the step of a threshold: the index of the last listed threshold that is not above it.
     function step(thresholds, value) {
         let low = 0, high = thresholds.length - 1;
         while (low < high) {
@@ -60,7 +61,7 @@
         });
     }
 
-    // Names a slider's handle, which has no property for it, as soon as it is there.
+    // Names a slider's handle as soon as it is there, because Dash has no property for its name.
     function label(id, text, tries = 300) {
         const root = clueline.component(id);
         const thumb = root && root.querySelector("[role=slider]");
@@ -68,13 +69,13 @@
         else if (tries) window.requestAnimationFrame(() => label(id, text, tries - 1));
     }
 
-    // A callback: the read-out of a slider, while it moves and when the server has drawn it.
-    const moved = new Set(); // sliders whose dot has left the place where it was drawn; a figure that is being made is left alone
+    // A callback: updates the read-out of a slider while it moves and when the server has drawn it.
+    const moved = new Set(); // sliders whose dot was moved from where it was drawn; a figure that is being drawn is left alone
     callbacks.followSlider = function (value, drawn, id) {
         if (!drawn) return window.dash_clientside.no_update;
         label(id, "Threshold of " + drawn.name);
         if (blank(value) || value === drawn.value) drawnAt[name(id)] = drawn.value;
-        if (blank(value)) return window.dash_clientside.no_update; // it has just come, and shows what was drawn
+        if (blank(value)) return window.dash_clientside.no_update; // the slider is new and shows what was drawn
         let numbers = drawn.numbers;
         if (value !== drawn.value) {
             const at = step(drawn.steps.thresholds, value);

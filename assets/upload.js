@@ -1,12 +1,12 @@
-// Uploading a file: it is tried first, looked at, decided about, then published. What stands in a file is only ever made text.
+// Uploads a file: it is checked first, reviewed, and then published. The contents of a file are only ever inserted as text.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const make = (...given) => clueline.element(...given);
-    const ROWS = 10000; // bad rows to ask for
-    const SHOWN = 100; // of them on the page
-    const NEW = "+"; // in the menu of datasets
-    const MANY = 20; // of more, the page shows the kinds first
+    const ROWS = 10000; // bad rows to request
+    const SHOWN = 100; // bad rows shown on the page
+    const NEW = "+"; // value of "a new dataset" in the menu of datasets
+    const MANY = 20; // with more bad rows, the page shows their kinds first
     const MB = 2 ** 20;
 
     const number = (value) => clueline.whole(value);
@@ -23,7 +23,7 @@
                     value instanceof Node ? value : make("span", { class: "guess" }, text(value)), place)))))));
     }
 
-    // A cell of CSV that no spreadsheet takes for a formula.
+    // Returns a cell of CSV that no spreadsheet treats as a formula.
     function csvCell(value) {
         let cell = value === null || value === undefined ? "" : String(value);
         if (/^[\s]*[=+\-@\t\r]/.test(cell)) cell = `'${cell}`;
@@ -48,7 +48,7 @@
         const file = make("input", { type: "file", id: "upload-file" });
         const chosen = make("span", { class: "guess", id: "upload-chosen" }, "Choose a file, or drop it here");
         const drop = make("div", { class: "drop" }, make("label", { for: "upload-file" }, chosen), file,
-            make("span", { class: "note" }, `Any of the formats of the page Datasets; a folder as a zip; up to ${number(config.most)} MB`));
+            make("span", { class: "note" }, `Any format listed on the page Datasets; a folder as a zip; up to ${number(config.most)} MB`));
         const dataset = make("select", { id: "upload-dataset", class: "text" },
             make("option", { value: "" }, "as the file says"), make("option", { value: NEW }, "a new dataset"),
             ...config.datasets.map(([value, title]) => make("option", { value: value, selected: value === config.chosen }, title)));
@@ -64,20 +64,20 @@
         classes.placeholder = "A, B, C";
         const tags = box("upload-tags");
         tags.placeholder = "reasoning=yes, released=2024-05-13";
-        const format = make("select", { id: "upload-format", class: "text" }, make("option", { value: "" }, "recognised by its content"),
+        const format = make("select", { id: "upload-format", class: "text" }, make("option", { value: "" }, "detected from the content"),
             ...config.formats.map((key) => make("option", { value: key }, key)));
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
         const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
             tags: tags, id: id, title: title };
-        // The keys of the address that the fields stand for.
+        // Returns the keys of the address for the values in the fields.
         function keys() {
             const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
             for (const [name, value] of tagsOf(tags)) given["tag." + name] = value;
             return given.dataset === NEW ? { ...given, dataset: id, title } : given;
         }
-        // Names and values of tags, which have commas between them; a value may hold further signs of equality.
+        // Returns names and values of tags, which are separated by commas. A value can contain further equals signs.
         function tagsOf(written) {
             const parts = written.split(",").map((part) => part.trim()).filter(Boolean);
             return parts.map((part) => { const [name, ...value] = part.split("="); return [name.trim(), value.join("=").trim()]; });
@@ -114,19 +114,19 @@
         function send(trying, done) {
             const token = document.getElementById("token");
             if (token && !clueline.api.token()) {
-                say("This server asks for a token: put it into the field above, then check the file.", true);
+                say("This server asks for a token. Enter it in the field above, then check the file.", true);
                 token.focus();
                 return;
             }
             const wrong = tagsOf(tags.value).find(([name, value]) => !name || !value);
             if (wrong) {
-                say(`“${wrong.filter(Boolean).join("=")}” is no tag: write a name and a value, such as reasoning=yes.`, true);
+                say(`“${wrong.filter(Boolean).join("=")}” is not a tag. Write a name and a value, such as reasoning=yes.`, true);
                 tags.focus();
                 return;
             }
             if (state.file.size > config.most * MB) {
-                say(`This file has ${number(Math.ceil(state.file.size / MB))} MB; this server takes ${number(config.most)} MB. ` +
-                    "Divide it, or import it on the command line.", true);
+                say(`This file has ${number(Math.ceil(state.file.size / MB))} MB; the limit of this server is ${number(config.most)} MB. ` +
+                    "Split it, or import it on the command line.", true);
                 return;
             }
             const form = new FormData();
@@ -157,7 +157,7 @@
                 bar.value = event.loaded / event.total;
                 whole = event.loaded === event.total;
                 if (whole) bar.removeAttribute("value");
-                say(whole ? (trying ? "The server reads and checks it…" : "The server reads and stores it…") :
+                say(whole ? (trying ? "The server is reading and checking it…" : "The server is reading and storing it…") :
                     `Sending… ${Math.floor((100 * event.loaded) / event.total)} %`, false);
             });
             state.request = request;
@@ -165,7 +165,7 @@
                 request.cancelled = true;
                 state.request = null;
                 request.abort();
-                say(whole && !trying ? "Cancelled, but the server had the whole file: the list of runs says whether it was published. " +
+                say(whole && !trying ? "Cancelled, but the server had the whole file. The list of runs shows whether it was published. " +
                     "Sending it again does no harm." : "Cancelled; nothing was stored.", false);
                 refresh();
                 check.focus();
@@ -177,7 +177,7 @@
             const error = answer.error || {};
             const wait = response && response.getResponseHeader("Retry-After");
             const again = status === 503 && wait ? ` Try again in ${wait} seconds.` : "";
-            const lost = status === 0 && state.file ? " If the file was changed since it was chosen, choose it anew." : "";
+            const lost = status === 0 && state.file ? " If the file was changed after you chose it, choose it again." : "";
             say(clueline.api.explain(status, answer) + again + lost, true);
             const token = document.getElementById("token");
             if ((status === 401 || error.code === "revoked_token") && token) token.focus();
@@ -189,7 +189,7 @@
             const every = error.rows.map((row) => [row.file, place(row), row.column, row.value, reason(row)]);
             const example = (row) => [place(row) === null ? "" : row.line === null ? row.row : `line ${row.line}`,
                 row.value === null ? "" : `“${row.value}”`].filter(Boolean).join(": ");
-            // Of many rows, a line for each kind says more than the rows, which then open below.
+            // With many bad rows, one line per kind says more than the rows, which are then folded below.
             const many = error.total > MANY && error.kinds.length < error.rows.length;
             const kinds = many ? table("Kinds of problems", ["Column", "Why", "Times", "For example"], error.kinds.map((kind) => {
                 const first = kind.examples[0];
@@ -197,7 +197,7 @@
             }), [2]) : null;
             const button = make("button", { type: "button", class: "quiet", id: "upload-bad" }, "Download as CSV");
             button.addEventListener("click", () => save("bad-rows.csv", [head, ...every]));
-            const listed = error.total > every.length ? ` The first ${number(every.length)} of ${number(error.total)} are in it.` : "";
+            const listed = error.total > every.length ? ` It has the first ${number(every.length)} of ${number(error.total)}.` : "";
             const rows = [table("Bad rows", ["Line", "Column", "Value", "Why"], every.slice(0, SHOWN).map((row) => row.slice(1)), [0]),
                 make("p", { class: "note" }, every.length > SHOWN ? `The first ${SHOWN} are shown. ` : null, button, listed)];
             result.replaceChildren(make("section", { class: "section" },
@@ -220,18 +220,18 @@
             const name = (id) => { const run = runs.find((candidate) => candidate.run === id) || {}; return `${run.model} · ${run.elicitation}`; };
             const parts = [make("section", { class: "section" },
                 make("h2", {}, "What would be imported"),
-                make("p", { class: "note" }, `Read as ${answer.format}; columns recognised: ${answer.columns.join(", ") || "none named"}.`),
+                make("p", { class: "note" }, `Read as ${answer.format}; recognised columns: ${answer.columns.join(", ") || "none named"}.`),
                 madeDatasets(answer),
                 !runs.length ? null : table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
                     run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
-                    run.stored ? `stored already${run.gradings.length ? `, gets the grading ${run.gradings.join(", ")}` : ""}` : "new"]), [2, 3, 4, 5]),
+                    run.stored ? `already stored${run.gradings.length ? `, gets the grading ${run.gradings.join(", ")}` : ""}` : "new"]), [2, 3, 4, 5]),
                 notes(answer),
                 ...answer.missing.filter((gap) => gap.total).map((gap) => make("details", {},
                     make("summary", {}, `${count(gap.total, "question")} not answered by ${name(gap.run)}`),
                     make("p", { class: "note guess" }, gap.questions.join(", ") +
                         (gap.total > gap.questions.length ? ` and ${number(gap.total - gap.questions.length)} more` : "")))))];
-            if (runs.length) parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as they are understood"),
+            if (runs.length) parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as the server understands them"),
                 table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((row) => [
                     row.question_id, String(row.clue), row.failed ? "no answer: the call failed" : row.guess, short(row.confidence), short(row.correct), row.graded]), [1, 3, 4])));
             parts.push(ranks(answer, name), gradeReview(answer));
@@ -267,24 +267,24 @@
                 table("Ranks", ["Run", "Answered", "Metric", "Value", "Rank"], rows, [1, 3, 4]));
         }
 
-        // What a run answered, such as "60 of 60 questions, 60 of 339 clues".
+        // Returns how much a run answered, such as "60 of 60 questions, 60 of 339 clues".
         function answered(row, board) {
             const questions = `${number(row.answered)} of ${count(board.questions, "question")}`;
             return board.clues === board.questions ? questions : `${questions}, ${number(row.answered_clues)} of ${count(board.clues, "clue")}`;
         }
 
-        // Sentences on what missing answers do to the ranking.
+        // Returns sentences on how missing answers affect the ranking.
         function coverage(board, name) {
             const lines = board.rows.filter((row) => !row.ranked).map((row) =>
-                `${name(row.run)} answered ${answered(row, board)}: less than half. It would not be ranked.`);
+                `${name(row.run)} answered ${answered(row, board)}, less than half. It would not be ranked.`);
             if (board.common !== null) {
                 const clues = board.clues === board.questions ? "" : ` (${count(board.common_clues, "clue")})`;
-                lines.push(`Runs would be measured on the ${count(board.common, "question")}${clues} that all ranked ones answered.`);
+                lines.push(`Runs would be measured on the ${count(board.common, "question")}${clues} that all ranked runs answered.`);
             }
             return lines;
         }
 
-        // -- grades to decide about
+        // -- uncertain grades to review
         function gradeReview(answer) {
             for (const doubt of answer.uncertain.guesses) {
                 const key = JSON.stringify([doubt.question_id, doubt.guess]);
@@ -332,9 +332,9 @@
             list.append(...rows);
             tell();
             const more = answer.uncertain.total > answer.uncertain.guesses.length ?
-                ` The first ${number(answer.uncertain.guesses.length)} of ${number(answer.uncertain.total)}; the rest stays as graded.` : "";
+                ` These are the first ${number(answer.uncertain.guesses.length)} of ${number(answer.uncertain.total)}; the rest stay as graded.` : "";
             return make("section", { class: "section" }, make("h2", {}, "Uncertain grades ", left),
-                make("p", { class: "note" }, "Keys: y correct, n wrong, u as graded, arrows to move. Decisions are kept with the run." + more),
+                make("p", { class: "note" }, "Keys: y correct, n wrong, u as graded, arrows to move. Decisions are stored with the run." + more),
                 list);
         }
 
@@ -343,7 +343,7 @@
             const selected = state.trial ? state.trial.leaderboard.selection.dataset : null;
             const name = encodeURIComponent(Array.isArray(selected) ? selected[0] : selected || dataset.value);
             const fresh = answer.datasets.length || answer.runs.some((run) => !run.stored || run.gradings.length);
-            say(fresh ? "Published." : "All of it was there already; nothing changed.", false);
+            say(fresh ? "Published." : "Everything was already there; nothing changed.", false);
             state.trial = null;
             result.replaceChildren(make("section", { class: "section" },
                 make("ul", { id: "upload-published" }, ...answer.datasets.map((made) => make("li", {},
@@ -357,7 +357,7 @@
                 notes(answer)));
         }
 
-        // -- what a person does
+        // -- events
         function take(upload) {
             if (!upload || state.request) return;
             state.file = upload;
@@ -371,12 +371,12 @@
         }
         check.addEventListener("click", () => send(true, tried));
         publish.addEventListener("click", () => send(false, published));
-        file.addEventListener("click", () => { file.value = ""; }); // the same file may be chosen anew, after it was mended
+        file.addEventListener("click", () => { file.value = ""; }); // so that the same file can be chosen again after it was fixed
         file.addEventListener("change", () => take(file.files[0]));
         for (const field of Object.values(fields)) {
             field.addEventListener("input", () => {
                 if (field === dataset) state.decided = new Map();
-                if (state.trial && state.checked !== settings()) say("Check the file again: what you say of it has changed.", false);
+                if (state.trial && state.checked !== settings()) say("Check the file again, because the fields have changed.", false);
                 refresh();
             });
         }

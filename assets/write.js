@@ -1,15 +1,15 @@
-// The writer's desk: the form in which a question is typed, and how it is kept. What guessers make of it, the server draws.
-// Each question has a key of its own in the browser's storage, so that two tabs do not undo each other's work.
+// The writer's desk: the form for typing a question, and its storage in the browser. The server draws what guessers answer.
+// Each question has its own key in the browser's storage, so that two tabs do not undo each other's work.
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const make = clueline.element;
     const PREFIX = "clueline-question.", SHOWN = "clueline-question";
-    const TYPING = 350; // ms without a key after which guessers are asked
+    const TYPING = 350; // ms without a key press before guessers are asked
     const FIELDS = ["text", "answer", "category", "subcategory"];
     const blank = () => ({ id: Date.now().toString(36) + Math.random().toString(36).slice(2, 8), made: Date.now(), text: "", answer: "", category: "", subcategory: "" });
 
-    // -- the questions of this browser; only of this tab, where the browser keeps nothing
+    // -- the questions in this browser, or only in this tab if the browser stores nothing
     const unkept = new Map();
     let keeps = true;
     function stored() {
@@ -37,22 +37,22 @@
     }
     function forget(question) {
         unkept.delete(question.id);
-        try { window.localStorage.removeItem(PREFIX + question.id); } catch (e) { /* it was not kept */ }
+        try { window.localStorage.removeItem(PREFIX + question.id); } catch (e) { /* it was not stored */ }
     }
-    // Which question this tab shows, by its id.
+    // The question that this tab shows.
     let shown = null;
     function current() {
         const questions = stored();
         let id = shown && shown.id;
-        try { id = id || window.sessionStorage.getItem(SHOWN); } catch (e) { /* the last one, then */ }
+        try { id = id || window.sessionStorage.getItem(SHOWN); } catch (e) { /* falls back to the last question */ }
         return questions.find((question) => question.id === id) || (shown && shown.id === id ? shown : null) || questions.at(-1) || blank();
     }
     function show(question) {
         shown = question;
-        try { window.sessionStorage.setItem(SHOWN, question.id); } catch (e) { /* this tab knows it */ }
+        try { window.sessionStorage.setItem(SHOWN, question.id); } catch (e) { /* this tab still knows it */ }
     }
 
-    // What address.js sends along.
+    // Returns the draft that address.js sends along.
     clueline.draft = function () {
         if (!shown) show(current());
         return { text: shown.text, answer: shown.answer };
@@ -94,7 +94,7 @@
                 button.addEventListener("click", () => turn(question));
                 return make("li", {}, button);
             }));
-            if (!keeps) notice.textContent = "This browser keeps nothing: save your questions before you leave.";
+            if (!keeps) notice.textContent = "This browser stores nothing. Save your questions before you leave.";
         }
         function fill() {
             for (const [name, input] of Object.entries(boxes)) if (input.value !== shown[name]) input.value = shown[name];
@@ -134,7 +134,7 @@
             turn(removed);
             boxes.text.focus();
         });
-        // Another tab has changed a question.
+        // Called when another tab has changed a question.
         const changed = (event) => {
             if (!host.isConnected) { window.removeEventListener("storage", changed); return; }
             if (event.key === PREFIX + shown.id && event.newValue) { show(JSON.parse(event.newValue)); fill(); askSoon(); } else refresh();
@@ -150,7 +150,7 @@
     }
 
     // -- saving
-    const named = { id: "draft", title: "Draft" }; // what the fields hold, while the page is drawn anew
+    const named = { id: "draft", title: "Draft" }; // values of the fields, kept while the page is redrawn
     function buildSave(host) {
         const { mode } = host.dataset;
         document.querySelectorAll(".api-token").forEach(clueline.api.field);
@@ -167,16 +167,16 @@
         };
         const busy = (state) => { for (const button of [download, publish]) if (button) button.disabled = state; };
 
-        // The questions as a zip, once the server has made it; null where something is wrong, which is told.
+        // Returns the questions as a zip from the server; null if something is wrong, after showing a message.
         async function bundle() {
             if (!/^[a-z0-9-]+$/.test(id.value)) {
-                say("The id of a dataset has small letters, digits and hyphens alone.", true);
+                say("The id of a dataset can only have lower-case letters, digits and hyphens.", true);
                 id.focus();
                 return null;
             }
             const questions = stored().filter((question) => question.text.trim() || question.answer.trim());
             if (!questions.length) {
-                say("There is no question yet.", true);
+                say("There are no questions yet.", true);
                 return null;
             }
             const body = { dataset: id.value, title: title.value, questions: questions.map((question) => Object.fromEntries(FIELDS.map((field) => [field, question[field]]))) };
@@ -184,7 +184,7 @@
                 const answer = await window.fetch("/api/v1/write/bundle", { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
                 if (answer.ok) return await answer.blob();
                 let content = {};
-                try { content = await answer.json(); } catch (e) { /* no answer of ours */ }
+                try { content = await answer.json(); } catch (e) { /* the response is not ours */ }
                 say(clueline.api.explain(answer.status, content), true);
             } catch (e) {
                 say(clueline.api.explain(0, {}), true);
@@ -199,19 +199,19 @@
             const link = make("a", { href: URL.createObjectURL(zip), download: `${id.value}.zip` });
             link.click();
             URL.revokeObjectURL(link.href);
-            say(`${id.value}.zip is a bundle: /upload and “python -m dashboard import” take it.`, false);
+            say(`${id.value}.zip is a bundle, which /upload and “python -m dashboard import” accept.`, false);
         });
         if (publish) publish.addEventListener("click", async () => {
             const token = document.getElementById("token");
             if (token && !clueline.api.token()) {
-                say("This server asks for a token: put it into the field above and try again.", true);
+                say("This server asks for a token. Enter it in the field above and try again.", true);
                 token.focus();
                 return;
             }
             busy(true);
             const zip = await bundle();
             if (!zip) { busy(false); return; }
-            say("Saving.", false);
+            say("Saving…", false);
             clueline.api.send("POST", `/api/v1/datasets?filename=${encodeURIComponent(id.value)}.zip`, zip, (status, content) => {
                 busy(false);
                 if (status !== 200 && status !== 201) {
@@ -220,12 +220,12 @@
                     return;
                 }
                 const link = make("a", { href: `/questions?dataset=${encodeURIComponent(id.value)}` }, "its questions");
-                say(status === 201 ? "Saved: " : "All of it was there already: ", false, link, ".");
+                say(status === 201 ? "Saved: " : "Everything was already there: ", false, link, ".");
             });
         });
         const field = (label, input) => make("div", { class: "field" }, make("label", { for: input.id }, label), input);
         host.replaceChildren(
-            make("p", { class: "note" }, "All questions of the draft, with what the guessers answer to them."),
+            make("p", { class: "note" }, "All questions of the draft, with the guessers' answers to them."),
             make("div", { class: "fields" }, field("Id of the dataset", id), field("Title", title)),
             make("div", { class: "actions" }, download, publish), notice);
     }

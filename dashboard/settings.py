@@ -117,9 +117,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[HostName, ...],
         Meta(
             description="Host names of the server, separated by commas, such as `lab.example,10.0.0.5`. It answers only to "
-            "these, to loopback names and to `CLUELINE_HOST`. Without a list, a server that listens beyond this machine, and does "
-            "not accept uploads from everybody, also answers to any IP address. Behind a proxy that passes on its own name, list "
-            "that name.",
+            "these, to loopback names and to `CLUELINE_HOST`. Without a list, a server that listens beyond this machine, and "
+            "does not accept uploads from everybody, also answers to any IP address. Behind a proxy that passes on its own name, "
+            "list that name.",
             extra={
                 "expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5",
                 "default": "none",

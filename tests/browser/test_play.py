@@ -276,7 +276,7 @@ def test_a_race_survives_what_browsers_do(browser, toy):
     wait_for_words(tab, 3)
     page.context.set_offline(True)
     page.keyboard.press("Space")
-    page.get_by_text("What you did is kept, and sent again").wait_for()
+    page.get_by_text("it will be sent again").wait_for()
     page.context.set_offline(False)
     page.locator("#play-guess:focus").wait_for()
     tab.locator("#play-form").wait_for()  # which learns of the buzz when it asks for words, and gets no further ones

@@ -287,7 +287,7 @@ def test_tags_are_named_in_the_form(upload_page):
     page.get_by_label("Model").fill("tagged")
     page.get_by_label("Tags").fill("reasoning=yes, released")
     drop(page, good(page, "Tagged"))
-    message_is(page, "“released” is no tag: write a name and a value, such as reasoning=yes.")
+    message_is(page, "“released” is not a tag. Write a name and a value, such as reasoning=yes.")
     page.get_by_label("Tags").fill("reasoning=yes, released=2024-05-13")
     page.get_by_role("button", name="Check the file").click()
     message_is(page, "Nothing is stored yet")

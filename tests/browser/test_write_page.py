@@ -129,14 +129,14 @@ def test_a_bundle_is_downloaded(browser, server, tabs):
 def _download(desk):
     download = desk.get_by_role("button", name="Download as a bundle")
     download.click()
-    saved(desk, "There is no question yet.")
+    saved(desk, "There are no questions yet.")
     write(desk, f"{HARD} {GIVEAWAY}")
     download.click()
     saved(desk, "Question 1 has no answer line.")
     write(desk, answer=ANSWER)
     desk.get_by_label("Id of the dataset").fill("No id")
     download.click()
-    saved(desk, "small letters, digits and hyphens alone")
+    saved(desk, "lower-case letters, digits and hyphens")
     desk.get_by_label("Id of the dataset").fill("summer")
     with desk.expect_download() as file:
         download.click()

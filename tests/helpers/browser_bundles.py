@@ -1,4 +1,4 @@
-"""Datasets that are awkward to show, written as bundles."""
+"""Datasets that are hard to display, written as bundles."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ def _write(path, header, rows):
 
 
 def write_nasty(folder):
-    """Questions whose ids are no plain path segments, and whose texts and answers look like markup."""
+    """Write questions whose ids are not plain path segments, and whose texts and answers look like markup."""
     clues = (f"First {SCRIPT} clue {TURNED}.", f"Second {IMAGE} clue.", f"Third {BOLD} clue.")
     words = [sum(len(text.split()) for text in clues[: end + 1]) for end in range(3)]
     _write(
@@ -57,7 +57,7 @@ def write_nasty(folder):
 
 
 def write_crowd(folder, name="crowd"):
-    """More runs than there are colours."""
+    """Write more runs than there are colours."""
     questions = [f"c{index}" for index in range(6)]
     _write(
         folder / "questions.csv",
@@ -81,13 +81,13 @@ def write_crowd(folder, name="crowd"):
 
 
 def write_tokens(folder):
-    """Three runs, of which two gave token log-probabilities, on eight questions that three teams played."""
+    """Write three runs, two of them with token log-probabilities, on eight questions that three teams played."""
     questions = [f"t{index}" for index in range(8)]
     _write(folder / "questions.csv", ["question_id", "answer"], [[name, name] for name in questions])
     clues = [[name, clue, "one two three four five"] for name in questions for clue in range(4)]
     _write(folder / "clues.csv", ["question_id", "clue", "text"], clues)
     heard = [[name, "m", team, "human", ""] for name in questions for team in ("Ash", "Birch")]
-    heard += [[name, "m", "Cedar", "human", 7] for name in questions]  # others ended it
+    heard += [[name, "m", "Cedar", "human", 7] for name in questions]  # others ended the question
     _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind", "heard_words"], heard)
     buzzes = [[name, "m", "Ash", 6 + index, "true"] for index, name in enumerate(questions)]
     buzzes += [[name, "m", "Birch", 9 + index, str(index % 2 == 0).lower()] for index, name in enumerate(questions)]

@@ -52,11 +52,11 @@ q2,m1,Ash,3,0,Ganges
 }
 TEXTS = {"questions": QUESTIONS, "clues": CLUES, "responses": RESPONSES, **PEOPLE}  # all tables of the bundle
 FACTS = {"dataset": "toy", "kind": "incremental", "title": "Toy"}
-VOTED = {"dataset": "voted", "kind": "votes", "classes": ["yes", "maybe", "no"]}  # facts of a dataset with votes
+VOTED = {"dataset": "voted", "kind": "votes", "classes": ["yes", "maybe", "no"]}  # facts about a dataset with votes
 
 
 def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
-    """Write a bundle: keywords are tables (``responses`` is ``responses/run.csv``), ``a__b`` is the file ``a.b``, None none."""
+    """Write a bundle. Keywords are tables: ``responses`` is ``responses/run.csv``, ``a__b`` is ``a.b``, None leaves one out."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "responses").mkdir(parents=True)
     if facts is not None:
@@ -71,7 +71,7 @@ def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
 
 
 def put(store, *paths: Path, form=None, by=None, **options):
-    """Import, and the report."""
+    """Import files and return the report."""
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
 
 
@@ -90,17 +90,17 @@ def put_two_runs(store, folder: Path) -> None:
 
 
 def rows(store, sql):
-    """What a query of the store gives."""
+    """Return the rows of a query on the store."""
     return with_runs(store).rows(sql)
 
 
 def records(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV."""
+    """Return the rows of a CSV."""
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def table(rows: list[dict]) -> str:
-    """Rows as CSV."""
+    """Return rows as CSV."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
     writer.writeheader()
@@ -109,7 +109,7 @@ def table(rows: list[dict]) -> str:
 
 
 def in_format(text: str, ending: str, types: dict[str, pl.DataType] | None = None) -> bytes:
-    """A CSV as ``csv``, ``jsonl`` or ``parquet``, packed or not (``csv.gz``)."""
+    """Return a CSV as ``csv``, ``jsonl`` or ``parquet``, compressed (``csv.gz``) or not."""
     form, _, packing = ending.partition(".")
     if form == "csv":
         content = text.encode()
@@ -126,7 +126,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def content(store) -> dict[str, list[tuple]]:
-    """Everything that the store holds, but for the times of import and the revisions."""
+    """Return everything that the store holds, except the times of import and the revisions."""
     snapshot = with_runs(store)
     listed = "select table_name from duckdb_tables() where table_name not in ('revisions', 'objects') order by 1"
     tables = [table for (table,) in snapshot.rows(listed)] + ["responses", "statistics"]

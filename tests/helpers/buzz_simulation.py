@@ -1,4 +1,4 @@
-"""Tournaments and outcomes of buzzing where the truth is known, and how often what is said of them holds."""
+"""Simulated tournaments and buzz outcomes with a known truth, and how often claims about them hold."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from tests.helpers.simulation import Measurement
 
 
 def tournament(random, teams, questions, skill):
-    """In each round, teams are paired by lot and hear the same question; of a room, at most one team is right.
+    """Simulate a tournament. In each round, teams are paired at random and hear the same question; at most one per room is right.
 
     Args:
-        random: a generator.
-        teams: how many, an even number.
-        questions: how many.
+        random: a random number generator.
+        teams: number of teams, even.
+        questions: number of questions.
         skill: added to the chance that a team knows an answer, shape (teams,).
 
     Returns:
@@ -34,7 +34,7 @@ def tournament(random, teams, questions, skill):
 
 
 def equal_teams(boards, seed, sizes=((4, 30), (12, 20), (16, 60))):
-    """How often teams that are equally good are told apart."""
+    """Measure how often equally good teams are found to differ."""
     for teams, questions in sizes:
         random = np.random.default_rng((seed, teams, questions))
         p_values = np.array([equal_teams_test(*tournament(random, teams, questions, np.zeros(teams))) for _ in range(boards)])
@@ -43,7 +43,10 @@ def equal_teams(boards, seed, sizes=((4, 30), (12, 20), (16, 60))):
 
 
 def outcome_intervals(boards, seed, sizes=(30, 60, 200)):
-    """How often the interval of a run's wins holds its true share. Four questions in ten are never won, the others mostly."""
+    """Measure how often the interval of a run's wins contains the true share.
+
+    Four in ten questions are never won; the others are mostly won.
+    """
     for questions in sizes:
         random, covered = np.random.default_rng((seed, questions)), 0
         for _ in range(boards):

@@ -1,4 +1,4 @@
-"""A database of buzzpoints in the newest of its schemas, written for this project; older ones are made from it."""
+"""A buzzpoints database in its newest schema, written for this project. Databases in older schemas are derived from it."""
 
 import sqlite3
 from contextlib import closing
@@ -19,7 +19,7 @@ create table game (id integer primary key, round_id integer, tossups_read intege
 create table buzz (id integer primary key, player_id integer, game_id integer, tossup_id integer, buzz_position integer,
     value integer);
 """
-# A set in two editions that share question 2, whose text was edited for the second. Eight words, six and seven.
+# A set in two editions that share question 2, whose text was edited for the second edition. Eight, six and seven words.
 ROWS = {
     "question_set": [(1, "Autumn Open", "autumn-open", "Easy")],
     "question_set_edition": [(1, 1, "First", "first", None), (2, 1, "Second", "second", None)],
@@ -43,7 +43,7 @@ ROWS = {
 
 
 def write_database(path, schema=SCHEMA, **changes):
-    """Write the database with other rows for some tables, and its path."""
+    """Write the database, with changed rows for some tables, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as database, database:
         database.executescript(schema)

@@ -1,4 +1,4 @@
-"""A page as the server draws it, without a browser, and what is in it."""
+"""A page and its contents as the server draws them, without a browser."""
 
 import json
 from urllib.parse import parse_qsl
@@ -14,7 +14,7 @@ def drawn(app, view, query=""):
 
 
 def plain(component):
-    """A component and what is in it, as Dash would send it."""
+    """Return a component and its contents as Dash would send them."""
     return json.loads(json.dumps(component, default=lambda part: part.to_plotly_json()))
 
 

@@ -1,11 +1,11 @@
-"""Zips encrypted by ZipCrypto, which Python reads and cannot write (APPNOTE 6.1)."""
+"""Zips encrypted by ZipCrypto, which Python can read but not write (APPNOTE 6.1)."""
 
 import struct
 import zlib
 
 
 class ZipCrypto:
-    """The cipher of one member."""
+    """The cipher for one member."""
 
     def __init__(self, password: bytes):
         self.keys = [0x12345678, 0x23456789, 0x34567890]
@@ -29,13 +29,13 @@ class ZipCrypto:
 
 
 def encrypted_zip(members: dict[str, bytes], password: str) -> bytes:
-    """A zip of deflated, encrypted members, by name."""
+    """Return a zip of deflated, encrypted members, by name."""
     body, directory = b"", b""
     for name, content in members.items():
         packer = zlib.compressobj(wbits=-15)
         packed = packer.compress(content) + packer.flush()
         checksum = zlib.crc32(content)
-        # Eleven random bytes, in the format: the same ones here, so that which wrong password gets past is no matter of chance.
+        # The format wants eleven random bytes. They are fixed here, so that no wrong password gets past them by chance.
         header = bytes(range(11)) + bytes([checksum >> 24])
         data = ZipCrypto(password.encode()).encrypt(header + packed)
         common = struct.pack("<HHHHHIIIHH", 20, 1, 8, 0, 33, checksum, len(data), len(content), len(name), 0)

@@ -1,4 +1,4 @@
-"""Logs of evaluation harnesses, written as the harnesses write them."""
+"""Logs of evaluation harnesses, in the form in which the harnesses write them."""
 
 import json
 import math
@@ -17,7 +17,7 @@ def write_lines(path, rows):
 
 
 def lm_eval_sample(doc_id, /, likelihoods, target=0, question="Which?", options=("this", "that"), **changes):
-    """One line of lm-evaluation-harness: numbers are text, as in its files."""
+    """Return one line of lm-evaluation-harness, with numbers as text, as in its files."""
     pairs = [[str(value), "False"] for value in likelihoods]
     best = max(range(len(likelihoods)), key=lambda index: likelihoods[index])
     row = {
@@ -36,7 +36,7 @@ def inspect_score(value="C", answer="Paris", **metadata):
 
 
 def inspect_tokens(probabilities, chosen, before=("ANSWER", ":")):
-    """An output that ends with a letter, whose alternatives have some probabilities."""
+    """Return an output that ends with a letter, with the probabilities of its alternatives."""
     top = [{"token": f" {letter}", "logprob": math.log(share)} for letter, share in probabilities.items()]
     own = next(token["logprob"] for token in top if token["token"] == f" {chosen}")
     content = [{"token": token, "logprob": -0.01, "top_logprobs": []} for token in before]
@@ -62,7 +62,7 @@ def inspect_log(samples, /, status="success", **about):
 
 
 def write_eval(path, log, header="header.json", packing=zipfile.ZIP_ZSTANDARD):
-    """A log as an .eval file."""
+    """Write a log as an .eval file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", packing) as archive:
         archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": log["eval"], "plan": {}}))
@@ -80,7 +80,7 @@ def helm_instance(name, /, references=("north", "south"), right=0, **changes):
 
 
 def helm_state(instance, text="A", logprob=-0.5, **changes):
-    """A request with its completion. ``tokens`` go into it; other keywords into the request."""
+    """Return a request with its completion. ``tokens`` go into the completion, other keywords into the request."""
     completion = {"text": text, "logprob": logprob, "tokens": changes.pop("tokens", [])}
     state = {"instance": instance, "train_trial_index": 0, "result": {"success": True, "completions": [completion]}}
     return state | changes
@@ -111,27 +111,27 @@ def write_helm(folder, states, stats=None, run="towns:lang=en,method=multiple_ch
 
 
 def judged(correct, confidence, guess="Paris", model="gpt", right="Paris"):
-    """One answer with a judge's verdict."""
+    """Return one answer with a judge's verdict."""
     verdict = {"correct_answer": right, "model_answer": guess, "reasoning": "", "correct": correct, "confidence": confidence}
     return {"model": model, "response": f"{guess}, I believe", "usage": {}, "judge_response": verdict}
 
 
 def resolutions(*rows, due="2024-07-21"):
-    """A resolution set of ForecastBench; rows are id, date, value, and whether resolved."""
+    """Return a resolution set of ForecastBench. Rows are id, date, value, and whether resolved."""
     names = ("id", "resolution_date", "resolved_to", "resolved")
     made = [{"source": "fred", "direction": None, **dict(zip(names, row, strict=True))} for row in rows]
     return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "resolutions": made}
 
 
 def forecasts(*rows, model="GPT", due="2024-07-21"):
-    """A forecast set of ForecastBench; rows are id, date, probability and, for people, who."""
+    """Return a forecast set of ForecastBench. Rows are id, date, probability and, for people, who."""
     names = ("id", "resolution_date", "forecast", "user_id")
     made = [{"source": "fred", "direction": None, "reasoning": "", **dict(zip(names, row, strict=False))} for row in rows]
     return {"organization": "Lab", "model": model, "question_set": f"{due}-llm.json", "forecasts": made}
 
 
 def uqlm_result(prompts, responses, **scores):
-    """A result of UQLM as a dictionary."""
+    """Return a result of UQLM as a dictionary."""
     sampled = [[response, "other"] for response in responses]
     return {
         "data": {"prompts": prompts, "responses": responses, "sampled_responses": sampled} | scores,

@@ -1,4 +1,4 @@
-"""How many random examples a test tries: few by default, all and many times as many in the long runs."""
+"""How many random examples a test tries: few by default, many more in the long runs."""
 
 import os
 
@@ -10,13 +10,13 @@ FEW = 10
 
 
 def examples(count, **options):
-    """Settings of a test of random examples, however slow the machine is.
+    """Return settings for a test with random examples, on machines of any speed.
 
     Args:
-        count: of examples that leave little room for a fault. By default a third of them are tried, but at least ``FEW``, and
-            the same at each run: a change is judged by what it changes. `make test-long` tries ten times ``count``, others at
-            each run.
-        options: of hypothesis.
+        count: number of examples that would reveal most faults. By default a third of them are tried, but at least ``FEW``, and
+            the same ones in each run, so that a failure is due to a change. `make test-long` tries ten times ``count``, with
+            other examples in each run.
+        options: further settings of hypothesis.
     """
     defaults = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     tried = max(count // 3, min(count, FEW)) if PROFILE == "default" else count * TIMES

@@ -1,4 +1,4 @@
-"""Packets in the form of the GRACE release, written for this project."""
+"""Packets in the format of the GRACE release, written for this project."""
 
 import json
 
@@ -22,7 +22,7 @@ PACKETS = {
 
 
 def write_packets(folder, packets=PACKETS):
-    """Write packets by number, and the folder."""
+    """Write packets by number, and return the folder."""
     folder.mkdir(parents=True)
     for number, packet in packets.items():
         (folder / f"packet{number}_buzzpoints.json").write_text(json.dumps(packet), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Reads a JSON address: its answer, its error, its CSV, the shapes that answers have, and values that no key may have."""
+"""Reads JSON addresses: responses, errors and CSV, the shapes of responses, and invalid values of keys."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ MAYBE_TEXT, MAYBE_NUMBER = (*TEXT, NoneType), (*NUMBER, NoneType)
 
 
 class Each:
-    """Any number of keys, all values of one shape."""
+    """Any number of keys whose values all have one shape."""
 
     def __init__(self, shape):
         self.shape = shape
@@ -28,7 +28,7 @@ LEADERBOARD = {
     "rows": [RUN_ROW | {"answered": COUNT, "answered_clues": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
 }  # fmt: skip
 
-# Every key of a selection with a value that it cannot have: code, and what is allowed where that is a list.
+# Every key of a selection with an invalid value: the code of the error, and the allowed values if they are a list.
 BAD_VALUES = [
     ("dataset", "nowhere", "unknown_value", ["pyramid", "lifeeval", "tone"]),
     ("run", "0123", "unknown_value", None),
@@ -69,7 +69,7 @@ BAD_VALUES = [
 
 
 def misshapen(value, shape, where="answer"):
-    """Where a value is not of a shape: missing keys and wrong types. Further keys are no fault."""
+    """Return where a value does not have a shape: missing keys and wrong types. Further keys are allowed."""
     if isinstance(shape, tuple):
         fits = isinstance(value, shape) and (bool in shape or not isinstance(value, bool))
         return [] if fits else [f"{where} is {value!r}"]
@@ -95,7 +95,7 @@ def get(client, address, status=200):
 
 
 def error(client, address, status):
-    """The error envelope at an address, checked to be one."""
+    """Return the error envelope of an address, after checking its form."""
     answer = get(client, address, status)
     assert list(answer) == ["error"]
     assert set(answer["error"]) == {"code", "message", "field", "allowed", "rows"}

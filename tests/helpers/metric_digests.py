@@ -1,4 +1,4 @@
-"""One digest of everything that a store's metrics come to."""
+"""One digest of all metric values of a store."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from queries.selection import Selection
 
 
 def metric_values(store):
-    """Every metric of every run, with and without the same clues for all, and every difficulty: as texts, to the last digit."""
+    """Return every metric of every run, on common clues and on all, and every difficulty: as texts, to the last digit."""
     snapshot = store.snapshot()
     values = {}
     for dataset in snapshot.states:
@@ -23,5 +23,5 @@ def metric_values(store):
 
 
 def metric_digest(store):
-    """sha256 of ``metric_values``."""
+    """Return the SHA-256 of ``metric_values``."""
     return hashlib.sha256(json.dumps(metric_values(store), sort_keys=True).encode()).hexdigest()

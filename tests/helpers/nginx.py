@@ -1,4 +1,4 @@
-"""nginx before one server or several, for tests."""
+"""nginx in front of one or more servers, for tests."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port
 
 PROGRAM = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")  # Debian: apt-get install nginx-light
-BALANCER = ROOT / "deploy" / "nginx.conf"  # that we give away
-NAMES = ("web-a:8050", "web-b:8050")  # of the servers, in these settings
+BALANCER = ROOT / "deploy" / "nginx.conf"  # the settings that we ship
+NAMES = ("web-a:8050", "web-b:8050")  # names of the servers in these settings
 NAMING_USERS = """
 pid /tmp/nginx.pid;
 events {}
@@ -38,14 +38,14 @@ http {
 
 
 class Nginx:
-    """A proxy on loopback.
+    """A proxy on loopback, which listens on a free port.
 
     Args:
-        folder: for its files.
-        settings: its own; what they put into ``/tmp/nginx...`` goes into the folder, and it listens on a free port.
+        folder: folder for its files.
+        settings: nginx settings; paths in ``/tmp/nginx...`` are moved to the folder.
 
     Attributes:
-        address: its own.
+        address: address of the proxy.
     """
 
     def __init__(self, folder: Path, settings: str):
@@ -70,17 +70,17 @@ class Nginx:
                 time.sleep(0.05)
 
     def stop(self):
-        """End it."""
+        """Stop the proxy."""
         self.process.terminate()
         self.process.wait(300)
 
 
 def balancer(folder: Path, addresses: list[str]) -> Nginx:
-    """A proxy that shares requests out between two servers, with the settings that we give away.
+    """Start a proxy that distributes requests between two servers, with the settings that we ship.
 
     Args:
-        folder: for its files.
-        addresses: of the servers, ``http://HOST:PORT``.
+        folder: folder for its files.
+        addresses: addresses of the servers, ``http://HOST:PORT``.
     """
     settings = BALANCER.read_text(encoding="utf-8")
     for name, address in zip(NAMES, addresses, strict=True):
@@ -90,10 +90,10 @@ def balancer(folder: Path, addresses: list[str]) -> Nginx:
 
 
 def naming_proxy(folder: Path, address: str) -> Nginx:
-    """A proxy that says who its user is: whom the header ``X-Login`` names, in place of a real log-in.
+    """Start a proxy that names its user. It takes the name from the header ``X-Login``, in place of a real log-in.
 
     Args:
-        folder: for its files.
-        address: of the server, ``http://HOST:PORT``.
+        folder: folder for its files.
+        address: address of the server, ``http://HOST:PORT``.
     """
     return Nginx(folder, NAMING_USERS.replace("UPSTREAM", address))

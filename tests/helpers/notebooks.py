@@ -1,4 +1,4 @@
-"""Documents that are notebooks: blocks of Python, each followed by what it prints, run one after the other in one namespace."""
+"""Documents that work like notebooks: blocks of Python, each followed by its output, run in order in one namespace."""
 
 import contextlib
 import io
@@ -8,9 +8,9 @@ PYTHON = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MU
 
 
 def run_notebook(text, name, replacements):
-    """What the blocks of a document print, beside what it says that they print ('' where it says nothing).
+    """Return the output of a document's blocks, with the output that the document states ('' if it states none).
 
-    ``replacements`` are texts of the code that are replaced before it runs, such as the address of a server.
+    ``replacements`` are texts in the code that are replaced before it runs, such as the address of a server.
     """
     namespace = {}
     pairs = []

@@ -1,4 +1,4 @@
-"""Reads and drives the pages, as a visitor does."""
+"""Reads and operates the pages as a visitor does."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.helpers.page_rest import eventually, wait_for_rest
 
-OF_PAGES = ("sort", "theme", "clue", "metric")  # keys that say how a page looks, and which the JSON addresses do not take
+OF_PAGES = ("sort", "theme", "clue", "metric")  # keys for how a page looks, which the JSON addresses do not take
 BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")].map((row) => ({
     run: row.dataset.run,
     model: row.querySelector("th .name").innerText,
@@ -29,7 +29,7 @@ CURSOR = """() => {
     const gd = document.querySelector(".figure-clues .js-plotly-plot");
     return gd && gd.layout && gd._fullData && (gd.layout.shapes || []).length ? gd.layout.shapes[0].x0 : null;
 }"""
-# The columns that the leaderboard shows unasked; the API has every metric.
+# The columns that the leaderboard shows by default; the API has every metric.
 SHOWN = (
     "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
     "overconfidence", "hard_easy_slope", "pct_rounded",
@@ -44,7 +44,7 @@ TRACES = """(within) => {
 
 
 def pairs(page):
-    """The query string of the page's address, sorted: in which order its keys stand is no matter."""
+    """Return the query string of the page's address, sorted because the order of keys does not matter."""
     return sorted(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
 
 
@@ -53,7 +53,7 @@ def path(page):
 
 
 def written(value, digits=3):
-    """A number as pages write it."""
+    """Return a number as pages write it."""
     text = f"{value:.{digits}f}"
     return (text.lstrip("-") if float(text) == 0 else text).replace("-", "\u2212")
 
@@ -71,22 +71,22 @@ def answers(page):
 
 
 def grid(page):
-    """Rows of the list that stand in the page, in their order; cells by column."""
+    """Return the rows of the list that are in the page, in order, with cells by column."""
     return page.evaluate(GRID)
 
 
 def cursor(page):
-    """Where the figure's cursor stands, in words."""
+    """Return the position of the figure's cursor, in words."""
     return page.evaluate(CURSOR)
 
 
 def traces(page, figure=None):
-    """Traces of a figure by name, of the first one otherwise."""
+    """Return the traces of a figure by name; by default, those of the first figure."""
     return page.evaluate(TRACES, f".figure-{figure}" if figure else "#content")
 
 
 def fetched(page, address):
-    """Status and JSON of an address, asked beside the page, on a connection of its own."""
+    """Return status and JSON of an address, requested on a connection separate from the page's."""
     parts = urlsplit(page.url)
     try:
         with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}{address}", timeout=120) as answer:
@@ -96,7 +96,7 @@ def fetched(page, address):
 
 
 def api(page, address, query=(), **more):
-    """What a JSON address says of a page's query string."""
+    """Return the response of a JSON address to a page's query string."""
     parameters = [pair for pair in query if pair[0] not in OF_PAGES] + list(more.items())
     status, body = fetched(page, f"/api/v1/{address}?{urlencode(parameters)}")
     assert status == 200, body
@@ -104,7 +104,7 @@ def api(page, address, query=(), **more):
 
 
 def expected_board(page, query):
-    """The leaderboard of a query string as the page has to show it, best first by the metric that leads."""
+    """Return the leaderboard of a query string as the page should show it, best first by the leading metric."""
     answer = api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])
     by_lead = sorted(answer["rows"], key=lambda row: row["metrics"][answer["lead"]]["rank"] or math.inf)
     return [
@@ -121,7 +121,7 @@ def expected_board(page, query):
 
 
 def board_is(page, query):
-    """Wait until the address holds exactly ``query`` and the table shows exactly what the API says of it."""
+    """Wait until the address has exactly ``query`` and the table shows exactly what the API returns for it."""
     query = sorted(query)
 
     def check():
@@ -142,7 +142,7 @@ def chip(page, key, text):
 
 
 def checked(page):
-    """The chips that are on, by filter."""
+    """Return the selected chips, by filter."""
     return page.evaluate(
         """() => [...document.querySelectorAll(".chips input:checked")].map((box) =>
             [box.closest(".filter").className.replace("filter filter-", ""), box.value])"""
@@ -150,7 +150,7 @@ def checked(page):
 
 
 def choose(page, key, text):
-    """Choose from a menu; one of several stays open, so close it."""
+    """Choose from a menu. A menu with several choices stays open, so close it."""
     wait_for_rest(page)
     page.locator(f".filter-{key} button.menu").click()
     page.locator(".dash-dropdown-content label", has=page.get_by_text(text, exact=True)).click()
@@ -159,7 +159,7 @@ def choose(page, key, text):
 
 
 def between(page, key, low=None, high=None, leave="Tab"):
-    """Type the ends of a range and leave the boxes."""
+    """Type the ends of a range and leave the boxes, so that they take effect."""
     for end, value in (("min", low), ("max", high)):
         if value is not None:
             wait_for_rest(page)
@@ -169,12 +169,12 @@ def between(page, key, low=None, high=None, leave="Tab"):
 
 
 def entries(page):
-    """How many entries the history has."""
+    """Return the number of entries in the history."""
     return page.evaluate("window.history.length")
 
 
 def listed(page, check=lambda rows: True):
-    """The rows of the list, once there are some that fit."""
+    """Return the rows of the list as soon as they pass a check."""
 
     def complete():
         rows = grid(page)
@@ -189,7 +189,7 @@ def ids(rows):
 
 
 class NoServer:
-    """Within it, the page may not ask the server for anything of Dash."""
+    """A context in which the page must not ask the server to draw anything or for data."""
 
     def __init__(self, page):
         self.page, self.requests = page, []

@@ -1,4 +1,4 @@
-"""When a page is at rest: it has drawn all that it asked for."""
+"""Waits until a page is at rest, that is, has drawn everything that it requested."""
 
 import time
 
@@ -19,7 +19,7 @@ AT_REST = r"""() => {
     if (answers && !answers.children.length) return false;
     return [...document.querySelectorAll("[data-html]")].every((one) => !one.dataset.html || one.childNodes.length);
 }"""
-# Counts the answers that the server owes to Dash; set before a page's own scripts run.
+# Counts the responses that the server still owes to Dash. Installed before a page's own scripts run.
 COUNT = r"""
     window.owed = 0;
     const fetched = window.fetch;
@@ -33,9 +33,9 @@ COUNT = r"""
 
 
 def eventually(page, check, seconds=120):
-    """What ``check`` returns once it stops failing; the page goes on meanwhile.
+    """Return the result of ``check`` once it stops failing. The page keeps running in the meantime.
 
-    A script that finds only half of what it looks for, because the page is being drawn, is a check that fails, too.
+    A script that fails because the page is only half drawn counts as a failing check, too.
     """
     until = time.monotonic() + seconds
     while True:
@@ -49,12 +49,12 @@ def eventually(page, check, seconds=120):
 
 
 def let_scripts_run(page, milliseconds):
-    """Let the page's own clock go on for so long: timers of earlier that are due by then have run, on a busy machine, too."""
+    """Let time pass on the page's own clock. Earlier timers that are due by then have run, even on a busy machine."""
     page.evaluate("(milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); })", milliseconds)
 
 
 def wait_for_rest(page):
-    """Wait until the page has drawn all that it asked for: what is typed or clicked while it still changes can be lost."""
+    """Wait until the page has drawn everything that it requested. Input while it still changes can be lost."""
 
     def rests():
         assert page.evaluate(AT_REST), f"{page.url} does not come to rest"

@@ -1,18 +1,18 @@
-"""A page in a browser, as a visitor opens it, which complains about nothing."""
+"""A page in a browser, opened as by a visitor, which must report no errors."""
 
 from collections import defaultdict
 from urllib.parse import urlsplit
 
 from tests.helpers.page_rest import COUNT
 
-PATIENCE = 120_000  # ms that any wait may take: the machine may be busy
+PATIENCE = 120_000  # ms that any wait can take, because the machine may be busy
 
 
 class Tabs:
-    """Tabs that know nothing of those before them, for less than half the work of a new browser context.
+    """Tabs that know nothing of earlier ones, for less than half the work of a new browser context.
 
-    A tab that a page opens runs in the process of that page, which has compiled our scripts already. So each context keeps one
-    page, from which its tabs are opened. What they leave in the browser is removed when they are closed, but for the HTTP cache:
+    A tab that a page opens runs in the process of that page, which has already compiled our scripts. So each context keeps one
+    page, from which its tabs are opened. When a tab is closed, what it left in the browser is removed, except the HTTP cache. So
     a test of what is requested needs a new context.
     """
 
@@ -20,7 +20,7 @@ class Tabs:
         self.browser, self.server, self.idle = browser, server, defaultdict(list)
 
     def open(self, **options):
-        """A tab, and what closes it. No two tabs that are open share a context."""
+        """Open a tab, and return it with a function that closes it. No two open tabs share a context."""
         homes = self.idle[repr(sorted(options.items()))]
         home = homes.pop() if homes else self._home(options)
         with home.context.expect_page() as opened:
@@ -43,7 +43,7 @@ class Tabs:
 
 
 class Visit:
-    """A page as a new visitor sees it, and what went wrong on it; without ``tabs`` it is in a new browser context."""
+    """A page as a new visitor sees it, and the errors on it. Without ``tabs`` it is in a new browser context."""
 
     def __init__(self, browser, server, width=1280, height=900, theme="light", allow=(), tabs=None, **options):
         options |= {

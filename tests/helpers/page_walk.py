@@ -1,7 +1,7 @@
-"""Walks the pages: every page of the navigation, every control that stands on one, and all that one shows.
+"""Walks through the pages: every page of the navigation, every control on it, and everything that it shows.
 
-The address is the only state: every control of every page is set, and the address that it leaves shows the same view wherever
-it is opened: in another browser, here again, on the way back.
+The address is the only state. So every control of every page is set, and the resulting address must show the same view wherever
+it is opened: in another browser, after a reload, and on the way back.
 """
 
 import json
@@ -10,13 +10,13 @@ from urllib.parse import quote
 from tests.helpers.page_actions import api
 from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run
 
-NEAR = 2  # pixels that a text of a figure may lie from where it is expected
-# Paths of the navigation. Those that take longest come first, so that workers that share them end at the same time.
+NEAR = 2  # pixels that a text of a figure can be away from where it is expected
+# Paths of the navigation. The slowest come first, so that workers that share them end at the same time.
 OVERVIEWS = ("/reliability", "/decide", "/which-ece", "/", "/slices", "/difficulty", "/across", "/people", "/teams")
 DETAILS = ("/compare", "/questions", "/buzz", "question", "/write")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 BUNDLED = ("pyramid", "lifeeval", "tone")
-# All that a visitor sees below the header, and what its figures were given and have made of it.
+# Everything that a visitor sees below the header, the data of its figures, and what they made of it.
 SHOWN = r"""() => {
     const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
     const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
@@ -56,19 +56,19 @@ SHOWN = r"""() => {
         })),
     });
 }"""
-# Nothing is under way: the server owes no answer, the page's own state is the address, and all figures and rows are there.
+# Nothing is pending: the server owes no response, the page's own state is the address, and all figures and rows are there.
 CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
     .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
 SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
 
 
 def pages(page):
-    """Addresses of every page of the navigation, and of a question, for each bundled dataset: (path, dataset, address)."""
+    """Return every page of the navigation, and a question, for each bundled dataset: (path, dataset, address)."""
     page.goto("/")
     page.locator(".top nav a").first.wait_for()
     paths = page.eval_on_selector_all(".top nav a", "links => links.map((link) => new URL(link.href).pathname)")
     listed = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
-    names = [name for name in listed if name in BUNDLED]  # other tests may have brought more
+    names = [name for name in listed if name in BUNDLED]  # other tests may have added more
     assert sorted(names) == sorted(BUNDLED)
     questions = {name: api(page, "questions", dataset=name, limit=1)["questions"][0]["question_id"] for name in names}
     addresses = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
@@ -76,7 +76,7 @@ def pages(page):
 
 
 def walk(visit, path):
-    """Every control of a page, one after the other, then all the way back; what fails for each is told."""
+    """Set every control of a page, one after the other, then go all the way back. Return what fails for each."""
     page, other = visit(), visit()
     walked = controls(page, path)
     assert walked
@@ -86,13 +86,13 @@ def walk(visit, path):
             views.append(_set_one(page, other, address, kind, name))
         except AssertionError as error:
             failures.append(str(error))
-    if not failures:  # a control that failed leaves another history
+    if not failures:  # a control that failed leaves a different history
         failures += _reload_and_go_back(page, views)
     assert not failures, "\n".join(failures)
 
 
 def controls(page, path):
-    """Every control of one page once: (page's address, "control", key) and, for what is pressed, (address, "press", change)."""
+    """Return every control of one page once: (page's address, "control", key) or, for buttons, (address, "press", change)."""
     walked, seen = [], set()
     for at, _, address in pages(page):
         if at != path:
@@ -109,7 +109,7 @@ def controls(page, path):
 
 
 def _set_one(page, other, address, kind, name):
-    """Set one control; the view that it leaves is the view of its address in another browser: (address, what it shows)."""
+    """Set one control, and check that another browser shows the same view at its address: (address, what it shows)."""
     where = f"{name} on {address}"
     follow(page, address)
     before, was = shown(page), page.url
@@ -127,7 +127,7 @@ def _set_one(page, other, address, kind, name):
 
 
 def _reload_and_go_back(page, views):
-    """The last view reloaded, left by a link of the navigation and come back to; then each one before it, on the way back."""
+    """Check the last view after a reload and after a detour by the navigation; then check each earlier one on the way back."""
     failures = []
     left, expected = views[-1]
     page.reload(wait_until="commit")
@@ -146,7 +146,7 @@ def _reload_and_go_back(page, views):
 
 
 def settled(page):
-    """The address and all that is shown, once no change is under way: a slider may still work off the keys that it was given."""
+    """Return the address and everything shown, once no change is pending: a slider may still be handling key presses."""
 
     def stays():
         at, seen = page.url, shown(page)
@@ -158,7 +158,7 @@ def settled(page):
 
 
 def shown(page):
-    """All that is shown, once the page rests: two looks in a row, a moment apart, must see the same."""
+    """Return everything shown, once the page is at rest: two looks in a row, a moment apart, must see the same."""
 
     def rests():
         assert page.evaluate(AT_REST), f"{page.url} does not come to rest"
@@ -181,7 +181,7 @@ def shows(page, expected, where):
 
 
 def differences(seen, expected):
-    """What is shown otherwise than expected; empty if nothing is."""
+    """Return what is shown differently than expected; empty if nothing is."""
     apart = [key for key in expected if key != "labels" and seen[key] != expected[key]]
     if len(seen["labels"]) != len(expected["labels"]) or not all(map(_same_labels, seen["labels"], expected["labels"])):
         apart.append("labels")
@@ -189,9 +189,9 @@ def differences(seen, expected):
 
 
 def _same_labels(seen, expected):
-    """Whether two figures have the same texts in the same places.
+    """Return whether two figures have the same texts in the same places.
 
-    The margin that Plotly leaves for an axis depends by less than a pixel on what it drew before.
+    The margin that Plotly leaves for an axis varies by less than a pixel with what it drew before.
     """
     left = list(expected)
     for text, x, y in seen:
@@ -209,7 +209,7 @@ def follow(page, address):
 
 
 def _apart(seen, expected):
-    """Where two things begin to differ, in short."""
+    """Return a short text on where two things begin to differ."""
     a, b = (view if isinstance(view, str) else json.dumps(view) for view in (seen, expected))
     start = next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     begin = max(0, start - 40)
@@ -217,7 +217,7 @@ def _apart(seen, expected):
 
 
 def element(page, key):
-    """The control of a key of the address."""
+    """Return the control of a key of the address."""
     return page.locator(f"""[id*='"key":"{key}"'][id*='"role":"control"']""").first
 
 
@@ -244,7 +244,7 @@ def set_otherwise(page, key):
 
 
 def moved(page, before):
-    """Wait until the address is another one."""
+    """Wait until the address has changed."""
 
     def other():
         assert page.url != before, f"the address stays {before}"

@@ -14,13 +14,13 @@ from tests.helpers.serving import free_port
 
 
 def find_programs():
-    """The folder of PostgreSQL's programs, None where it is not installed. Debian: apt-get install postgresql."""
+    """Return the folder of PostgreSQL's programs; None if it is not installed. Debian: apt-get install postgresql."""
     folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
 
 
 class PostgresServer:
-    """A server with a database cluster of its own, on loopback.
+    """A server on loopback with its own database cluster.
 
     Attributes:
         address: ``127.0.0.1:PORT``, where user ``clueline`` needs no password.
@@ -43,7 +43,7 @@ class PostgresServer:
         subprocess.run(command, check=True, user=self.user, cwd="/", stdout=subprocess.DEVNULL)
 
     def start(self):
-        """Start the server, and wait until it takes connections."""
+        """Start the server, and wait until it accepts connections."""
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -67,25 +67,25 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def stop(self, how=signal.SIGQUIT):
-        """End the server; by default at once, as if it crashed."""
+        """Stop the server; by default at once, as if it crashed."""
         if self.process.poll() is None:
             self.resume()
             self.process.send_signal(how)
         self.process.wait(120)
 
     def restart(self):
-        """End the server at once and start it again, which recovers its data."""
+        """Stop the server at once and start it again, which recovers its data."""
         self.stop()
         self.start()
 
     def pause(self):
-        """Let the server hang."""
+        """Make the server hang."""
         os.killpg(self.process.pid, signal.SIGSTOP)
         for child in self._children():
             os.kill(child, signal.SIGSTOP)
 
     def resume(self):
-        """Let it go on."""
+        """Let the server continue."""
         for child in self._children():
             os.kill(child, signal.SIGCONT)
         os.killpg(self.process.pid, signal.SIGCONT)
@@ -95,16 +95,16 @@ class PostgresServer:
         return [int(pid) for pid in text.split()]
 
     def remove(self):
-        """End the server and remove its data."""
+        """Stop the server and remove its data."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def connect(self, database="postgres"):
-        """A connection that commits each statement."""
+        """Return a connection that commits each statement."""
         return psycopg.connect(f"postgres://clueline@{self.address}/{database}", autocommit=True, connect_timeout=5)
 
     def new_database(self):
-        """Address of a new, empty database."""
+        """Return the address of a new, empty database."""
         with self.connect() as connection:
             name = f"lab{time.monotonic_ns()}"
             connection.execute(f"create database {name}")

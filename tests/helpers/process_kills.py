@@ -1,4 +1,4 @@
-"""A store under uploads whose processes are killed: the server, what is killed, and what must be true afterwards."""
+"""A store that gets uploads while processes are killed: the server, the kills, and what must be true afterwards."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.serving import environment, run_cli, start_server
 
-CLUES = 4  # answers of a run, to the first question
+CLUES = 4  # answers of a run, all to the first question
 QUESTION = "lit-01"
-OPENS = 5.0  # seconds of the processor in which a store must open after a kill
+OPENS = 5.0  # seconds of CPU time within which a store must open after a kill
 
 
 def content(name):
-    """The file of one run: what it says follows from its name."""
+    """Return the file of one run. Its content follows from its name."""
     rows = [f"{QUESTION},{clue},guess {clue} of {name},0.{clue + 1}\n" for clue in range(CLUES)]
     return "question_id,clue,guess,confidence\n" + "".join(rows)
 
@@ -39,9 +39,9 @@ def rows(name):
 
 
 def descendants(pid):
-    """Processes below one, nearest first."""
+    """Return the descendants of a process, nearest first."""
     pids = []
-    for thread in Path(f"/proc/{pid}/task").glob("*"):  # a child is listed with the thread that made it
+    for thread in Path(f"/proc/{pid}/task").glob("*"):  # a child is listed with the thread that started it
         with suppress(OSError):
             for child in (thread / "children").read_text().split():
                 pids += [int(child), *descendants(int(child))]
@@ -49,7 +49,7 @@ def descendants(pid):
 
 
 def importers(pid):
-    """Processes below one that read uploads."""
+    """Return the descendants of a process that import uploads."""
     pids = []
     for child in descendants(pid):
         with suppress(OSError):
@@ -66,7 +66,7 @@ def kill(*pids):
 
 @dataclass
 class Siege:
-    """One store, who writes to it, and what was acknowledged."""
+    """One store, the threads that write to it, and what was acknowledged."""
 
     store: Path
     folder: Path  # for logs and files
@@ -77,7 +77,7 @@ class Siege:
     sent: list = field(default_factory=list)  # names of all runs that were sent
     acknowledged: dict = field(default_factory=dict)  # name -> run id, of those that were acknowledged
     kills: Counter = field(default_factory=Counter)
-    slowest: float = 0.0  # seconds of the processor in which the store opened
+    slowest: float = 0.0  # most seconds of CPU time that the store took to open
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stop: threading.Event = field(default_factory=threading.Event)
     _senders: list = field(default_factory=list)
@@ -90,7 +90,7 @@ class Siege:
     # -- uploads
 
     def start(self, senders=None):
-        """Serve the store, and upload until ``stop``."""
+        """Serve the store, and upload to it until ``stop``."""
         self._stop.clear()
         self.served = start_server(self.store, self.folder / "log")
         self._senders = [threading.Thread(target=self._send, daemon=True) for _ in range(senders or self.senders)]
@@ -98,7 +98,7 @@ class Siege:
             sender.start()
 
     def stop(self):
-        """No more uploads; the server is gone."""
+        """Stop the uploads and the server."""
         self._stop.set()
         for sender in self._senders:
             sender.join(180)
@@ -127,7 +127,7 @@ class Siege:
     # -- kills
 
     def kill_worker(self):
-        """One of the workers; another answers, and a new one comes."""
+        """Kill one of the workers. Another one answers, and a new one is started."""
         time.sleep(self.chance.uniform(0.0, 1.0))
         master = self.served.process.pid
         working = set(descendants(master)) - set(importers(master))
@@ -136,7 +136,7 @@ class Siege:
             self.kills["a worker"] += 1
 
     def kill_importer(self):
-        """The process that reads an upload, at some point of its life."""
+        """Kill the process that imports an upload, at a random point of its life."""
         until = time.monotonic() + 60
         while not (pids := importers(self.served.process.pid)) and time.monotonic() < until:
             time.sleep(0.01)
@@ -147,7 +147,7 @@ class Siege:
             self.kills["the process of an upload"] += 1
 
     def kill_server(self):
-        """All processes of the server; half of the time, those of uploads too, which have groups of their own."""
+        """Kill all processes of the server and, half of the time, those of uploads, which have their own process groups."""
         time.sleep(self.chance.uniform(0.2, 2.0))
         master = self.served.process.pid
         reading = importers(master) if self.chance.random() < 0.5 else []
@@ -160,7 +160,7 @@ class Siege:
         self.start()
 
     def kill_import(self):
-        """``python -m dashboard import``."""
+        """Kill a ``python -m dashboard import``."""
         name = self._name()
         path = self.folder / "import.csv"
         path.write_text(content(name), encoding="utf-8")
@@ -171,7 +171,7 @@ class Siege:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        # Half of the kills fall into the work itself, which begins when the scratch folder is there.
+        # Half of the kills hit the work itself, which begins when the scratch folder is there.
         if self.chance.random() < 0.7:
             before = set(self.temporary.iterdir())
             until = time.monotonic() + 60
@@ -189,7 +189,7 @@ class Siege:
     # -- what must be true
 
     def check(self):
-        """The store opens at once; what was acknowledged is there, and whatever is there is whole."""
+        """Check that the store opens quickly, holds every acknowledged run, and only complete runs. Return the number of runs."""
         acknowledged = dict(self.acknowledged)
         began = time.process_time()
         store = open_store(self.store, threads=1)
@@ -212,7 +212,7 @@ class Siege:
         return len(stored)
 
     def check_after(self):
-        """The next upload and the next import work, and nothing is left of those that were killed."""
+        """Check that the next upload and import work, and that nothing is left of those that were killed."""
         time.sleep(scratch_folders.GRACE + 1)
         self.start(senders=1)
         until, before = time.monotonic() + 120, len(self.acknowledged)

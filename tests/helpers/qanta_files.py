@@ -1,4 +1,4 @@
-"""Files in the forms of the QANTA challenge, written for this project."""
+"""Files in the formats of the QANTA challenge, written for this project."""
 
 import json
 
@@ -8,7 +8,7 @@ def token(position, content=None, kind="text"):
 
 
 def tossup(qid, text, answer="x", **more):
-    """A tossup whose words in capitals are images and pauses."""
+    """Return a tossup. Its words in capitals are images and pauses."""
     tokens = [
         token(position, None, word.lower()) if word in ("IMAGE", "DELAY") else token(position, word)
         for position, word in enumerate(text.split())
@@ -32,7 +32,7 @@ def output(position, guess="Rome", confidence=0.5, correct=1, **more):
 
 
 def run_lines(packet, asked=ASKED, **more):
-    """Lines of a run file on a packet."""
+    """Return the lines of a run file on a packet."""
     names = {1: "AbC", 2: "XyZ"}
     outputs = [output(position, confidence=min(position / 10, 1.0), **more) for position in asked[names[packet]]]
     return json.dumps({"qid": f"advvqa-packet{packet}-t-{names[packet]}", "run_outputs": outputs}) + "\n"
@@ -45,7 +45,7 @@ PLAYS = (
 
 
 def write_challenge(folder, packets=PACKETS, runs=None, plays=PLAYS):
-    """Write packets, run files by path and plays, and the folder."""
+    """Write packets, run files by path and plays, and return the folder."""
     for number, packet in packets.items():
         place = folder / f"packet{number}_final" / ("tossup.json" if number == 1 else "tossup/data.json")
         place.parent.mkdir(parents=True)

@@ -35,7 +35,7 @@ GAME = match(question(1, buzz("Oak A", 2, -5), buzz("Elm", 4, 10)), question(2, 
 
 
 def write_games(folder, packets=None, **games):
-    """Write packets and matches by name, and the folder."""
+    """Write packets and matches by name, and return the folder."""
     folder.mkdir(parents=True)
     for name, packet in ({"Packet 1": PACKET} if packets is None else packets).items():
         (folder / f"{name}.json").write_text(json.dumps(packet, indent=1), encoding="utf-8")

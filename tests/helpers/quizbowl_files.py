@@ -1,4 +1,4 @@
-"""What writes a file of each quizbowl format below a folder, and its path."""
+"""Functions that write a file of each quizbowl format below a folder, and return its path."""
 
 from tests.helpers.buzzpoints_database import write_database
 from tests.helpers.grace_packets import write_packets

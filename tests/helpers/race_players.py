@@ -1,4 +1,4 @@
-"""Many players of a race at once, as their browsers would play it, in a process of their own.
+"""Many simultaneous players of a race, who play as their browsers would, in a separate process.
 
 ``python -m tests.helpers.race_players LINK`` plays and prints, as JSON, how long requests took and what was acknowledged.
 """
@@ -16,24 +16,24 @@ from urllib.parse import urlsplit
 from data.play_sessions.sessions import digest
 from tests.helpers.paths import ROOT
 
-POLL = 0.5  # seconds between two requests for words, as assets/play_race.js has it
-PATIENCE = 180.0  # seconds in which a request must be answered, over all attempts
+POLL = 0.5  # seconds between requests for words, as in assets/play_race.js
+PATIENCE = 180.0  # seconds within which a request must be answered, over all attempts
 GUESSES = ("Shakespeare", "Lake Victoria", "France", "")
 
 
 @dataclass
 class Crowd:
-    """What players do, and what came of it.
+    """What players do, and the results.
 
     Attributes:
-        link: of the session.
-        seconds: after which no player begins a question.
+        link: link of the session.
+        seconds: time after which no player begins another question.
         think: least and most seconds from a buzz to its answer, and from a question to the next one.
         pace: words a minute.
-        took: seconds of each request, by what it was for.
-        acknowledged: ``player, step, what was sent`` of each entry that the server took.
-        again: requests that were sent again, because a connection broke.
-        refused: what the server did not take, by status and code.
+        took: seconds of each request, by its purpose.
+        acknowledged: ``player, step, what was sent`` of each entry that the server accepted.
+        again: number of requests that were sent again because a connection broke.
+        refused: what the server did not accept, by status and code.
     """
 
     link: str
@@ -47,7 +47,7 @@ class Crowd:
 
 
 class Player:
-    """One of them, with a connection that is kept."""
+    """One player, with a persistent connection."""
 
     def __init__(self, crowd, number):
         self.crowd = crowd
@@ -152,13 +152,13 @@ async def play(crowd, players):
 
 
 def start_players(link, players, seconds, think=(2.0, 6.0), pace=180):
-    """The process in which they play; its output is JSON with the attributes of ``Crowd``."""
+    """Start the process in which they play. Its output is JSON with the attributes of ``Crowd``."""
     command = [sys.executable, "-m", "tests.helpers.race_players", link, players, seconds, *think, pace]
     return subprocess.Popen([str(part) for part in command], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def lost_entries(log, link, acknowledged):
-    """What was acknowledged and is not in the log as it was sent, but for what came too late, as the server then said."""
+    """Return entries that were acknowledged but are not in the log as they were sent, except those marked as too late."""
     session, lost = digest(urlsplit(link).fragment), []
     players = {player for player, _, _ in acknowledged}
     logged = {(player, row.step): json.loads(row.answer) for player in players for row in log.answers(session, digest(player))}
@@ -171,7 +171,7 @@ def lost_entries(log, link, acknowledged):
 
 
 def outcome(process):
-    """What became of players, once they have played."""
+    """Wait until the players have played, and return the results."""
     output, _ = process.communicate()
     assert process.returncode == 0, output
     return json.loads(output)

@@ -14,7 +14,7 @@ PROGRAM = shutil.which("redis-server")  # Debian: apt-get install redis-server
 
 
 def start_redis(folder, port=None):
-    """Start a Redis server that keeps nothing on disk; ``stop`` ends it, ``pause`` hangs it, ``resume`` lets it go on."""
+    """Start a Redis server without files. ``stop`` ends it, ``pause`` makes it hang, ``resume`` lets it continue."""
     port = port or free_port()
     command = [PROGRAM, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

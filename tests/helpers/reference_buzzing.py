@@ -1,7 +1,8 @@
-"""Plain definitions of buzzing, clue by clue in Python, written from the papers. Tests compare the kernels with them.
+"""Plain definitions of buzzing, written clue by clue in Python from the papers. Tests compare the kernels with them.
 
-A clue is a dictionary: score (None: none), correct, word_end, revealed, h (None: no people). A question is a list of clues that a
-run answered, its number of words and its teams: pairs of a buzz (word, correct) or None, and the words heard (None: all).
+A clue is a dictionary: score (None if there is none), correct, word_end, revealed, h (None without people). A question has the
+clues that a run answered, its number of words, and its teams: pairs of a buzz (word, correct) or None, and the words heard (None
+for all).
 """
 
 import itertools
@@ -15,7 +16,7 @@ class Question:
     clues: list[dict]
     words: int
     teams: list[tuple] = field(default_factory=list)
-    length: int = 0  # clues of the question, answered or not
+    length: int = 0  # number of the question's clues, answered or not
 
 
 def mean(values):
@@ -24,7 +25,7 @@ def mean(values):
 
 
 def buzzed(question, tau):
-    """The clue of the buzz, or None."""
+    """Return the clue of the buzz, or None."""
     return next((clue for clue in question.clues if clue["score"] is not None and clue["score"] > tau), None)
 
 
@@ -33,7 +34,7 @@ def pi(f):
 
 
 def chance(clue, curve):
-    """That nobody has answered by a clue; None where people are needed and there are none."""
+    """Return the chance that nobody has answered by a clue; None if people are needed and there are none."""
     if curve == "polynomial":
         return pi(clue["revealed"])
     return None if clue["h"] is None else 1 - clue["h"]
@@ -46,13 +47,13 @@ def expected_wins(questions, tau, curve):
 
 
 def thresholds(questions, floor):
-    """Every threshold at which anything can change, and one below them all where there is no lowest."""
+    """Return every threshold at which anything can change, and one below them all if there is no lowest."""
     scores = sorted({clue["score"] for q in questions for clue in q.clues if clue["score"] is not None})
     return [floor, *(s for s in scores if s > floor)] if floor is not None else [scores[0] - 1, *scores]
 
 
 def played(events, words):
-    """Points of the player, and who won, of one order of events: (who, time, correct)."""
+    """Return the player's points, and who won, for one order of events: (who, time, correct)."""
     points, wrong = {"player": 0, "team": 0}, False
     for who, time, correct in events:
         if correct:
@@ -64,7 +65,7 @@ def played(events, words):
 
 
 def tossup(at, correct, buzz, words):
-    """The player buzzes when ``at`` words are read (None: never) against a team's buzz: points, win, loss."""
+    """Return points, win and loss of a player who buzzes when ``at`` words are read (None for never) against a team's buzz."""
     events = [] if at is None else [("player", at, correct)]
     if buzz is not None:
         word, right = buzz
@@ -81,7 +82,7 @@ def tossup(at, correct, buzz, words):
 
 
 def against(question, tau):
-    """Points, win, loss and unsure, expected over the teams of a question and over whether its guess is correct."""
+    """Return points, win, loss and unsure, averaged over the teams of a question and over whether the guess is correct."""
     clue = buzzed(question, tau)
     outcomes = []
     for buzz, heard in question.teams:
@@ -96,7 +97,7 @@ def against(question, tau):
 
 
 def outcome(questions, tau, curve):
-    """Every number of an outcome."""
+    """Return every number of an outcome."""
     hits = [clue for clue in (buzzed(q, tau) for q in questions) if clue]
     rooms = list(zip(*(against(q, tau) for q in questions if q.teams), strict=True))
     score, win, loss, unsure = (mean(column) for column in rooms) if rooms else (None,) * 4
@@ -116,7 +117,7 @@ def outcome(questions, tau, curve):
 
 
 def habit(questions, tau):
-    """P(buzz | correct), P(buzz | incorrect), buzzes per clue seen and survey score."""
+    """Return P(buzz | correct), P(buzz | incorrect), buzzes per clue seen and the survey score."""
     seen, buzzes, scores = [], [], []
     for question in questions:
         clue = buzzed(question, tau)
@@ -138,19 +139,19 @@ def habit(questions, tau):
 
 
 def by_fraction(questions, mark):
-    """Accuracy of the last clue that ends by a fraction, and how many questions have one."""
+    """Return the accuracy at the last clue that ends by a fraction, and how many questions have one."""
     last = [[c for c in q.clues if c["revealed"] <= mark][-1:] for q in questions]
     return mean(c["correct"] for clues in last for c in clues), sum(map(len, last))
 
 
 def cumulative(buzzes, heard, fraction):
-    """Correct and incorrect buzzes (fraction, correct) up to a fraction, per question heard."""
+    """Return correct and incorrect buzzes (fraction, correct) up to a fraction, per question heard."""
     so_far = [correct for at, correct in buzzes if at <= fraction]
     return math.fsum(so_far) / heard, math.fsum(1 - c for c in so_far) / heard
 
 
 def quartile(totals, team):
-    """1 to 4: cut at linearly interpolated percentiles, a team on a cut belonging below it."""
+    """Return a team's quartile, 1 to 4. Cuts are linearly interpolated percentiles; a team on a cut belongs below it."""
     ranked = sorted(totals.values())
 
     def percentile(p):

@@ -1,4 +1,4 @@
-"""Plain definitions of the metrics, item by item in Python, written from the papers. Tests compare the kernels with them.
+"""Plain definitions of the metrics, written item by item in Python from the papers. Tests compare the kernels with them.
 
 An item is a triple (confidence, correctness, human curves by name or None); a question is the list of its items.
 """
@@ -16,12 +16,12 @@ NAN = math.nan
 
 @dataclass
 class Answered:
-    """What one run said to one question."""
+    """One run's answers to one question."""
 
     items: list[tuple[float, float, dict[str, float] | None]]
     difficulty: float | None = None
-    whole: list[reference_vote_metrics.Whole] = field(default_factory=list)  # its items that give a whole distribution
-    fold: int = 0  # by a hash of the question's id
+    whole: list[reference_vote_metrics.Whole] = field(default_factory=list)  # its items with a whole distribution
+    fold: int = 0  # from a hash of the question's id
 
 
 @dataclass
@@ -68,9 +68,9 @@ class Rows:
         ]
 
     def answered(self, selection, run, others=()):
-        """Question -> a run's items of it within a selection; questions without an item are left out.
+        """Return question -> a run's items of it within a selection. Questions without an item are left out.
 
-        With ``others``, only those clues that these runs answered, too.
+        With ``others``, only clues that these runs also answered are included.
         """
         low, high = selection.revealed or (0, 1)
         answered = {}
@@ -125,7 +125,7 @@ def pairs_of(questions):
 
 
 def bins_of(pairs, binning):
-    """Lists of pairs, one per bin; empty bins left out."""
+    """Return lists of pairs, one per non-empty bin."""
     if binning.startswith("mass"):
         count = int(binning[4:])
         ranked = sorted(pairs, key=lambda pair: pair[0])
@@ -187,7 +187,7 @@ def accuracy(questions, conventions):
 
 
 def net_score(questions, conventions):
-    """A right answer earns 1, a wrong one costs t / (1 - t), where c > t."""
+    """Return the net score: where c > t, a right answer earns 1 and a wrong one costs t / (1 - t)."""
     t = conventions.t
     return mean([y - (1 - y) * t / (1 - t) if c > t else 0.0 for c, y in pairs_of(questions)])
 
@@ -209,7 +209,7 @@ def log_infinite(questions, conventions):
 
 
 def errors_in_order(pairs, key):
-    """1 - y from the highest key down; each item of a tie has the mean of the tie, which is its mean over all orders."""
+    """Return 1 - y from the highest key down. Each item of a tie gets the mean of the tie, its mean over all orders."""
     errors = []
     for value in sorted({key(pair) for pair in pairs}, reverse=True):
         tie = [1 - y for c, y in pairs if key((c, y)) == value]
@@ -218,7 +218,7 @@ def errors_in_order(pairs, key):
 
 
 def area(errors):
-    """The mean over k of the mean of the first k."""
+    """Return the mean over k of the mean of the first k errors."""
     return mean([math.fsum(errors[: k + 1]) / (k + 1) for k in range(len(errors))])
 
 
@@ -284,7 +284,7 @@ def r(x):
 
 
 def heard(questions):
-    """The questions that people heard."""
+    """Return the questions that people heard."""
     return [question for question in questions if all(h is not None for _, _, h in question.items)]
 
 
@@ -294,7 +294,7 @@ def calscore(questions, conventions):
 
 
 def unweighted(question, curve):
-    """Whether people know the answer at every clue: 1 - h is 0 throughout, but for rounding in h."""
+    """Return whether people know the answer at every clue, that is, 1 - h is always 0 except for rounding in h."""
     return all(abs(1 - h[curve]) < 1e-12 for _, _, h in question.items)
 
 
@@ -314,7 +314,10 @@ def calscore2(questions, conventions):
 
 
 def reward(items, curve):
-    """GRACE eq. 2: the model has buzzed right by clue t with the sum of b_e y_e, e <= t; people buzz at t with m_t."""
+    """Return the reward by GRACE eq. 2.
+
+    By clue t the model has buzzed correctly with probability sum of b_e y_e, e <= t; people buzz at t with probability m_t.
+    """
     last = len(items) - 1
     stated = [1 if t == last else c for t, (c, _, _) in enumerate(items)]
     b = [stated[t] * math.prod(1 - stated[i] for i in range(t)) for t in range(len(items))]
@@ -329,7 +332,7 @@ def grace_mce(questions, conventions):
 
 
 def ece_debiased(questions, conventions):
-    """Signs of the bins' gaps from half of the folds, sizes from the other, both ways, over all balanced halves of the folds."""
+    """Take signs of the bins' gaps from half of the folds and sizes from the other, both ways, over all balanced halves."""
     if math.fsum(y - y * y for _, y in pairs_of(questions)) > 1e-12 * len(pairs_of(questions)):
         return NAN
     items = [((c, y), question.fold) for question in questions for c, y, _ in question.items]
@@ -337,7 +340,7 @@ def ece_debiased(questions, conventions):
     bin_of_item = [k for k, part in enumerate(bins_of([pair for pair, _ in items], conventions.binning)) for _ in part]
     estimates = []
     for row in range(1, FOLDS):
-        # Sylvester's Hadamard matrix: the sign is the parity of the bits that row and column share.
+        # In Sylvester's Hadamard matrix, the sign is the parity of the bits that row and column share.
         halves = [[], []]
         for place, ((c, y), fold) in zip(bin_of_item, items, strict=True):
             halves[(row & fold).bit_count() % 2].append((place, c - y))
@@ -367,21 +370,21 @@ def macro_ce(questions, conventions):
 
 
 def ks(questions, conventions):
-    """Items of equal confidence taken together."""
+    """Return the KS statistic with items of equal confidence taken together."""
     pairs = pairs_of(questions)
     upto = [abs(math.fsum(c - y for c, y in pairs if c <= edge)) for edge in {c for c, _ in pairs}]
     return max(upto) / len(pairs) if pairs else NAN
 
 
 def ks_sequential(questions, conventions):
-    """Items of equal confidence one by one, in question, clue order."""
+    """Return the KS statistic with items of equal confidence taken one by one, in the order of questions and clues."""
     pairs = sorted(pairs_of(questions), key=lambda pair: pair[0])
     upto = [abs(math.fsum(c - y for c, y in pairs[: j + 1])) for j in range(len(pairs))]
     return max(upto) / len(pairs) if pairs else NAN
 
 
 def auroc(questions, conventions):
-    """Over all pairs of items: one is right with weight y, the other wrong with weight 1 - y."""
+    """Return the AUROC over all pairs of items: one is right with weight y, the other wrong with weight 1 - y."""
     pairs = pairs_of(questions)
     right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
     if not right or not wrong:
@@ -394,7 +397,7 @@ def auroc(questions, conventions):
 
 
 def over_bins(questions, conventions, distance):
-    """Mean over items of a squared distance that is one number per bin."""
+    """Return the mean over items of a squared distance that has one value per bin."""
     pairs = pairs_of(questions)
     parts = bins_of(pairs, conventions.binning)
     return math.fsum(len(part) / len(pairs) * distance(part) ** 2 for part in parts) if pairs else NAN
@@ -420,7 +423,7 @@ def residual(questions, conventions):
 
 
 def recalibrated(questions):
-    """Confidence -> its isotonic recalibration: the highest, over starts, of the lowest mean of y from there past it."""
+    """Return confidence -> its isotonic recalibration: the maximum over starts of the minimum mean of y from there past it."""
     pairs = pairs_of(questions)
     stated = sorted({c for c, _ in pairs})
     right = [math.fsum(y for c, y in pairs if c == value) for value in stated]
@@ -457,7 +460,7 @@ def corp_unc(questions, conventions):
 
 
 def correlation(questions, conventions):
-    """Exactly, in fractions, but for the root."""
+    """Return the correlation, computed exactly in fractions except for the root."""
     pairs = [(Fraction(c), Fraction(y)) for c, y in pairs_of(questions)]
     if len({c for c, _ in pairs}) < 2 or len({y for _, y in pairs}) < 2:
         return NAN
@@ -507,7 +510,7 @@ METRICS = {
 
 
 def used(key, questions, conventions):
-    """Questions that a metric can use."""
+    """Return the questions that a metric can use."""
     if key in reference_vote_metrics.METRICS:
         return reference_vote_metrics.used(key, questions)
     if key in ("calscore", "calscore2"):
@@ -520,7 +523,7 @@ def used(key, questions, conventions):
 
 
 def ranks(loss):
-    """Ranks from 1 of the numbers of a list, ties sharing the mean rank, None for None."""
+    """Return ranks from 1 of the numbers in a list. Ties share the mean rank; None has the rank None."""
     known = [value for value in loss if value is not None]
 
     def rank(value):

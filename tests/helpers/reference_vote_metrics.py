@@ -1,4 +1,4 @@
-"""Plain definitions of the metrics of whole distributions, item by item in Python, written from the papers."""
+"""Plain definitions of the metrics of whole distributions, written item by item in Python from the papers."""
 
 import hashlib
 import math
@@ -12,18 +12,20 @@ WORD = 2**64
 
 @dataclass(frozen=True)
 class Whole:
-    """One item with a whole distribution; ``shares`` and ``votes`` by class, in class order."""
+    """One item with a whole distribution. ``shares`` and ``votes`` are by class, in class order."""
 
     dataset: str
     question: str
     shares: dict[str, float]
     votes: dict[str, int]
     answer: str | None
-    classes: tuple[str, ...]  # of all items together
+    classes: tuple[str, ...]  # classes of all items together
 
     @classmethod
     def from_row(cls, question, response, votes, classes, polled):
-        """From rows of the store; ``classes`` are the dataset's or None, ``polled`` the names in all its votes."""
+        """Create an item from rows of the store. ``classes`` are the dataset's or None; ``polled`` are the names in all its
+        votes.
+        """
         names = response["option_names"] or classes
         stated = dict(zip(names, response["options"], strict=True))
         order = classes or sorted({*names, *votes})
@@ -34,7 +36,7 @@ class Whole:
 
     @property
     def people(self):
-        """pi, exact; None where nobody voted."""
+        """Return pi, exactly; None if nobody voted."""
         total = sum(self.votes.values())
         return {name: Fraction(count, total) for name, count in self.votes.items()} if total else None
 
@@ -89,7 +91,7 @@ def ent_ce_abs(questions, conventions):
 
 
 def ascending(values):
-    """Class names by ascending value; of equal ones, the earlier class first."""
+    """Return class names by ascending value; for equal values, the earlier class comes first."""
     names = list(values)
     return sorted(names, key=lambda name: (values[name], names.index(name)))
 
@@ -110,7 +112,7 @@ def rank_cs_tied(questions, conventions):
 
 
 def binned(pairs, binning):
-    """Lists of pairs, one per bin."""
+    """Return lists of pairs, one per bin."""
     if binning.startswith("mass"):
         count = int(binning[4:])
         ordered = sorted(pairs, key=lambda pair: pair[0])
@@ -138,7 +140,7 @@ def classwise_ece(questions, conventions):
 
 
 def drawn(item):
-    """The reference's twenty votes, drawn one by one out of a list of all; None where there are fewer."""
+    """Return the reference's twenty votes, drawn one by one from a list of all votes; None if there are fewer."""
     left = [name for name, count in item.votes.items() for _ in range(count)]
     if len(left) < 20:
         return None
@@ -153,7 +155,7 @@ def drawn(item):
 
 
 def histograms(questions):
-    """Items by their error in 30 bins: of the reference, and of the run."""
+    """Return the number of items by error in 30 bins, for the reference and for the run."""
     reference, run = [0] * 30, [0] * 30
     for item in voted(questions):
         votes = drawn(item)
@@ -183,7 +185,7 @@ METRICS = {
 
 
 def used(key, questions):
-    """Questions that a metric can use."""
+    """Return the questions that a metric can use."""
     if key == "nbr":
         return sum(any(item.gold is not None for item in question.whole) for question in questions)
     if key in ("kl_ref", "tvd_ref"):

@@ -1,4 +1,4 @@
-"""The responses and statistics of all runs as tables, for tests that look at what is stored."""
+"""The responses and statistics of all runs as tables, for tests that check what is stored."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from data.store.run_files import KINDS, PARQUET, TYPES, name_objects, stored_obj
 
 
 def with_runs(source):
-    """A snapshot with the views ``responses`` and ``statistics`` of all runs beside the tables of the store.
+    """Return a snapshot with the views ``responses`` and ``statistics`` of all runs in addition to the tables of the store.
 
     Args:
         source: a store, or a snapshot of it.
@@ -24,17 +24,17 @@ def with_runs(source):
 
 
 def stored_rows(source, sql, parameters=None):
-    """The rows of a query to the tables of the store and to those of ``with_runs``."""
+    """Return the rows of a query on the tables of the store and the views of ``with_runs``."""
     return with_runs(source).rows(sql, parameters)
 
 
 def add_responses(connection, objects, sql):
-    """Store the responses of runs that a query gives, in the order of question ids and clues.
+    """Store the responses that a query returns, in the order of question ids and clues.
 
     Args:
-        connection: to a catalogue. Runs that it has no row for get one.
-        objects: where to write them.
-        sql: gives ``run``, ``dataset``, ``question_id``, ``clue``, ``confidence``, ``correct`` and, maybe, more of the columns.
+        connection: a connection to a catalogue. Runs without a row in it get one.
+        objects: where to write the responses.
+        sql: returns ``run``, ``dataset``, ``question_id``, ``clue``, ``confidence``, ``correct`` and optionally further columns.
     """
     connection.execute(f"create or replace temp table given as {sql}")
     given = {name for name, *_ in connection.execute("describe given").fetchall()}
@@ -61,11 +61,11 @@ def add_responses(connection, objects, sql):
 
 
 def add_questions(connection, sql):
-    """Store questions that a query gives, with as many clues as it says, in the order of their ids.
+    """Store the questions that a query returns, with their numbers of clues, in the order of their ids.
 
     Args:
-        connection: to a catalogue.
-        sql: gives ``dataset``, ``question_id`` and ``clues``.
+        connection: a connection to a catalogue.
+        sql: returns ``dataset``, ``question_id`` and ``clues``.
     """
     connection.execute(f"""insert into questions by name
         select *, (row_number() over (partition by dataset order by question_id) - 1)::integer as position from ({sql})""")

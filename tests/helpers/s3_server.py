@@ -1,4 +1,4 @@
-"""A real S3 server for tests: Ceph's object gateway over one monitor and one storage daemon, which keeps data in memory."""
+"""A real S3 server for tests: Ceph's object gateway with one monitor and one storage daemon that stores data in memory."""
 
 import shutil
 import subprocess
@@ -52,7 +52,7 @@ keyring = {folder}/keyring
 
 
 def is_installed():
-    """Whether its programs are there."""
+    """Return whether its programs are installed."""
     return all(shutil.which(program) for program in PROGRAMS)
 
 
@@ -61,7 +61,7 @@ class S3Server:
 
     Attributes:
         address: ``http://127.0.0.1:PORT``.
-        environment: the variables by which clients find it.
+        environment: environment variables with which clients find it.
     """
 
     def __init__(self):
@@ -89,7 +89,7 @@ class S3Server:
         self._serve("ceph-mon", "-i", "a")
         disk = str(uuid.uuid4())
         until = time.monotonic() + 300
-        while not self._succeeds("ceph", "-c", settings, "osd", "new", disk):  # not before the monitor leads
+        while not self._succeeds("ceph", "-c", settings, "osd", "new", disk):  # fails until the monitor leads
             assert time.monotonic() < until
             time.sleep(0.2)
         self._run("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk, "-c", settings)
@@ -103,7 +103,7 @@ class S3Server:
             except OSError:
                 if time.monotonic() > until:
                     raise
-                if storage.poll() is not None:  # it ends if it speaks to the monitor before it knows the monitor's id
+                if storage.poll() is not None:  # it exits if it contacts the monitor before it knows the monitor's id
                     storage = self._serve("ceph-osd", "-i", "0")
                 time.sleep(0.2)
         keys = ("--access-key", KEYS["access_key_id"], "--secret", KEYS["secret_access_key"])
@@ -125,9 +125,9 @@ class S3Server:
             return process
 
     def new_bucket(self):
-        """Address of a new, empty bucket."""
+        """Return the address of a new, empty bucket."""
         name = f"lab{time.monotonic_ns()}"
-        # A bucket is made by writing to its address, which a client reaches as if it were an object of the server.
+        # A bucket is created by writing to its address, which a client can do as if it were an object of the server.
         root = S3Store(
             "none",
             config={"endpoint": self.address, "virtual_hosted_style_request": True, **KEYS},
@@ -136,12 +136,12 @@ class S3Server:
         try:
             obstore.put(root, name, b"", use_multipart=False)
         except BaseError as error:
-            if "MissingEtag" not in str(error):  # a bucket has none
+            if "MissingEtag" not in str(error):  # a bucket has no ETag
                 raise
         return f"s3://{name}"
 
     def remove(self):
-        """End the server."""
+        """Stop the server and remove its data."""
         for process in reversed(self.processes):
             process.terminate()
         for process in reversed(self.processes):

@@ -1,4 +1,4 @@
-"""Starts the product as a user does: its command line, its server, a browser. For tests and ``scripts/take-pictures``."""
+"""Starts the product as a user does: command line, server, browser. Used by tests and ``scripts/take-pictures``."""
 
 import contextlib
 import itertools
@@ -18,17 +18,17 @@ from click.testing import CliRunner
 from tests.helpers.paths import ROOT
 
 PORTS = map(lambda number: 11_000 + (199 * os.getpid() + number) % 20_000, itertools.count())
-STARTED = 300  # seconds that a server may take to be ready
+STARTED = 300  # seconds that a server can take to get ready
 
 
 def environment(**settings):
-    """The environment of a process of ours: no setting of the person who runs the tests, and these."""
+    """Return the environment of a process of ours: with these settings, without those of the person who runs the tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLUELINE_")}
     return kept | {f"CLUELINE_{name.upper()}": str(value) for name, value in settings.items()}
 
 
 def run_cli(*arguments, **settings):
-    """``python -m dashboard ARGUMENTS`` in a process of its own."""
+    """Run ``python -m dashboard ARGUMENTS`` in its own process."""
     command = [sys.executable, "-m", "dashboard", *map(str, arguments)]
     return subprocess.run(
         command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=300
@@ -36,7 +36,7 @@ def run_cli(*arguments, **settings):
 
 
 def call_cli(*arguments, **settings):
-    """``python -m dashboard ARGUMENTS`` in this process, which saves the imports of another. An unforeseen error is raised."""
+    """Run ``python -m dashboard ARGUMENTS`` in this process, which saves imports. An unexpected error is raised."""
     from dashboard.cli import main
 
     unset = {name: None for name in os.environ if name.startswith("CLUELINE_")}
@@ -48,9 +48,9 @@ def call_cli(*arguments, **settings):
 
 
 def free_port():
-    """A port that is free, and that nobody else takes before it is used.
+    """Return a free port that nobody else takes before it is used.
 
-    It is below those that the system gives to connections (32768 and more). Each process begins elsewhere and goes on from there.
+    It is below the ports that the system gives to connections (32768 and above). Each process starts its search at another port.
     """
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -59,9 +59,9 @@ def free_port():
 
 
 def start_server(store, log, workers=2, as_options=False, port=None, code=ROOT, **settings):
-    """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``.
+    """Serve a store, with the port as a setting or as an option. ``stop`` ends the server's process group.
 
-    ``code`` is a folder with another version of Clueline.
+    ``code`` is a folder with Clueline, which can be another version.
     """
     port = port or free_port()
     settings = {"log_level": "warning"} | ({} if as_options else {"port": port}) | settings
@@ -104,6 +104,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium():
-    """Path of a Chromium, or None."""
+    """Return the path of a Chromium, or None."""
     named = os.environ.get("CHROMIUM_PATH")
     return shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -1,4 +1,4 @@
-"""Evidence made from arrays, without a store, for tests that need hundreds of data sets."""
+"""Evidence built from arrays, without a store, for tests that need hundreds of data sets."""
 
 import numpy as np
 
@@ -12,11 +12,11 @@ STANDARD = Conventions()
 
 
 def simulated(runs, questions, seed, shift=0.0):
-    """Random answers whose clues hang together: confidence, correctness and the human curve, (runs, questions, clues) each.
+    """Return random answers with correlated clues: confidence, correctness and human curve, each (runs, questions, clues).
 
-    Each question has one to six clues, NaN beyond; its ease moves correctness, confidence and people at all its clues,
-    and whoever knows one clue mostly knows the next. ``shift``
-    moves what is correct, on the scale of log-odds.
+    Each question has one to six clues; values beyond them are NaN. Its ease shifts correctness, confidence and people at all its
+    clues, and whoever knows one clue mostly knows the next. ``shift`` moves the probability of a correct answer on the log-odds
+    scale.
     """
     chance = np.random.default_rng(seed)
     shape = (runs, questions, MAX_CLUES)
@@ -35,9 +35,9 @@ def simulated(runs, questions, seed, shift=0.0):
 
 
 def evidence_of(arrays, conventions=STANDARD, period=60):
-    """Evidence of runs that all answered all questions; one human curve stands for all three.
+    """Return evidence of runs that all answered all questions, with one human curve in place of all three.
 
-    The difficulty of questions rises from 0 to 1 and starts anew after each ``period``.
+    The difficulty of questions rises from 0 to 1 and starts again after each ``period``.
     """
     answered = ~np.isnan(arrays[0])
     runs, questions, _ = answered.shape
@@ -52,7 +52,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
     for curve in ("buzz_share", "release_share", "team_share", "survival"):
         sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * answered, (1 - h) * sign * c * answered
     sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}
-    # GRACE eq. 2, the last clue's confidence set to 1.
+    # GRACE eq. 2, with the last clue's confidence set to 1.
     last = answered & ~np.append(answered[..., 1:], np.zeros((runs, questions, 1), bool), axis=-1)
     stated = np.where(last, 1.0, c)
     before = np.append(np.ones((runs, questions, 1)), np.cumprod(1 - stated, axis=-1)[..., :-1], axis=-1)
@@ -79,9 +79,9 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
 
 
 def repeated(evidence, copies):
-    """The data behind some evidence written out with each row, and each of its items, as often as ``copies`` says.
+    """Return evidence in which each row, and each of its items, is repeated ``copies`` times.
 
-    Copies of an item stand beside each other. Runs that have no row left are left out.
+    Copies of an item are next to each other. Runs with no rows left are left out.
     """
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
     left, starts = np.unique(run, return_index=True)

@@ -1,7 +1,7 @@
-"""Boards of simulated runs, and how often what is concluded from them is wrong.
+"""Boards of simulated runs, and how often conclusions from them are wrong.
 
-Each study returns ``Measurement`` rows: what was claimed, over how many simulated boards, and how often it held. The short form
-runs in the tests; ``benchmarks/inference.py`` runs the long one and writes the table.
+Each study yields ``Measurement`` rows: what was claimed, over how many simulated boards, and how often it held. The tests run a
+short form; ``benchmarks/inference.py`` runs the long one and writes the table.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ BINS = 10
 GRID = 101
 REPLICATES = 400
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-TRUTH = 200_000  # questions from which a run's true values are computed
+TRUTH = 200_000  # number of questions from which a run's true values are computed
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Measurement:
     Attributes:
         study: what was simulated.
         setting: questions, clues and the like.
-        nominal: the level that is claimed.
-        measured: the share of boards in which it held.
-        boards: how many were simulated.
+        nominal: the claimed level.
+        measured: the share of boards in which the claim held.
+        boards: number of simulated boards.
     """
 
     study: str
@@ -48,15 +48,15 @@ class Measurement:
 
     @property
     def noise(self):
-        """Half the width of a 99.9 % interval of a share that is nominal."""
+        """Return half the width of a 99.9 % interval of a share whose true value is ``nominal``."""
         return 3.3 * np.sqrt(self.nominal * (1 - self.nominal) / self.boards)
 
 
 def board(random, runs, questions, clues, shift=0.0):
-    """Confidence and correctness of runs that are equally good, each of shape (runs, questions, clues).
+    """Return confidence and correctness of equally good runs, each of shape (runs, questions, clues).
 
-    A question's ease is shared by the runs, and whoever knows one clue mostly knows the next. Confidence is calibrated where
-    ``shift`` is 0; above, it is too high by so much on the scale of log-odds.
+    The runs share the ease of each question, and whoever knows one clue mostly knows the next. Confidence is calibrated if
+    ``shift`` is 0; otherwise it is too high by ``shift`` on the log-odds scale.
     """
     ease = 1.2 * random.normal(size=(1, questions, 1)) + 0.6 * random.normal(size=(runs, questions, 1))
     revealed = np.linspace(-1, 1, clues) if clues > 1 else np.zeros(1)
@@ -68,7 +68,7 @@ def board(random, runs, questions, clues, shift=0.0):
 
 
 def binned(confidence, correct, cells=BINS):
-    """Residual c - y and items of each question and bin, each of shape (questions, cells)."""
+    """Return residual c - y and number of items of each question and bin, each of shape (questions, cells)."""
     questions = len(confidence)
     bins = np.minimum((confidence * cells).astype(int), cells - 1)
     place = (np.arange(questions)[:, None] * cells + bins).ravel()
@@ -77,7 +77,7 @@ def binned(confidence, correct, cells=BINS):
 
 
 def hmr(items, confidence, correct, both):
-    """The harmonic mean reward from sums."""
+    """Return the harmonic mean reward, computed from sums."""
     wrong, right = items - correct, correct
     with np.errstate(divide="ignore", invalid="ignore"):
         over = np.where(wrong > 0, 1 - (confidence - both) / wrong, 1.0)
@@ -86,12 +86,12 @@ def hmr(items, confidence, correct, both):
 
 
 def sums(confidence, correct):
-    """What ``hmr`` and the rest are computed from, per question, shape (4, ..., questions)."""
+    """Return the sums per question from which ``hmr`` and others are computed, shape (4, ..., questions)."""
     return np.stack([np.ones_like(confidence), confidence, correct, confidence * correct]).sum(axis=-1)
 
 
 def pseudo_values_of_hmr(columns):
-    """Jackknife pseudo-values, shape (questions, ...), of columns of shape (4, ..., questions)."""
+    """Return jackknife pseudo-values, shape (questions, ...), of columns of shape (4, ..., questions)."""
     questions = columns.shape[-1]
     without = np.moveaxis(columns.sum(axis=-1)[..., None] - columns, -1, 1)
     return questions * hmr(*columns.sum(axis=-1)) - (questions - 1) * hmr(*without)
@@ -105,13 +105,13 @@ METRICS = {
 
 
 def jackknife_t_test(estimate, pseudo_values):
-    """The p-value of a difference, as ``metric_intervals.difference_tests`` has it for many pairs at once."""
+    """Return the p-value of a difference; ``metric_intervals.difference_tests`` does the same for many pairs at once."""
     questions = np.isfinite(pseudo_values).sum(axis=0)
     return inference.t_test(estimate, inference.standard_error(pseudo_values), questions)
 
 
 def equal_run_p_values(boards, seed, questions, clues):
-    """p-values of two equal runs by each metric, each of shape (boards,)."""
+    """Return p-values of two equal runs by each metric, each of shape (boards,)."""
     random = np.random.default_rng((seed, questions, clues))
     p_values = {name: np.empty(boards) for name in METRICS}
     for index in range(boards):
@@ -129,7 +129,7 @@ def equal_run_p_values(boards, seed, questions, clues):
 
 
 def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
-    """Two equal runs: how often p < .05 and p < .01."""
+    """Measure how often p < .05 and p < .01 for two equal runs."""
     for questions in sizes:
         for count in clues:
             for name, values in equal_run_p_values(boards, seed, questions, count).items():
@@ -139,7 +139,7 @@ def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
 
 
 def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
-    """Two equal runs: how often the p-value is below each of several levels. Where it is uniform, as often as the level says."""
+    """Measure how often the p-value of two equal runs is below each of several levels. If it is uniform, these shares agree."""
     for count in clues:
         for name, values in equal_run_p_values(boards, seed, questions, count).items():
             for level in LEVELS:
@@ -148,7 +148,7 @@ def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
 
 
 def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
-    """How often a 95 % percentile interval of the bootstrap contains the true value."""
+    """Measure how often a 95 % percentile interval of the bootstrap contains the true value."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
         true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
@@ -172,7 +172,7 @@ def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
 
 
 def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
-    """How often a 95 % jackknife-t interval contains the true value."""
+    """Measure how often a 95 % jackknife-t interval contains the true value."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
         true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
@@ -195,14 +195,14 @@ def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
 
 
 SLICED = {"Brier": lambda c, y: ((c - y) ** 2).mean(axis=-1), "overconfidence": lambda c, y: (c - y).mean(axis=-1)}
-ELSEWHERE, IN_SLICE = 0.2, 0.8  # how much too sure a run is, on the scale of log-odds
+ELSEWHERE, IN_SLICE = 0.2, 0.8  # overconfidence of a run, on the log-odds scale
 
 
 def slice_intervals(boards, seed, sizes=(8, 20), outside=60, clues=(1, 5)):
-    """How often the interval of the difference between a slice and the whole, or another run there, contains the true one.
+    """Measure how often intervals of the difference between a slice and the whole, or another run there, contain the true one.
 
-    A run is surer in the slice than elsewhere; the other run is not. Beside it the interval of bootstrap percentiles, which is
-    too narrow for few questions.
+    A run is surer in the slice than elsewhere; the other run is not. The interval of bootstrap percentiles, which is too narrow
+    for few questions, is measured for comparison.
     """
     for count in clues:
         true = {}
@@ -252,7 +252,7 @@ def slice_intervals(boards, seed, sizes=(8, 20), outside=60, clues=(1, 5)):
 
 
 def distances(residual, items):
-    """ECE and reliability from totals per bin, shape (..., bins)."""
+    """Return ECE and reliability from totals per bin, shape (..., bins)."""
     count = items.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         squares = np.where(items > 0, residual**2 / items, 0.0).sum(axis=-1)
@@ -260,7 +260,7 @@ def distances(residual, items):
 
 
 def calibration_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5), shifts=(0.0, 0.2, 0.7)):
-    """How often the interval of ECE and of reliability contains the true value, for calibrated runs and others."""
+    """Measure how often the intervals of ECE and reliability contain the true value, for calibrated runs and others."""
     names = {"sum": "ECE", "square": "reliability"}
     for count in clues:
         for shift in shifts:
@@ -292,7 +292,7 @@ def calibration_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5), shift
 
 
 def reliability_bins(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
-    """How often the interval of a bin's accuracy contains the true one, over all bins with items."""
+    """Measure how often the interval of a bin's accuracy contains the true one, over all bins with items."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
         bins = np.minimum((c * BINS).astype(int), BINS - 1)
@@ -321,10 +321,10 @@ class Estimates:
     """Calibration errors of many simulated runs.
 
     Attributes:
-        questions, clues: of each run.
-        truth: the error of a run with endless questions.
+        questions, clues: numbers of questions and clues of each run.
+        truth: the error of a run with infinitely many questions.
         totals: number of items, sum of confidence and sum of correctness by fold and bin, shape (3, boards, FOLDS, BINS).
-        plain, debiased: ECE as it is and cross-fitted, shape (boards,).
+        plain, debiased: plain and cross-fitted ECE, shape (boards,).
     """
 
     questions: int
@@ -336,7 +336,7 @@ class Estimates:
 
 
 def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
-    """ECE and its cross-fitted form of single runs that are too confident by ``shift`` on the scale of log-odds."""
+    """Compute ECE and its cross-fitted form for single runs that are too confident by ``shift`` on the log-odds scale."""
     for count in clues:
         c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, shift)
         bins = np.minimum((c * BINS).astype(int), BINS - 1).ravel()
@@ -356,7 +356,7 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
 
 
 def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
-    """Calibrated runs: how often the isotonic curve is within its consistency band, at a confidence and throughout."""
+    """Measure how often a calibrated run's isotonic curve is within its consistency band, at one confidence and everywhere."""
     for questions in sizes:
         for count in clues:
             random = np.random.default_rng((seed, questions, count))
@@ -377,7 +377,7 @@ def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
 
 
 def letters(boards, seed, sizes=(8, 30, 120), runs=8):
-    """Equal runs: how often any two of them share no letter."""
+    """Measure how often any two of several equal runs share no letter."""
     for questions in sizes:
         random = np.random.default_rng((seed, questions))
         apart = 0
@@ -398,7 +398,7 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
 
 
 def curve_bands(boards, seed):
-    """How often the band of the difference of two Murphy curves holds the true difference at every t, by setting."""
+    """Measure how often the band of the difference of two Murphy curves contains the true difference at every t, by setting."""
     chance = np.random.default_rng((seed, 11))
     for questions, clues in ((30, 1), (60, 1), (60, 4), (200, 1)):
         draws = resampling_weights(questions).astype(float)
@@ -415,7 +415,7 @@ def curve_bands(boards, seed):
 
 
 def _difference_of_losses(chance, questions, clues, setting):
-    """Elementary scores of one run less those of another, summed by question, shape (questions, thresholds)."""
+    """Return elementary scores of one run minus those of another, summed by question, shape (questions, thresholds)."""
     easy = chance.beta(2, 1.2, (questions, 1))
     true = np.clip(easy + chance.normal(0, 0.1, (questions, clues)), 0.01, 0.99)
     correct = (chance.random(true.shape) < true).astype(float).ravel()
@@ -435,7 +435,7 @@ def _difference_of_losses(chance, questions, clues, setting):
 
 
 def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
-    """Equal runs and parts that mean nothing: how often any part of any run is called different."""
+    """Measure how often any part of any run is called different, for equal runs and arbitrary parts."""
     for questions in sizes:
         for count in clues:
             random = np.random.default_rng((seed, questions, count))
@@ -462,14 +462,14 @@ def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
 
 
 def variant_intervals(boards, seed, settings, runs=10):
-    """How often the interval of each calibration error of the page Which ECE contains the true value.
+    """Measure how often the interval of each calibration error on the page Which ECE contains the true value.
 
-    The true value is 0 for calibrated runs, else that of ``TRUTH`` questions. Of the scripts that cut bins of 100 items, it is
-    that of as many bins of equal mass as the run's items fill.
+    The true value is 0 for calibrated runs, otherwise that of ``TRUTH`` questions. For the scripts that cut bins of 100 items, it
+    is that of the number of equal-mass bins that the run's items fill.
 
     Args:
         boards: simulated runs of each setting, ten of which share how easy their questions are.
-        settings: questions, clues and shift of each.
+        settings: questions, clues and shift of each setting.
     """
     for questions, clues, shift in settings:
         true = _true_variants(seed, questions * clues, clues, shift)
@@ -487,11 +487,11 @@ def variant_intervals(boards, seed, settings, runs=10):
 
 
 def calibrated_variants(boards, seed, settings, runs=10):
-    """How often the test behind the lower end of these intervals takes a calibrated run for one that is not.
+    """Measure how often the test behind the lower end of these intervals calls a calibrated run miscalibrated.
 
     Args:
         boards: simulated runs of each setting, ten of which share how easy their questions are.
-        settings: questions and clues of each.
+        settings: questions and clues of each setting.
     """
     level = (1 - LEVEL) / 2
     for questions, clues in settings:
@@ -509,7 +509,7 @@ def calibrated_variants(boards, seed, settings, runs=10):
 
 
 def _true_variants(seed, items, clues, shift):
-    """By key, the calibration error of all questions that there could be."""
+    """Return, by key, the calibration error over all possible questions."""
     if not shift:
         return {metric.key: 0.0 for metric in VARIANTS}
     c, y = (part.ravel() for part in board(np.random.default_rng((seed, 1)), 1, TRUTH // clues, clues, shift))

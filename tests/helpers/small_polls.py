@@ -1,4 +1,4 @@
-"""Two small datasets with votes, written as bundles: ``polls`` names its classes; ``quiz`` has options of each question's own."""
+"""Two small datasets with votes, written as bundles: ``polls`` names its classes; ``quiz`` has options for each question."""
 
 import json
 import random
@@ -6,7 +6,7 @@ import random
 from tests.helpers.small_store import write_csv
 
 YES_NO = ("yes", "no", "maybe")
-# Votes that tie, too few for the reference, exactly as many as it sees, none.
+# Votes that tie, that are too few for the reference, that are exactly as many as it sees, and none at all.
 POLLS = [
     (60, 30, 10), (40, 40, 20), (33, 33, 34), (100, 0, 0), (0, 50, 50), (10, 10, 0), (7, 1, 3), (0, 0, 0), None, (12, 4, 4),
     (20, 40, 40), (1000, 1, 999), (5, 80, 15), (0, 0, 21),
@@ -23,7 +23,7 @@ def _shares(chance, count):
 
 
 def write_polls(folder):
-    """Fourteen questions; runs that give lists, maps, distributions for some questions only, and none."""
+    """Write fourteen questions, and runs that give lists, maps, distributions for only some questions, and none."""
     chance = random.Random("polls")
     names = [f"p{index:02}" for index in range(len(POLLS))]
     stated = {"p01": "no", "p04": "maybe", "p06": "maybe", "p07": "no", "p12": "yes"}
@@ -50,7 +50,7 @@ def write_polls(folder):
 
 
 def write_quiz(folder):
-    """Eight questions of two clues with two to four options of their own; people voted on six, once for what is no option."""
+    """Write eight questions of two clues with two to four options each. People voted on six, once for something not an option."""
     chance = random.Random("quiz")
     names = [f"k{index}" for index in range(8)]
     options = {name: chance.sample(CITIES, 2 + index % 3) for index, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""The small store of the tests: two datasets written as bundles.
+"""The small store for tests: two datasets written as bundles.
 
 ``relay`` is incremental and has people; ``spans`` is LifeEval.
 """
@@ -20,7 +20,7 @@ def write_csv(path, header, rows):
 
 
 def write_relay(folder):
-    """Twelve questions of one to six clues; nobody heard the last three, of which one states its difficulty."""
+    """Write twelve questions of one to six clues. Nobody heard the last three; one of these states its difficulty."""
     chance = random.Random("relay")
     lengths = {f"r{index:02}": 1 + index % 6 for index in range(12)}
     texts = {(name, clue): " ".join(chance.sample(WORDS, 4)) for name, count in lengths.items() for clue in range(count)}
@@ -53,7 +53,7 @@ def write_relay(folder):
     chance.shuffle(shuffled)
     runs = {
         ("plain", "verbalized"): full,
-        ("twin", "verbalized"): dict(zip(full, shuffled, strict=True)),  # the same items elsewhere: ties where order is no matter
+        ("twin", "verbalized"): dict(zip(full, shuffled, strict=True)),  # the same items elsewhere, for ties if order is ignored
         ("plain", "logit"): {place: [chance.random(), chance.choice((0, 0.25, 0.5, 1))] for place in texts},
         ("partial", "verbalized"): {place: response(*place) for place in texts if place[0] != "r03" and chance.random() < 0.7},
         ("unheard", "verbalized"): {place: response(*place) for place in texts if place[0] in ("r10", "r11")},
@@ -70,7 +70,7 @@ def write_relay(folder):
 
 
 def write_spans(folder):
-    """Sixteen people; correctness is a probability of the life table. Nobody was asked among people."""
+    """Write questions about sixteen people, where correctness is a probability from the life table. No human was asked."""
     chance = random.Random("spans")
     people = [(sex, age, radius) for sex in ("male", "female") for age in (0, 65) for radius in (1, 5, 10, 20)]
     write_csv(
@@ -94,7 +94,7 @@ def write_spans(folder):
 
 
 def write_steps(folder, difficulties):
-    """A question of each difficulty, answered by one run, and a last one that nobody answered."""
+    """Write a question of each difficulty, answered by one run, and a last one that nobody answered."""
     names = [f"d{index}" for index in range(len(difficulties) + 1)]
     write_csv(
         folder / "questions.csv",

@@ -1,4 +1,4 @@
-"""What the long tests measured, for ``benchmarks/uploads-soak.md``; ``make soak`` says where by SOAK_FIGURES."""
+"""Figures measured by the long tests, for ``benchmarks/uploads-soak.md``. ``make soak`` sets their file in SOAK_FIGURES."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def note(topic, rows):
-    """Keep rows of (what, figure) under a topic, where figures are asked for."""
+    """Store rows of (what, figure) under a topic, if figures are wanted."""
     path = os.environ.get("SOAK_FIGURES")
     if path:
         Path(path).mkdir(parents=True, exist_ok=True)

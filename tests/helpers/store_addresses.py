@@ -4,12 +4,12 @@ KINDS = ("folder", "postgres and folder", "postgres and s3")
 
 
 def new_address(request, kind, folder):
-    """Address of a new store.
+    """Return the address of a new store.
 
     Args:
-        request: of pytest, for the fixtures ``postgres`` and ``s3``.
+        request: pytest's request, for the fixtures ``postgres`` and ``s3``.
         kind: one of ``KINDS``.
-        folder: for what is not in a server.
+        folder: folder for everything that is not on a server.
     """
     if kind == "folder":
         return str(folder / "store")

@@ -1,10 +1,10 @@
-"""Small changes of a store, to tell its versions apart."""
+"""Small changes of a store, which distinguish its versions."""
 
 import threading
 
 
 def note(text):
-    """A change that adds one dataset named ``text``."""
+    """Return a change that adds one dataset named ``text``."""
 
     def change(connection):
         connection.execute(
@@ -16,12 +16,12 @@ def note(text):
 
 
 def notes(store):
-    """The names of the datasets."""
+    """Return the names of the datasets."""
     return [row[0] for row in store.snapshot().rows("select dataset from datasets order by 1")]
 
 
 def check_reading_while_writing(reader, writer):
-    """Threads read one version after the other, each whole, while another writes. The store must be new."""
+    """Check that threads read one complete version after the other while another thread writes. The store must be new."""
     writer.write(note("n00"))
     wrong, stop = [], threading.Event()
 

@@ -1,8 +1,8 @@
-"""What the folder of a store holds, and what the command line lists of it."""
+"""The files in the folder of a store, and what the command line lists of it."""
 
 
 def file_times(store):
-    """When each file of a store was written, without the cache and locks."""
+    """Return when each file of a store was written, except the cache and locks."""
     return {
         path.relative_to(store): path.stat().st_mtime_ns
         for path in sorted(store.rglob("*"))

@@ -1,4 +1,4 @@
-"""Random selections of a dataset, as addresses can name them."""
+"""Hypothesis strategies for selections of a dataset, as addresses can name them."""
 
 from hypothesis import strategies as st
 
@@ -11,12 +11,12 @@ TEXTS = st.sampled_from(["", "r0", "river", "ÉMILE", "100%", "_", "zebra", "' o
 
 
 def some(values):
-    """None, one or several of some values, in any order."""
+    """Draw none, one or several of these values, in any order."""
     return st.lists(st.sampled_from(values), unique=True, max_size=3).map(tuple) if values else st.just(())
 
 
 def selections(facets):
-    """Selections of the dataset that offers these facets, each run on its own questions."""
+    """Draw selections of the dataset with these facets, with each run on its own questions."""
     runs = [run for run, _, _ in facets.runs]
     return st.builds(
         Selection,

@@ -1,4 +1,4 @@
-"""An app that takes uploads, and what it answers to one."""
+"""An app that accepts uploads, and its responses to them."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ ADDRESS = "/api/v1/runs"
 
 
 def upload_client(store, **settings):
-    """An app that reads files in this process, with a token."""
+    """Return an app that imports files in this process, with a token."""
     made = create_app(Settings(store=str(store), workers=1, **settings))
     service = made.extensions["clueline"]
     service.import_file = lambda job: import_process.run_job(job, service.store)

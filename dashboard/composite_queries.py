@@ -106,14 +106,14 @@ def across_datasets(
     Raises:
         BadRequest: there is no such dataset, or no run of these datasets has the tag.
     """
-    measured = _with_runs(datasets)
+    measured = _datasets_with_runs(datasets)
     metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
     tags = tags_of(measured)
     if tag and tag not in tags:
         raise BadRequest("unknown_value", f"No run of these datasets has a tag {tag!r}.", "tag", tags)
     boards, pooled = {}, {}
     for facet in measured:
-        selection = _shown(facet, rows, conventions, failed)
+        selection = _shown_selection(facet, rows, conventions, failed)
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
         if tag and named_key("tag", tag) in facet.values:
             pooled[facet.dataset] = service().ask(run_groups, selection, tag, metric)
@@ -128,13 +128,13 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
     """
     diagrams = [
         AcrossDiagram(facet.dataset, run.run, run.model, run.elicitation, run.bins)
-        for facet in _with_runs(datasets)
-        for run in service().ask(reliability, _shown(facet, rows, conventions, failed)).runs
+        for facet in _datasets_with_runs(datasets)
+        for run in service().ask(reliability, _shown_selection(facet, rows, conventions, failed)).runs
     ]
     return AcrossDiagrams(service().snapshot().version, conventions.binning, diagrams)
 
 
-def _with_runs(datasets: Sequence[str]) -> list[Facets]:
+def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
     """Return the facets of these datasets, or of all if none is named, without datasets that have no runs.
 
     Raises:
@@ -148,7 +148,7 @@ def _with_runs(datasets: Sequence[str]) -> list[Facets]:
     return [facet for facet in facets if facet.runs]
 
 
-def _shown(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
+def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
     """Return the selection of a dataset's runs that pages of many datasets show."""
     runs = shown_runs(facets, rows)
     return Selection(

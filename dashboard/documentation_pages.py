@@ -105,7 +105,7 @@ def as_html(name: str) -> str:
         if token.type == "heading_open":
             token.attrSet("id", anchor(tokens[place + 1].content, anchors))
         if token.type == "inline":
-            _lead_to_documents(token.children or [], posixpath.dirname(name))
+            _point_to_documents(token.children or [], posixpath.dirname(name))
     rendered: str = parser.renderer.render(tokens, parser.options, {})
     return rendered.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
 
@@ -126,7 +126,7 @@ def anchor(heading: str, taken: dict[str, int]) -> str:
     return f"{text}-{number}" if number else text
 
 
-def _lead_to_documents(tokens: Sequence[Token], folder: str) -> None:
+def _point_to_documents(tokens: Sequence[Token], folder: str) -> None:
     """Make links and images of a paragraph point to ``/docs``. A link to a file that is not a document becomes plain text."""
     names = {document.name for document in documents()}
     for place, token in enumerate(tokens):

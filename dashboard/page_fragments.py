@@ -47,7 +47,9 @@ class Drawing:
         Drawings with the same digest differ only in the contents of fragments, figures and states. One can replace the other
         without building the page again.
         """
-        written = orjson.dumps([_without_values(part) for part in self.structure], _written_out, OPTIONS | orjson.OPT_SORT_KEYS)
+        written = orjson.dumps(
+            [_without_values(part) for part in self.structure], _component_as_json, OPTIONS | orjson.OPT_SORT_KEYS
+        )
         return hashlib.sha256(written).hexdigest()[:16]
 
 
@@ -72,7 +74,7 @@ def as_key(identity: Mapping[str, str]) -> str:
 
 def as_json(value: Json) -> bytes:
     """Return components and their contents as JSON, with NaN as null."""
-    return orjson.dumps(value, _written_out, OPTIONS)
+    return orjson.dumps(value, _component_as_json, OPTIONS)
 
 
 def _divided(part: Any, name: str, drawing: Drawing) -> Json:
@@ -120,7 +122,7 @@ def _role(identity: str | Mapping[str, str] | None) -> str:
     return identity.get("role", "") if isinstance(identity, Mapping) else ""
 
 
-def _written_out(value: Any) -> Any:
+def _component_as_json(value: Any) -> Any:
     if isinstance(value, Component):
         return value.to_plotly_json()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")

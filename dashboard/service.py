@@ -167,14 +167,14 @@ class Service:
         def decode(value: bytes) -> T:
             return cast("T", msgspec.msgpack.decode(value, type=result_type))
 
-        with self._refusals(query):
+        with self._as_request_errors(query):
             result = self.cache.get(key, compute, decode, seconds, client)
         if hasattr(result, "data_version"):
             result.data_version = snapshot.version  # the result may be older, but is also valid for this version
         return result
 
     @contextmanager
-    def _refusals(self, query: Callable[..., object]) -> Iterator[None]:
+    def _as_request_errors(self, query: Callable[..., object]) -> Iterator[None]:
         """Turn errors of a computation into errors of a request."""
         name, seconds = f"{query.__module__}.{query.__qualname__}", self.settings.query_seconds
         try:
@@ -247,7 +247,7 @@ class Service:
     def _turn(self, query: Callable[..., object], client: Client, name: str) -> Iterator[None]:
         """Wait until a client may compute a result that is not cached."""
         queue, until = self.cache.queue, time.monotonic() + self.settings.query_seconds
-        with self._refusals(query), queue.place(client, name), queue.turn(client, until, client.left):
+        with self._as_request_errors(query), queue.place(client, name), queue.turn(client, until, client.left):
             yield
 
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
@@ -259,13 +259,13 @@ class Service:
         # The request is over when later parts are computed, so what they need from it is read now.
         snapshot, client_left = _with_people(self.snapshot(), arguments), client_watcher()
         parts = query(snapshot, *arguments)
-        with self._limited(query, snapshot, client_left):
+        with self._with_time_limit(query, snapshot, client_left):
             first = list(itertools.islice(parts, 1))
 
         def following() -> Iterator[T]:
             yield from first
             while True:
-                with self._limited(query, snapshot, client_left):
+                with self._with_time_limit(query, snapshot, client_left):
                     part = list(itertools.islice(parts, 1))
                 if not part:
                     return
@@ -274,9 +274,11 @@ class Service:
         return following()
 
     @contextmanager
-    def _limited(self, query: Callable[..., object], snapshot: Snapshot, client_left: Callable[[], bool]) -> Iterator[None]:
+    def _with_time_limit(
+        self, query: Callable[..., object], snapshot: Snapshot, client_left: Callable[[], bool]
+    ) -> Iterator[None]:
         """Stop an uncached computation at the time limit of queries, and when its client has left."""
-        with self._refusals(query), time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client_left):
+        with self._as_request_errors(query), time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client_left):
             yield
 
     def facets(self, dataset: str | None) -> Facets:

@@ -105,7 +105,7 @@ class Access:
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
         self._user_header = settings.user_header
         self._host_names = {settings.host.lower(), *settings.hosts}
-        # DNS rebinding needs a name, so a server that is not on loopback accepts any IP address as its host name.
+        # DNS rebinding needs a name, so a server that listens beyond this machine needs no list of IP addresses.
         self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
 
     def check_host(self) -> None:
@@ -249,7 +249,7 @@ class Access:
 
     def admin(self) -> str:
         """Return the name of this request's token, which must have the right ``admin``. Raises as ``writer``."""
-        return self._recorded("admin")
+        return self._checked_writer("admin")
 
     def writer(self) -> str:
         """Return the name of this request's token, or of the user named by a trusted proxy.
@@ -261,14 +261,14 @@ class Access:
             Denied: the request may not write.
             StoreError: the tokens cannot be read.
         """
-        return self._recorded("upload")
+        return self._checked_writer("upload")
 
     def check(self, right: Right) -> None:
         """Refuse a request that lacks a right; reading is checked for each dataset instead. Raises as ``writer``."""
         if right != "read":
-            self._recorded(right)
+            self._checked_writer(right)
 
-    def _recorded(self, right: Right) -> str:
+    def _checked_writer(self, right: Right) -> str:
         try:
             g.writer = self._admin() if right == "admin" else self._writer()
         except Denied as denied:
@@ -296,7 +296,7 @@ class Access:
 
     def _writer(self) -> str:
         if self.mode == "off":
-            raise Denied(403, "uploads_off", "Uploads and changes of runs are switched off here (CLUELINE_UPLOADS=off).")
+            raise Denied(403, "uploads_off", "Uploads and changes to runs are switched off here (CLUELINE_UPLOADS=off).")
         authorization = request.headers.get("Authorization")
         user = self.user()
         if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass on its own credentials
@@ -359,7 +359,9 @@ class Access:
         """
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
-            raise Denied(403, "cross_site", "This request comes from a page on another site; only this server's pages may.")
+            raise Denied(
+                403, "cross_site", "This request comes from a page on another site. Only this server's pages can do this."
+            )
 
 
 def _bearer() -> str | None:

@@ -82,7 +82,7 @@ def show_login() -> Response:
 
 
 def log_in() -> AnyResponse:
-    """Stores the token from the form field `token` in a cookie and redirects to `next`. 401 for an invalid token."""
+    """Store the token from the form field `token` in a cookie, and redirect to `next`. 401 for an invalid token."""
     access = service().access
     access.check_same_site()
     target = login_target(request.form.get("next", "/"))
@@ -107,7 +107,7 @@ def log_in() -> AnyResponse:
 
 
 def log_out() -> AnyResponse:
-    """Deletes the cookie. The token itself stays valid."""
+    """Delete the cookie. The token itself stays valid."""
     service().access.check_same_site()
     answer = redirect("/login", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=request.is_secure)

@@ -32,7 +32,7 @@ class AuditPage(msgspec.Struct):
     next: str | None
 
 
-def _may_be_read() -> Callable[[AuditEvent], bool]:
+def _readable_filter() -> Callable[[AuditEvent], bool]:
     """Return a function that says whether the reader may read an event. Events about datasets hidden from them are not shown."""
     snapshot = service().snapshot()
     names = service().access.hidden_names()
@@ -53,6 +53,6 @@ def get_audit(parameters: AuditParameters) -> Response:
     tokens, and which attempts were refused; newest first. Needs the same rights as an upload, such as a token. Changes are kept
     for good, but only the last few thousand refused attempts. Events about datasets that the reader may not read are left out.
     """
-    events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _may_be_read())
+    events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _readable_filter())
     following = events[parameters.limit - 1].id if len(events) > parameters.limit else None
     return json_response(AuditPage(events[: parameters.limit], following))

@@ -97,7 +97,7 @@ def get_selected(
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
         @wraps(view)
         def answer(**parts: str) -> Response:
-            return _of_selection(view, takes, pairs(), parts)
+            return _selection_response(view, takes, pairs(), parts)
 
         _declare(path, view, takes, selection=True)
         api.add_url_rule(path, view_func=answer)
@@ -106,7 +106,7 @@ def get_selected(
     return declare
 
 
-def _of_selection(
+def _selection_response(
     view: Callable[Concatenate[Request[P], ...], Response],
     takes: type[P],
     query: Sequence[tuple[str, str]],
@@ -176,7 +176,7 @@ def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
     if route is None or route.view is None:
         return None
     if route.selection:
-        return _of_selection(route.view, route.takes, query, parts)
+        return _selection_response(route.view, route.takes, query, parts)
     return route.view(read_parameters(query, route.takes), **parts)
 
 

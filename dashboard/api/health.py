@@ -20,13 +20,13 @@ REGISTER_AGE = 10.0  # seconds; data is still served after this, but other hosts
 
 @api.get("/healthz")
 def healthz() -> Response:
-    """The server is alive; with the version of Clueline."""
+    """Whether the server is alive, with the version of Clueline."""
     return json_response({"status": "ok", "version": VERSION})
 
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """The store is readable; with its data version. 503 with `draining` while the server is shutting down, with `register_away`
+    """Whether the store can be read, with its data version. 503 with `draining` while the server is shutting down, with `register_away`
     if the store's PostgreSQL server has not been reached for 10 s, and with `store_unavailable` if a file of the current version
     is missing or corrupted.
     """

@@ -46,6 +46,6 @@ def _cells(answer: People, run: Histograms, reference: Histograms | None) -> lis
     }
     cells_of_runs: list[list[object]] = []
     for name, (lower, upper) in tables.items():
-        beside = getattr(reference, name) if reference else [None] * len(lower)
-        cells_of_runs += [[name, *cells] for cells in zip(lower, upper, getattr(run, name), beside, strict=True)]
+        reference_items = getattr(reference, name) if reference else [None] * len(lower)
+        cells_of_runs += [[name, *cells] for cells in zip(lower, upper, getattr(run, name), reference_items, strict=True)]
     return cells_of_runs

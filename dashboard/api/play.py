@@ -103,7 +103,7 @@ def post_play() -> Response:
     403 when it is full.
     """
     body = _read(_Join)
-    with _problems():
+    with _session_errors():
         change = join if body.agreed else read_state
         return json_response(change(_log(), body.session, body.player))
 
@@ -118,7 +118,7 @@ def post_play_answers() -> Response:
     player sees next. 409 for a step that was not shown yet.
     """
     body = _read(_Step)
-    with _problems():
+    with _session_errors():
         session = read_session(_log(), body.session)
         entry = _entry(MODES[session.mode].entry_type(body.step))
         return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
@@ -131,7 +131,7 @@ def post_play_words() -> Response:
     how long a buzz is still accepted, and `over` that it no longer is. 409 if the reading has not begun.
     """
     body = _read(_Words)
-    with _problems():
+    with _session_errors():
         return json_response(read_words(_log(), body.session, body.player, body.step, body.have))
 
 
@@ -142,7 +142,7 @@ def post_play_models() -> Response:
     dataset. 409 before the first question is over.
     """
     body = _read(_Player)
-    with _problems():
+    with _session_errors():
         dataset, results = _finished(body)
     models: list[ModelAnswers] = []
     if service().revision(dataset) and not results[-1].is_check:
@@ -158,7 +158,7 @@ def post_play_result() -> Response:
     "player"}`. 409 before the first question is answered.
     """
     body = _read(_Player)
-    with _problems():
+    with _session_errors():
         dataset, finished = _finished(body)
         results = [result for result in finished if not result.is_check]
         if not any(result.answers for result in results):
@@ -201,7 +201,7 @@ def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]
 def post_play_erase() -> Response:
     """Erase a player and all their answers: `{"session", "player"}`. Runs that are collected later leave them out."""
     body = _read(_Player)
-    with _problems():
+    with _session_errors():
         dataset = read_session(_log(), body.session).dataset
         erased = Erased(_log().erase(digest(body.session), digest(body.player)))
     if erased.erased:
@@ -243,7 +243,7 @@ def _entry(kind: type[Entry]) -> Entry:
 
 
 @contextmanager
-def _problems() -> Iterator[None]:
+def _session_errors() -> Iterator[None]:
     try:
         yield
     except SessionError as error:

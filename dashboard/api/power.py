@@ -18,7 +18,7 @@ FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
 
 
 class PowerParameters(CompareParameters, frozen=True):
-    """Which two runs are compared, by which metrics, and which difference should be detectable."""
+    """Which two runs are compared, on which metrics, and which difference should be detectable."""
 
     d: Annotated[float | None, Number("the difference to detect; by default the measured one", 1e6)] = None
 

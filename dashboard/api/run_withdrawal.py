@@ -21,7 +21,7 @@ from queries.selection.parameters import NoParameters
 def delete_run(run_id: str) -> Response:
     """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. Responds as `GET` does."""
     by = service().access.writer()
-    _no_keys()
+    _refuse_keys()
     with no_such_run(run_id):
         withdraw(service().store, run_id, by)
     service().read_current()
@@ -32,7 +32,7 @@ def delete_run(run_id: str) -> Response:
 def restore_run(run_id: str) -> Response:
     """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
     by = service().access.writer()
-    _no_keys()
+    _refuse_keys()
     with no_such_run(run_id):
         restore(service().store, run_id, by)
     service().read_current()
@@ -51,7 +51,7 @@ def no_such_run(run_id: str) -> Iterator[None]:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
 
-def _no_keys() -> None:
+def _refuse_keys() -> None:
     read_parameters(pairs(), NoParameters)
 
 

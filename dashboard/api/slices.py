@@ -22,7 +22,9 @@ RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 class SlicesParameters(Parameters, frozen=True):
     """By which metric slices are compared, and with which run."""
 
-    metric: Annotated[Metric, MetricChoice("by which metric; `overconfidence` by default", RANKED)] = CATALOGUE["overconfidence"]
+    metric: Annotated[Metric, MetricChoice("metric to compare; `overconfidence` by default", RANKED)] = CATALOGUE[
+        "overconfidence"
+    ]
     against: Annotated[str | None, known_run("the run that others are compared with; by default each run with itself")] = None
 
 

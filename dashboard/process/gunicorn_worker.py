@@ -9,7 +9,7 @@ Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crow
 | 1,000 connections with a request each | 0.3 s | 0.4 s | not measured |
 | others wait for clients that do not read their response | 30 s | more than 300 s | not measured |
 | memory while 300 new leaderboards are computed | 640 MB | not measured | 1,108 MB |
-| the slowest /healthz meanwhile | 39 s, before probes had their own threads | not measured | 10 s |
+| the slowest /healthz during this | 39 s, before probes had their own threads | not measured | 10 s |
 | a response while 1,000 connections have unfinished headers | 0.05 s | not measured | none in 90 s |
 
 So the standard worker meets the target for silent connections only with a number of threads that makes memory grow by three

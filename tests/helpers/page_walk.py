@@ -23,7 +23,7 @@ SHOWN = r"""() => {
         .filter(([key]) => /^[xy]axis\d*$/.test(key))
         .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));
     const words = (element) => element.innerText.replace(/\s+/g, " ").trim();
-    // Texts of a figure with their places in it: their order says nothing, for Plotly appends an annotation that it changes.
+    // Texts of a figure with their positions. Their order means nothing, because Plotly appends an annotation when it changes it.
     const texts = (plot) => {
         const corner = plot.getBoundingClientRect();
         return [...plot.querySelectorAll("text")].map((text) => {
@@ -33,7 +33,7 @@ SHOWN = r"""() => {
     };
     const labels = plots.map(texts);
     plots.forEach((plot) => { plot.hidden = true; });
-    // What the grid shows where the mouse has rested for a while says nothing of the page's state.
+    // The grid's tooltip, shown where the mouse has rested for a while, is not part of the page's state.
     document.querySelectorAll("#content .ag-tooltip").forEach((tip) => { tip.style.display = "none"; });
     const text = document.getElementById("content") ? words(document.getElementById("content")) : null;
     plots.forEach((plot) => { plot.hidden = false; });

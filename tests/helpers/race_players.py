@@ -57,7 +57,7 @@ class Player:
         self.streams = None
 
     async def ask(self, what, path, **body):
-        """The answer to a request, sent again where the connection breaks; None if it was refused."""
+        """Return the response to a request, which is sent again if the connection breaks; None if it was refused."""
         content = json.dumps({"session": self.address.fragment, "player": self.secret, **body}).encode()
         head = f"POST /api/v1/play{path} HTTP/1.1\r\nHost: {self.address.netloc}\r\nContent-Type: application/json\r\n"
         message = f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
@@ -101,7 +101,7 @@ class Player:
         return status, json.loads(body)
 
     async def say(self, what, step, **body):
-        """Log an entry; the state that follows, None if it was refused."""
+        """Log an entry and return the state that follows; None if it was refused."""
         state = await self.ask(what, "/answers", step=step, **body)
         if state is not None:
             self.crowd.acknowledged.append((self.secret, step, body))
@@ -111,7 +111,7 @@ class Player:
         await asyncio.sleep(self.chance.uniform(*self.crowd.think))
 
     async def play(self):
-        """Play until the time is over, or every question is."""
+        """Play until the time or the questions are over."""
         ends = time.monotonic() + self.crowd.seconds
         await self.pause()
         state = await self.ask("join", "", agreed=True)
@@ -122,7 +122,7 @@ class Player:
             await self.pause()
 
     async def question(self, state):
-        """Play a question to its end, from where the player is: the server may have gone on while it could not be reached."""
+        """Play a question to its end from the current state. The server may have moved on while it could not be reached."""
         if state["reading"]["phase"] == "ready":
             state = await self.say("start", state["step"], pace=self.crowd.pace)
         if state and not state["done"] and state["reading"]["phase"] == "reading":
@@ -134,7 +134,7 @@ class Player:
         return state
 
     async def listen(self, state):
-        """Hear a question up to a buzz, or to its end."""
+        """Hear a question until a buzz or to its end."""
         step, shown, left = state["step"], len(state["reading"]["words"]), None
         wanted = self.chance.choice((10, 25, 50, 10_000))
         while shown < wanted and left is None:
@@ -147,7 +147,7 @@ class Player:
 
 
 async def play(crowd, players):
-    """Let some players play at once."""
+    """Let players play at the same time."""
     await asyncio.gather(*(Player(crowd, number).play() for number in range(players)))
 
 

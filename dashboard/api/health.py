@@ -26,9 +26,9 @@ def healthz() -> Response:
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """Whether the store can be read, with its data version. 503 with `draining` while the server is shutting down, with `register_away`
-    if the store's PostgreSQL server has not been reached for 10 s, and with `store_unavailable` if a file of the current version
-    is missing or corrupted.
+    """Whether the store can be read, with its data version. 503 with `draining` while the server is shutting down, with
+    `register_away` if the store's PostgreSQL server has not been reached for 10 s, and with `store_unavailable` if a file of the
+    current version is missing or corrupted.
     """
     if service().draining:
         return error_response("draining", "This server is shutting down.", 503)

@@ -30,8 +30,8 @@ HINTS: dict[Hint, str] = {
     "--model or --elicitation distinguishes it",
     "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
     "percent": "if the file has percentages, add --confidence-scale percent",
-    "replace": "use --replace to replace them with these, or --dataset to import these under another name",
-    "replace_people": "use --replace, with the whole bundle, to replace it with these",
+    "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
+    "replace_people": "use --replace, with the whole bundle, to replace what is stored",
 }
 
 

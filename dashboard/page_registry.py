@@ -61,7 +61,7 @@ class PageRequest(Request[P]):
     Attributes:
         texts: the values of the page's own keys as written in the address.
         item: what the path names in addition to the dataset, such as a question.
-        bare: whether the address has no keys except the theme, because somebody has just arrived.
+        bare: whether the address has no keys except the theme and unknown ones, because somebody has just arrived.
         draft: what somebody is writing on the page ``/write``. On all other pages, the address is the only state.
     """
 

@@ -18,6 +18,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.repair import damage_of
 from tests.helpers.small_store import write_csv, write_relay, write_spans
+from tests.helpers.waiting import wait_until
 
 ADDRESSES = (
     "/api/v1/datasets", "/api/v1/runs.csv?dataset=relay", "/api/v1/leaderboard?dataset=relay",
@@ -126,9 +127,13 @@ def test_a_damaged_file_never_changes_a_figure(whole, copy, kind, damage):
         client = restarted(whole.app, copy) if restart else client
         for address, answer in answers(client, whole.run).items():
             assert answer == whole.answers[address] or is_refusal(answer), (path, address, answer)
-    ready = client.get("/readyz")
-    assert (ready.status_code == 503) == damaged, (path, ready.text)
-    if damaged:
+    if not damaged:
+        assert client.get("/readyz").status_code == 200, path
+    else:
+        wait_until(
+            lambda: client.get("/readyz").status_code == 503
+        )  # on a busy machine, files are compared after the first answer
+        ready = client.get("/readyz")
         assert "/tmp" not in ready.text and "python -m dashboard repair" in ready.json["error"]["message"]
 
 
@@ -146,7 +151,7 @@ def test_rot_that_keeps_size_and_time_ends_at_a_restart(whole, copy, kind):
     client = restarted(whole.app, copy)
     for address, answer in answers(client, whole.run).items():
         assert answer == whole.answers[address] or is_refusal(answer), (address, answer)
-    assert client.get("/readyz").status_code == 503
+    wait_until(lambda: client.get("/readyz").status_code == 503)
 
 
 def test_a_damaged_result_is_computed_again(whole, copy):

@@ -9,6 +9,7 @@ from data.store.run_files import stored_objects
 from data.store.run_withdrawal import restore, withdraw
 from tests.helpers.bundle_factory import content, put, put_two_runs
 from tests.helpers.metric_digests import metric_values
+from tests.helpers.waiting import wait_until
 
 
 @pytest.fixture
@@ -105,4 +106,4 @@ def test_a_version_is_checked_before_a_page_needs_it(toy, tmp_path):
     put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
     part = part_of(toy, "responses", "gamma")
     spoil(toy.objects.path(part.name))
-    assert part.name in str(check.damage(toy.snapshot()))
+    wait_until(lambda: part.name in str(check.damage(toy.snapshot())))

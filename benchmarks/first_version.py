@@ -45,7 +45,7 @@ print(time.process_time() - began)
 """
 
 
-def take_out(folder: Path) -> None:
+def extract_first_version(folder: Path) -> None:
     """Put the code of the first version and the libraries that it needs into a folder."""
     archive = subprocess.run(["git", "archive", FIRST], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
@@ -72,7 +72,7 @@ def measure(responses: int, times: int) -> dict[str, dict[str, float]]:
     """Return processor seconds by what is done and by version; for reads, the minimum of some repetitions."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        take_out(folder / "0.1.0")
+        extract_first_version(folder / "0.1.0")
         versions = {"0.1.0": folder / "0.1.0", "today": ROOT}
         questions = responses // (CLUES * RUNS)
         bundle, answers = write_bundle(folder / "bundle", "large", questions), folder / "answers.parquet"

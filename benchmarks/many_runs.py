@@ -24,7 +24,7 @@ from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.run_files import KINDS, stored_objects
 from data.store.run_withdrawal import withdraw
 
@@ -55,7 +55,7 @@ def add_copies(store: Store, copies: int) -> None:
                 f"""insert into {table} select * exclude k replace (printf('%04x', k) || run[5:] as run, {further})
                 from {table}, (select unnest(range(1, {copies})) as k) {kinds}"""
             )
-        renew(connection, [DATASET])
+        renew_revisions(connection, [DATASET])
 
     store.write(change)
 

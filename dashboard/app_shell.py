@@ -30,7 +30,7 @@ from dashboard.components.messages import (
 from dashboard.components.page_foot import page_foot
 from dashboard.components.static_html import content_markup, markup
 from dashboard.error_messages import public_message
-from dashboard.page_fragments import as_json, divide
+from dashboard.page_fragments import as_json, divide_page
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
 from data.store import StoreError
@@ -82,7 +82,7 @@ def draw(request: dict[str, Any]) -> str:
         content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
     content.append(page_foot(path, pairs, version, measured))
-    drawing = divide(content)
+    drawing = divide_page(content)
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
         "states": drawing.states,
@@ -93,7 +93,7 @@ def draw(request: dict[str, Any]) -> str:
             filters = filter_bar(page_request.facets, page_request.selection, page.filters)
             banner = simulated_banner(page_request.facets, page_request.selection.people)
             chosen = page_request.selection.dataset
-        bar = divide([filters], "filters.")
+        bar = divide_page([filters], "filters.")
         links = pairs if page_request else []
         answer["page"] = {
             "name": page.name,

@@ -11,10 +11,10 @@ MAX_NAME_LENGTH = 40  # characters of a name in a table or above a panel
 MAX_LABEL_LENGTH = 24  # characters of a name next to a line
 
 
-def shortened(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
+def shorten_middle(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
     """Return a name of at most ``longest`` characters. A longer one keeps its beginning and its end.
 
-    >>> shortened("organisation/family-instruct-70b-preview", 20)
+    >>> shorten_middle("organisation/family-instruct-70b-preview", 20)
     'organisat…0b-preview'
     """
     if len(name) <= longest:
@@ -23,16 +23,16 @@ def shortened(name: str, longest: int = MAX_LABEL_LENGTH) -> str:
     return f"{name[: longest - end - 1].rstrip()}…{name[-end:].lstrip()}"
 
 
-def fitting(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
+def distinct_short_names(names: Sequence[str], longest: int = MAX_NAME_LENGTH) -> list[str]:
     """Return names of at most ``longest`` characters that still differ.
 
-    If ``shortened`` would make several names equal, the beginning that they share is left out, up to the start of a word. If that
-    is not enough to distinguish them, only their ends are shown.
+    If ``shorten_middle`` would make several names equal, the beginning that they share is left out, up to the start of a word. If
+    that is not enough to distinguish them, only their ends are shown.
 
-    >>> fitting(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
+    >>> distinct_short_names(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
     ['…12-instruct', '…37-instruct']
     """
-    cuts = [shortened(name, longest) for name in names]
+    cuts = [shorten_middle(name, longest) for name in names]
     for cut in set(cuts):
         alike = {name for name, other in zip(names, cuts, strict=True) if other == cut}
         if len(alike) < 2:

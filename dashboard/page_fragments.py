@@ -53,7 +53,7 @@ class Drawing:
         return hashlib.sha256(written).hexdigest()[:16]
 
 
-def divide(content: Sequence[Component | None], prefix: str = "") -> Drawing:
+def divide_page(content: Sequence[Component | None], prefix: str = "") -> Drawing:
     """Divide components into those that Dash renders and those that it does not need to know.
 
     Args:

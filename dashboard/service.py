@@ -33,7 +33,7 @@ from dashboard.cache.computing_queue import (
     client_address,
 )
 from dashboard.cache.query_cache import QueryCache
-from dashboard.settings import Settings, variable
+from dashboard.settings import Settings, environment_variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
 from data.store.background_checksums import VersionCheck
@@ -348,7 +348,7 @@ def service() -> Service:
 
 
 def _timeout(seconds: int) -> BadRequest:
-    limit = f"{seconds} seconds, the limit of this server ({variable('query_seconds')})"
+    limit = f"{seconds} seconds, the limit of this server ({environment_variable('query_seconds')})"
     return BadRequest(
         "query_timeout",
         f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave out intervals, or try again when "

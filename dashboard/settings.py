@@ -207,7 +207,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
 
 
-def variable(name: str) -> str:
+def environment_variable(name: str) -> str:
     """Return the environment variable of a setting: ``CLUELINE_PORT`` for ``port``."""
     return PREFIX + name.upper()
 
@@ -248,18 +248,23 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """
     values: dict[str, Any] = {}
     for name in FIELDS:
-        text = environment.get(variable(name), "").strip()
+        text = environment.get(environment_variable(name), "").strip()
         if text:
             try:
                 values[name] = read_setting(name, text)
             except ValueError as expected:
                 given = re.sub(".*@", "***@", text, flags=re.DOTALL)  # hide a password, even in a misspelt address
-                raise BadSetting(f"{variable(name)} must be {expected}, not {given!r}") from None
+                raise BadSetting(f"{environment_variable(name)} must be {expected}, not {given!r}") from None
     settings = Settings(**values)
     if settings.user_header and not settings.trusted_proxies:
-        raise BadSetting(f"{variable('user_header')} needs {variable('trusted_proxies')}: the networks from which it is accepted")
+        raise BadSetting(
+            f"{environment_variable('user_header')} needs {environment_variable('trusted_proxies')}: "
+            "the networks from which it is accepted"
+        )
     if settings.read == "proxy" and not settings.user_header:
-        raise BadSetting(f"{variable('read')}=proxy needs {variable('user_header')}: the header that names a user")
+        raise BadSetting(
+            f"{environment_variable('read')}=proxy needs {environment_variable('user_header')}: the header that names a user"
+        )
     return settings
 
 
@@ -267,9 +272,9 @@ def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return a warning for each variable with our prefix that is not a setting, and so most likely misspelt."""
     warnings = []
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in map(variable, FIELDS):
+        if name.startswith(PREFIX) and name not in map(environment_variable, FIELDS):
             close = get_close_matches(name.removeprefix(PREFIX).lower(), FIELDS, n=1)
-            hint = f"did you mean {variable(close[0])}?" if close else "docs/settings.md lists them"
+            hint = f"did you mean {environment_variable(close[0])}?" if close else "docs/settings.md lists them"
             warnings.append(f"there is no setting {name}; {hint}")
     return warnings
 
@@ -280,7 +285,7 @@ def documentation() -> str:
     for name, field in FIELDS.items():
         default = _extra(name).get("default") or f"`{field.default}`"
         description = (_metadata(name).extra_json_schema or {})["description"]
-        rows.append(f"| `{variable(name)}` | {default} | {_expected(name)} | {description} |")
+        rows.append(f"| `{environment_variable(name)}` | {default} | {_expected(name)} | {description} |")
     return (
         "# Settings\n\n"
         "Settings are environment variables. An invalid value ends the command with exit code 2. There is a warning for a\n"

@@ -38,7 +38,7 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[s
         sql: a query; ``$name`` is a parameter if ``parameters`` has that name.
         parameters: by name.
     """
-    sql, others = with_values(sql, parameters or {})
+    sql, others = inline_plain_values(sql, parameters or {})
     # DuckDB converts the result of a query with parameters value by value. With variables of the connection instead, it hands
     # over whole columns, which is several times as fast.
     for name, value in others.items():
@@ -50,11 +50,11 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[s
 
 
 def execute(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Run a small statement after inserting its plain parameters into the SQL. See ``with_values``."""
-    return connection.execute(*with_values(sql, parameters))
+    """Run a small statement after inserting its plain parameters into the SQL. See ``inline_plain_values``."""
+    return connection.execute(*inline_plain_values(sql, parameters))
 
 
-def with_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def inline_plain_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Insert the plain values among a query's parameters into its SQL.
 
     A parameter takes as long as half a small query: DuckDB looks for pandas each time if pandas is not installed. Only values
@@ -64,7 +64,7 @@ def with_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str,
     Returns:
         The query, and the parameters that are left.
 
-    >>> with_values("select $run, $q", {"run": "b2", "q": "it's"})
+    >>> inline_plain_values("select $run, $q", {"run": "b2", "q": "it's"})
     ("select 'b2'::varchar, $q", {'q': "it's"})
     """
     plain = {name: text for name, value in parameters.items() if (text := _plain(value)) and PARAMETER.fullmatch(f"${name}")}

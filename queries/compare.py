@@ -18,7 +18,7 @@ from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_interval
 from queries.engine.multiple_comparisons import holm
-from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
+from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from queries.metrics import Metric
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
@@ -98,7 +98,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    runs = known_runs(snapshot, selection, a=a, b=b)
+    runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
     return DetailedComparison(
         **msgspec.structs.asdict(_comparison(runs[a], runs[b], pair, metrics)),
@@ -120,7 +120,7 @@ def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    runs = known_runs(snapshot, selection, a=a, b=b)
+    runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
     return _comparison(runs[a], runs[b], pair, metrics)
 
@@ -137,7 +137,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     Raises:
         BadRequest: there is no run ``a`` in the dataset.
     """
-    names = known_runs(snapshot, selection, a=a)
+    names = runs_by_id(snapshot, selection, a=a)
     counted, _ = restrict(snapshot, selection)
     selected = [run.run for run in gather(snapshot, counted, []).runs]
     pairs = [*combinations(selected, 2)] if a is None else [(a, run) for run in selected if run != a]

@@ -26,7 +26,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import metric_intervals
-from queries.engine.run_pairs import RunName, known_runs, measure_pair
+from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from queries.engine.selected_statistics import selection_clauses
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
@@ -178,7 +178,7 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     Raises:
         BadRequest: there is no run ``a`` or ``b`` in the dataset, or they are the same.
     """
-    names = known_runs(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
+    names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
     counted, _ = restrict(snapshot, selection, by_default=True)
     evidence = gather(snapshot, counted, (*DECIDE_METRICS, BRIER))
     metrics = _metrics(evidence)

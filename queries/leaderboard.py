@@ -12,7 +12,7 @@ from data.store import Snapshot
 from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.inference import wilson_interval
 from queries.engine.ranking import MetricCell, RunRow, run_rows
-from queries.engine.run_pairs import known_runs
+from queries.engine.run_pairs import runs_by_id
 from queries.engine.selected_statistics import chosen, failed_calls
 from queries.engine.summed_evidence import measured_runs
 from queries.metrics import CATALOGUE, Metric
@@ -127,7 +127,7 @@ def _rows_without_answers(
     snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], failed: pl.DataFrame, counts: Coverage
 ) -> dict[str, LeaderboardRow]:
     """Return the rows of the runs whose calls all failed, by run. They have no metrics and no rank."""
-    names = known_runs(snapshot, selection)
+    names = runs_by_id(snapshot, selection)
     calls: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     return {
         run: LeaderboardRow(
@@ -152,7 +152,7 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
 
     If all runs are formulas, they are ranked, and there are no reference forecasters.
     """
-    names = known_runs(snapshot, selection)
+    names = runs_by_id(snapshot, selection)
     if all(run.elicitation != REFERENCE for run in names.values()):
         return selection, []
     runs, _ = chosen(snapshot, selection)

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from data.store import Snapshot
 from queries.engine.metric_intervals import difference_errors
-from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair
+from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys
 
@@ -78,7 +78,7 @@ def power(
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    runs = known_runs(snapshot, selection, a=a, b=b)
+    runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
     rows = [_metric_power(pair, metric, target) for metric in metrics]
     return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine.run_pairs import known_runs, measure_pair
+from queries.engine.run_pairs import measure_pair, runs_by_id
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection
@@ -68,7 +68,7 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     assert metric.single and metric.direction != "none"
-    known_runs(snapshot, selection, a=a, b=b)
+    runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, [metric])
     if pair is None:
         return QuestionDifferences(0, [], MIN_SPAN, [0] * BINS, [])

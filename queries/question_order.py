@@ -144,7 +144,7 @@ def human_facts(selection: Selection) -> dict[str, str]:
     return {
         "heard": f"(select count(distinct (e.match_id, e.team)) {_of_question('exposures', 'e')} and e.team_kind = 'human')",
         "people": f"(select last(h.team_share order by h.clue) {_of_question('curves', 'h')})",
-        "h": f"(select last(h.{selection.conventions.early_curve} order by h.clue) {_of_question('curves', 'h')})",
+        "h": f"(select last(h.{selection.conventions.human_curve_or_default} order by h.clue) {_of_question('curves', 'h')})",
         "conversion": f"{converted}::double / nullif({rooms}, 0)",
     }
 
@@ -180,7 +180,7 @@ def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     human team heard are left out, because nobody can say what people knew. If nobody played it at all, h is 0.
     """
     join = "join" if has_people(snapshot, selection.dataset) else "left join"
-    curve = selection.conventions.early_curve
+    curve = selection.conventions.human_curve_or_default
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
     return snapshot.frame(

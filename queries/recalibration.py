@@ -87,7 +87,7 @@ class Recalibration(msgspec.Struct):
     runs: list[RecalibratedRun]
 
 
-WELL = 0.1
+WELL_CALIBRATED = 0.1
 ONLY_CONFIDENCE = "only the confidence is recalibrated, not the distribution over options"
 TOO_FEW = "fitting and judging need at least two questions"
 SAME = 1e-9  # a change below this is rounding
@@ -189,7 +189,7 @@ def _recalibrated(
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding errors move nothing into the bin below
-    well = off_before <= WELL + SAME
+    well = off_before <= WELL_CALIBRATED + SAME
     losers = np.argsort(-moved, kind="stable")[:MAX_ITEMS]
     return RecalibratedRun(
         run=run.run,
@@ -202,7 +202,7 @@ def _recalibrated(
         improved=int((moved < -SAME).sum()),
         worsened=int((moved > SAME).sum()),
         well_calibrated=int(well.sum()),
-        sacrificed=int((well & (off_after > WELL + SAME)).sum()),
+        sacrificed=int((well & (off_after > WELL_CALIBRATED + SAME)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
         after=after,
         slope=None if log_odds_map is None else number(log_odds_map.slope),

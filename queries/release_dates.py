@@ -14,7 +14,7 @@ from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
 
 TAG = "released"  # of a run: YYYY, YYYY-MM or YYYY-MM-DD
-WRITTEN = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
+DATE_PATTERN = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
 
 class DatedRun(msgspec.Struct):
@@ -65,7 +65,7 @@ def read_date(text: str) -> date | None:
     >>> read_date("2024-05-13"), read_date("2024-05"), read_date("2024"), read_date("May 2024")
     (datetime.date(2024, 5, 13), datetime.date(2024, 5, 16), datetime.date(2024, 7, 2), None)
     """
-    match = WRITTEN.fullmatch(text.strip())
+    match = DATE_PATTERN.fullmatch(text.strip())
     if match is None:
         return None
     year, month, day = match.groups()

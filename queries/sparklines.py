@@ -75,7 +75,7 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
 def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:
     """Return the human curve of each question, None where nobody heard it."""
     condition, parameters = selection.clue_filter("k")
-    curve = selection.conventions.early_curve
+    curve = selection.conventions.human_curve_or_default
     rows = snapshot.rows(
         f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{curve}, 0) order by h.clue)
         from curves h join clues k using (dataset, question_id, clue)

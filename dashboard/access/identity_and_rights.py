@@ -45,7 +45,7 @@ READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words from one IP addre
 log = logging.getLogger(__name__)
 
 
-class Denied(BadRequest):
+class RequestDenied(BadRequest):
     """A request that is refused. ``headers`` are sent with the response; ``by`` names who made it, if that is known."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Access:
         name = re.sub(r":\d*$", "", request.headers.get("Host", "")).lower()
         listed = name in self._host_names or f"[{name}]" in self._host_names
         if not (listed or LOOPBACK.fullmatch(name) or (self._any_number and _is_number(name))):
-            raise Denied(
+            raise RequestDenied(
                 403,
                 "unknown_host",
                 f"This server does not answer to the name {name[:100]!r}. Its operator can allow it with CLUELINE_HOSTS.",
@@ -133,13 +133,15 @@ class Access:
         if name is None:
             return None
         if not from_trusted_proxy():
-            raise Denied(
+            raise RequestDenied(
                 403, "untrusted_proxy", f"The header {self._user_header} is accepted only from the proxies listed in "
                 f"CLUELINE_TRUSTED_PROXIES; this request comes from {request.remote_addr}.",
             )  # fmt: skip
         name = name.strip()
         if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
-            raise Denied(400, "bad_user", f"The header {self._user_header} must hold a name of at most {MAX_USER} characters.")
+            raise RequestDenied(
+                400, "bad_user", f"The header {self._user_header} must hold a name of at most {MAX_USER} characters."
+            )
         return name or None
 
     # -- reading
@@ -154,11 +156,11 @@ class Access:
         if "reader" not in g:
             try:
                 g.reader = self._reader()
-            except Denied as denied:
+            except RequestDenied as denied:
                 g.reader = denied
                 self.record_refusal(denied)
-        reader: Reader | Denied = g.reader
-        if isinstance(reader, Denied):
+        reader: Reader | RequestDenied = g.reader
+        if isinstance(reader, RequestDenied):
             raise reader
         return reader
 
@@ -192,7 +194,9 @@ class Access:
             if self.reading == "proxy"
             else "log in at /login, or send the header `Authorization: Bearer TOKEN`"
         )
-        raise Denied(401, "no_token", f"Reading needs a token or a signed link: {way}.", headers={"WWW-Authenticate": CHALLENGE})
+        raise RequestDenied(
+            401, "no_token", f"Reading needs a token or a signed link: {way}.", headers={"WWW-Authenticate": CHALLENGE}
+        )
 
     def hidden(self, datasets: Iterable[str]) -> list[str]:
         """Return which of these datasets the reader of this request may not read. Raises as ``check_reading``.
@@ -271,12 +275,12 @@ class Access:
     def _checked_writer(self, right: Right) -> str:
         try:
             g.writer = self._admin() if right == "admin" else self._writer()
-        except Denied as denied:
+        except RequestDenied as denied:
             self.record_refusal(denied)
             raise
         return str(g.writer)
 
-    def record_refusal(self, denied: Denied) -> None:
+    def record_refusal(self, denied: RequestDenied) -> None:
         """Log and record a refused attempt, without its token."""
         log.warning("refused %s %r from %s: %s", request.method, request.path[:200], request.remote_addr, denied.code)
         self.audit.record(
@@ -296,7 +300,7 @@ class Access:
 
     def _writer(self) -> str:
         if self.mode == "off":
-            raise Denied(403, "uploads_off", "Uploads and changes to runs are switched off here (CLUELINE_UPLOADS=off).")
+            raise RequestDenied(403, "uploads_off", "Uploads and changes to runs are switched off here (CLUELINE_UPLOADS=off).")
         authorization = request.headers.get("Authorization")
         user = self.user()
         if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass on its own credentials
@@ -349,7 +353,9 @@ class Access:
         client = client_address(request.remote_addr)
         clients = self.reading_clients if reading else self.playing_clients
         if not (clients.takes(client) and self.players.takes(player)):
-            raise Denied(429, "too_often", "Too many requests at once. Nothing is lost; try again.", headers={"Retry-After": "1"})
+            raise RequestDenied(
+                429, "too_often", "Too many requests at once. Nothing is lost; try again.", headers={"Retry-After": "1"}
+            )
 
     def check_same_site(self) -> None:
         """Refuse a request from another site's page, which a browser would send without a token or with the cookie.
@@ -359,7 +365,7 @@ class Access:
         """
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
-            raise Denied(
+            raise RequestDenied(
                 403, "cross_site", "This request comes from a page on another site. Only this server's pages can do this."
             )
 
@@ -371,34 +377,34 @@ def _bearer() -> str | None:
 
 
 def _valid(token: Token | None) -> Token:
-    """Return the token. Raises ``Denied`` if there is none, or if it was revoked or has expired."""
+    """Return the token. Raises ``RequestDenied`` if there is none, or if it was revoked or has expired."""
     if token is None:
         raise _wrong_token()
     if token.revoked_at:
-        raise Denied(403, "revoked_token", f"The token {token.name!r} was revoked at {token.revoked_at}.", by=token.name)
+        raise RequestDenied(403, "revoked_token", f"The token {token.name!r} was revoked at {token.revoked_at}.", by=token.name)
     if token.ended_at():
-        raise Denied(403, "expired_token", f"The token {token.name!r} expired at {token.until}.", by=token.name)
+        raise RequestDenied(403, "expired_token", f"The token {token.name!r} expired at {token.until}.", by=token.name)
     return token
 
 
 def _with_right(token: Token, right: Right) -> Token:
     if RIGHTS.index(token.right) < RIGHTS.index(right):
         needs = "upload or change runs" if right == "upload" else "decide who can read a dataset"
-        raise Denied(
+        raise RequestDenied(
             403, "missing_right", f"The token {token.name!r} has the right {token.right!r}; it cannot {needs}.", by=token.name
         )
     return token
 
 
-def _no_token() -> Denied:
-    return Denied(
+def _no_token() -> RequestDenied:
+    return RequestDenied(
         401, "no_token", "This needs a token, sent as the header `Authorization: Bearer TOKEN`. The operator of the server can "
         "create one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
     )  # fmt: skip
 
 
-def _wrong_token() -> Denied:
-    return Denied(
+def _wrong_token() -> RequestDenied:
+    return RequestDenied(
         401, "wrong_token", "No known token was sent. The header must be `Authorization: Bearer TOKEN`.",
         headers={"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"'},
     )  # fmt: skip

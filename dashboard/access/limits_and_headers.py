@@ -11,8 +11,8 @@ from flask.typing import ResponseReturnValue
 
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_request_checks import CALLBACKS
-from dashboard.access.identity_and_rights import Denied
-from dashboard.access.login import own_address
+from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.login import current_address
 from dashboard.api.blueprint import denied
 from dashboard.components.links import address
 from dashboard.service import service
@@ -50,7 +50,7 @@ def install(server: Flask, app: Dash, settings: Settings) -> None:
     trusted_proxies.install(server, settings.trusted_proxies)
     server.before_request(_check_request)
     server.before_request(_check_reading)
-    server.register_error_handler(Denied, denied)
+    server.register_error_handler(RequestDenied, denied)
     policies: dict[bool, str] = {}
 
     def with_headers(response: Response) -> Response:
@@ -101,11 +101,11 @@ def _check_request() -> None:
     """Refuse a request with an unknown host or a query string that is too long. Read its body, unless it is an upload."""
     named = re.match(r"https?://([^/?#]*)", request.environ.get("RAW_URI", ""), re.IGNORECASE)
     if named and named[1].lower() != request.host.lower():  # in GET http://HOST/ the host of the address counts
-        raise Denied(400, "two_hosts", "The address and the header `Host` name different hosts.")
+        raise RequestDenied(400, "two_hosts", "The address and the header `Host` name different hosts.")
     service().access.check_host()
     service().access.user()  # a forged user name is refused everywhere, so that nobody believes it works
     if len(request.query_string) > MAX_QUERY:
-        raise Denied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
+        raise RequestDenied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.endpoint not in STREAMED and (request.content_length or "Transfer-Encoding" in request.headers):
         deadline = time.monotonic() + BODY_TIMEOUT
         with time_limit(lambda: deadline):
@@ -123,12 +123,12 @@ def _check_reading() -> ResponseReturnValue | None:
         return None  # the endpoints that change something check rights themselves
     try:
         service().access.check_reading()
-    except Denied as denied:
+    except RequestDenied as denied:
         page = (
             request.method in ("GET", "HEAD") and request.url_rule is not None and request.url_rule.rule in (*PAGES, *DOCUMENTS)
         )
         if page and denied.code == "no_token" and service().access.offers_login():
-            return redirect(address("/login", [("next", own_address())]), 303)
+            return redirect(address("/login", [("next", current_address())]), 303)
         raise
     except StoreError:
         if request.path.startswith("/api/"):

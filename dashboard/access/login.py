@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.identity_and_rights import COOKIE, Denied, Reader
+from dashboard.access.identity_and_rights import COOKIE, Reader, RequestDenied
 from dashboard.api.blueprint import document
 from dashboard.components.links import address
 from dashboard.service import service
@@ -71,7 +71,7 @@ def install(server: Flask) -> None:
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
 
 
-def own_address() -> str:
+def current_address() -> str:
     """Return the path and query string of this request, so that a visitor can come back to it."""
     return address(quote(request.path), list(request.args.items(multi=True)))
 
@@ -88,7 +88,7 @@ def log_in() -> AnyResponse:
     target = login_target(request.form.get("next", "/"))
     token = access.find(request.form.get("token", "").strip())
     if token is None or token.ended_at():
-        access.record_refusal(Denied(401, "wrong_token", "No valid token was sent.", by=token.name if token else ""))
+        access.record_refusal(RequestDenied(401, "wrong_token", "No valid token was sent.", by=token.name if token else ""))
         problem = "was revoked" if token and token.revoked_at else "has expired" if token else "is not known here"
         return _page(target, f"This token {problem}.", 401)
     seconds = DAYS * 86_400
@@ -127,7 +127,7 @@ def login_target(text: str) -> str:
 def _page(target: str, message: str = "", status: int = 200) -> Response:
     try:
         reader = service().access.reader()
-    except Denied:
+    except RequestDenied:
         reader = Reader()
     return Response(render_template_string(PAGE, reader=reader, target=target, message=message), status, mimetype="text/html")
 

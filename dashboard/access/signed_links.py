@@ -1,8 +1,8 @@
 """Signed links: an address with a signature that opens it without a token, until a date.
 
-The signature covers the path, the keys of the address (see ``FREE`` for exceptions) and the dataset, so the link does not open an
-address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A page that was
-opened by a link signs such addresses, until the same date.
+The signature covers the path, the keys of the address (see ``UNSIGNED_KEYS`` for exceptions) and the dataset, so the link does
+not open an address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A page
+that was opened by a link signs such addresses, until the same date.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from itsdangerous import BadData, URLSafeSerializer
 
 KEY = "signed"  # the key of the signature in the query string
 ROWS = "/_rows"  # address of the rows of the question list, which are fetched a few at a time
-FREE = frozenset({KEY, "theme"})  # keys that the signature does not cover
-FREE_OF_ROWS = FREE | {"start", "count", "sort"}  # ``dashboard.pages.questions.rows`` refuses orders that show more
+UNSIGNED_KEYS = frozenset({KEY, "theme"})  # keys that the signature does not cover
+FREE_OF_ROWS = UNSIGNED_KEYS | {"start", "count", "sort"}  # ``dashboard.pages.questions.rows`` refuses orders that show more
 SALT = "clueline signed link"
 Pairs = Iterable[tuple[str, str]]
 
@@ -77,6 +77,6 @@ def _serializer(key: str) -> URLSafeSerializer:
 
 
 def _digest(path: str, pairs: Pairs) -> str:
-    free = FREE_OF_ROWS if path == ROWS else FREE
+    free = FREE_OF_ROWS if path == ROWS else UNSIGNED_KEYS
     address = [path, sorted([name, value] for name, value in pairs if name not in free)]
     return hashlib.sha256(msgspec.json.encode(address)).hexdigest()[:32]

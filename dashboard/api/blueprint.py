@@ -15,7 +15,7 @@ from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.access.identity_and_rights import Denied
+from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.api.http_responses import error_response
 from dashboard.data_version_changes import what_changed
 from dashboard.error_messages import error_message, public_message
@@ -199,8 +199,8 @@ def bad_request(error: BadRequest) -> Response:
     return answer
 
 
-@api.errorhandler(Denied)
-def denied(error: Denied) -> Response:
+@api.errorhandler(RequestDenied)
+def denied(error: RequestDenied) -> Response:
     """Answer a request that the client may not make, or not now. Rights are checked before the query string is read."""
     answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
     answer.headers.extend(error.headers)
@@ -216,7 +216,7 @@ def no_store(error: StoreError) -> Response:
 
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)
 @api.route("/api/<path:rest>", methods=METHODS)
-def nowhere(rest: str) -> Response:
+def unknown_address(rest: str) -> Response:
     """Answer 404 for any other address below /api."""
     return error_response("unknown_address", f"There is nothing at /api/{rest} for {request.method}.", 404, allowed=addresses())
 

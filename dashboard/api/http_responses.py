@@ -14,7 +14,7 @@ from flask import Response
 from data.store.export import Form
 
 # Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection
-FORMULA = r"^[=+\-@\t\r]"
+FORMULA_PATTERN = r"^[=+\-@\t\r]"
 NUMBER = r"^[+\-]?[0-9.]+([eE][+\-]?[0-9]+)?$"
 CHUNK = 256 * 1024  # bytes of a file sent at a time
 MIMETYPES: dict[Form, str] = {
@@ -72,7 +72,7 @@ def _cell(value: object) -> object:
         return ""
     if isinstance(value, bool):  # the spelling used in response files
         return "true" if value else "false"
-    if isinstance(value, str) and re.match(FORMULA, value) and not re.match(NUMBER, value):
+    if isinstance(value, str) and re.match(FORMULA_PATTERN, value) and not re.match(NUMBER, value):
         return f"'{value}"
     return repr(value) if isinstance(value, float) else value
 
@@ -96,7 +96,7 @@ def _line(cells: Sequence[object]) -> str:
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose text no spreadsheet runs as a formula, as in ``csv_response``."""
     text = pl.col(pl.String)
-    runs = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
+    runs = text.str.contains(FORMULA_PATTERN) & ~text.str.contains(NUMBER)
     return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
@@ -121,7 +121,7 @@ def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: st
         form: its extension, which sets the MIME type.
         name: its name without the extension.
     """
-    return Response(parts, mimetype=MIMETYPES[form], headers=attached(f"{name}.{form}"))
+    return Response(parts, mimetype=MIMETYPES[form], headers=attachment_headers(f"{name}.{form}"))
 
 
 def file_response(file: BinaryIO, form: Form, name: str) -> Response:
@@ -140,7 +140,7 @@ def file_response(file: BinaryIO, form: Form, name: str) -> Response:
     return answer
 
 
-def attached(file_name: str) -> dict[str, str]:
+def attachment_headers(file_name: str) -> dict[str, str]:
     """Return the header that makes a browser save a response, under a name that is safe in file systems and shells."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", file_name)[-100:].lstrip(".-")
     return {"Content-Disposition": f'attachment; filename="{safe}"'}

@@ -14,7 +14,7 @@ from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
 from data.play_sessions.mode_interface import Entry, QuestionResult
-from data.play_sessions.race_polling import read_words
+from data.play_sessions.race_polling import words_due_to_player
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.sessions import (
@@ -132,7 +132,7 @@ def post_play_words() -> Response:
     """
     body = _read(_Words)
     with _session_errors():
-        return json_response(read_words(_log(), body.session, body.player, body.step, body.have))
+        return json_response(words_due_to_player(_log(), body.session, body.player, body.step, body.have))
 
 
 @api.post("/api/v1/play/models")

@@ -7,9 +7,9 @@ from typing import TypeVar
 import msgspec
 from flask import Response, request
 
-from dashboard.access.identity_and_rights import Denied
+from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.api.blueprint import api, document, pairs
-from dashboard.api.http_responses import attached, json_response
+from dashboard.api.http_responses import attachment_headers, json_response
 from dashboard.service import service
 from queries.draft_bundle import WrittenDataset, draft_bundle
 from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
@@ -50,15 +50,15 @@ def post_write_bundle() -> Response:
     """
     body = _read(WrittenDataset, MAX_BUNDLE_BYTES)
     bundle = service().compute_alone(draft_bundle, body)
-    return Response(bundle, mimetype="application/zip", headers=attached(f"{body.dataset}.zip"))
+    return Response(bundle, mimetype="application/zip", headers=attachment_headers(f"{body.dataset}.zip"))
 
 
 def _read(kind: type[T], largest: int) -> T:
-    """Return the body of a request. Raises ``BadRequest`` or ``Denied``."""
+    """Return the body of a request. Raises ``BadRequest`` or ``RequestDenied``."""
     read_parameters(pairs(), NoParameters)
     content = request.get_data()
     if len(content) > largest:
-        raise Denied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
+        raise RequestDenied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.MsgspecError as error:

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access.identity_and_rights import Denied
+from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id
@@ -216,9 +216,9 @@ def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters])
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Hold one of the few upload slots of this worker while an upload is received and imported. Raises ``Denied``."""
+    """Hold one of the few upload slots of this worker while an upload is received and imported. Raises ``RequestDenied``."""
     if not service().upload_slots.acquire(blocking=False):
-        raise Denied(503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"})
+        raise RequestDenied(503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"})
     try:
         yield
     finally:

@@ -56,15 +56,15 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from dashboard.cli.progress_and_refusals import Refusal
+            from dashboard.cli.progress_and_refusals import CommandRefused
             from dashboard.error_messages import error_message
             from data.store import StoreError
             from data.store.tokens_and_readers import TokenError
 
             if isinstance(error, StoreError):
-                raise Refusal(error_message(error)) from error
+                raise CommandRefused(error_message(error)) from error
             if isinstance(error, TokenError):
-                raise Refusal(str(error)) from error
+                raise CommandRefused(str(error)) from error
             raise
 
 

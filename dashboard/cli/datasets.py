@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress_and_refusals import Refusal, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.progress_and_refusals import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
@@ -111,7 +111,7 @@ def _download(dataset: PublicDataset, address: str, folder: Path) -> list[list[P
                     fetched += file.bytes
                 paths.append(files)
     except DownloadError as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     return paths
 
 

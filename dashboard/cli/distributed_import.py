@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.file_options import read_tags
-from dashboard.cli.progress_and_refusals import Refusal, progress_bar
+from dashboard.cli.progress_and_refusals import CommandRefused, progress_bar
 from dashboard.settings import Settings
 from data.importing.distributed_import import (
     Group,
@@ -69,7 +69,7 @@ def batch_command(
     """
     store = open_store(settings.store)
     if dataset not in store.snapshot().states:
-        raise Refusal(f"There is no dataset {dataset!r} in the store; import it first.")
+        raise CommandRefused(f"There is no dataset {dataset!r} in the store; import it first.")
     percent = confidence_scale == "percent"
     options = ImportOptions(dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags)
     with _client(scheduler, workers) as client:
@@ -77,7 +77,7 @@ def batch_command(
         groups = merge_groups([group for in_file in by_file for group in in_file])
         problems, count = _import(client, store, groups, options, memory)
     if problems:
-        raise Refusal("\n".join([f"{len(problems)} of {len(groups)} groups of rows were refused", *problems]))
+        raise CommandRefused("\n".join([f"{len(problems)} of {len(groups)} groups of rows were refused", *problems]))
     click.echo(f"{count:,} runs imported from {len(groups):,} groups of rows.")
 
 
@@ -124,7 +124,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise Refusal("This needs Dask: pip install --group batch") from None
+        raise CommandRefused("This needs Dask: pip install --group batch") from None
     if scheduler is not None:
         with Client(scheduler) as client:
             yield client

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress_and_refusals import Refusal
+from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter
@@ -78,16 +78,16 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
 def _draft(dest: Path) -> Iterator[Path]:
     """Yield a temporary folder next to DEST, so that DEST appears complete or not at all. Errors are reported in one line."""
     if dest.exists():
-        raise Refusal(f"{dest} already exists; choose another name")
+        raise CommandRefused(f"{dest} already exists; choose another name")
     parent = dest.absolute().parent
     if not parent.is_dir():
-        raise Refusal(f"{parent} is not a folder")
+        raise CommandRefused(f"{parent} is not a folder")
     draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=parent))
     try:
         yield draft
     except BadRequest as error:
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
-        raise Refusal(error.message + allowed) from error
+        raise CommandRefused(error.message + allowed) from error
     except OSError as error:
         raise StoreError(f"{dest} cannot be written: {error}") from error
     finally:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from dashboard.cli.progress_and_refusals import Refusal
+from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
 from data.store import open_store
@@ -76,11 +76,11 @@ def grades_command(
             return
         graded = next(iter(gradings(snapshot, selection.on_runs([run])).runs), None)
     except TooManyGuesses:
-        raise Refusal(f"the run has more than {MAX_STORED:,} different guesses, too many to grade at once") from None
+        raise CommandRefused(f"the run has more than {MAX_STORED:,} different guesses, too many to grade at once") from None
     except NoSuchRun:
-        raise Refusal(f"there is no run {run!r}") from None
+        raise CommandRefused(f"there is no run {run!r}") from None
     except (NoSuchGuess, BadRequest) as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     if graded is None:
         click.echo(f"Run {run} has one grading: {listed.gradings[0]}.")
     else:

@@ -35,7 +35,7 @@ HINTS: dict[Hint, str] = {
 }
 
 
-class Refusal(click.ClickException):
+class CommandRefused(click.ClickException):
     """Ends the command with exit code 1."""
 
     exit_code = 1
@@ -75,7 +75,7 @@ def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: S
         click.echo(f"  {HINTS[hint]}", err=True)
 
 
-def refusal(refused: Refused, done: str) -> Refusal:
+def refusal(refused: Refused, done: str) -> CommandRefused:
     """Return the report of refused files: the problems one by one or, if there are many, by kind and all of them in a file.
 
     Args:
@@ -97,7 +97,7 @@ def refusal(refused: Refused, done: str) -> Refusal:
         more = f"and {len(kinds) - MAX_KINDS:,} more kinds; " if len(kinds) > MAX_KINDS else ""
         extent = "all problems" if len(problems) == refused.total else f"the first {len(problems):,} problems"
         lines.append(f"{more}{extent}, row by row: {file.name}")
-    return Refusal("\n".join(lines))
+    return CommandRefused("\n".join(lines))
 
 
 def _kind_lines(kind: ProblemKind) -> list[str]:
@@ -115,7 +115,7 @@ def _reason(problem: Problem) -> str:
     return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason
 
 
-class Until(click.ParamType[datetime]):
+class EndDate(click.ParamType[datetime]):
     """An end: a date, which means the end of that day, or a time. Both are UTC unless they say otherwise."""
 
     name = "date"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dashboard.cli.file_options import read_tags
-from dashboard.cli.progress_and_refusals import Refusal
+from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.run_tags import BadTag, change_tags
@@ -26,9 +26,9 @@ def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...],
         change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)
         listed = run_facts(store.snapshot(), run).tags
     except NoSuchRun:
-        raise Refusal(f"there is no run {run!r}") from None
+        raise CommandRefused(f"there is no run {run!r}") from None
     except (BadTag, BadRequest) as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     for tag, value in listed.items():
         click.echo(f"{tag}={value}")
     if not listed:

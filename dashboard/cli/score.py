@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from dashboard.cli.file_options import FileOptions, file_options, import_options
-from dashboard.cli.progress_and_refusals import Refusal, print_remarks, progress_bar, refusal
+from dashboard.cli.progress_and_refusals import CommandRefused, print_remarks, progress_bar, refusal
 from dashboard.error_messages import error_message
 from dashboard.incoming_runs import IncomingRun, incoming_runs
 from dashboard.settings import Settings
@@ -97,7 +97,7 @@ def score_command(
             result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
-            raise Refusal(error_message(error)) from error
+            raise CommandRefused(error_message(error)) from error
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
         raise click.BadParameter(error.message + allowed, param_hint=f"--{error.field}") from error
     except Refused as refused:

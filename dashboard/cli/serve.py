@@ -12,8 +12,8 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.cli.progress_and_refusals import Refusal, seed_empty_store
-from dashboard.settings import Settings, read_setting, variable
+from dashboard.cli.progress_and_refusals import CommandRefused, seed_empty_store
+from dashboard.settings import Settings, environment_variable, read_setting
 from data.importing.report import Refused
 from data.store import OlderStore, StoreError, open_store
 
@@ -46,7 +46,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
         store = open_store(settings.store)
         seed_empty_store(store)
     except Refused as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     try:
         store.snapshot()
     except OlderStore:
@@ -54,7 +54,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
     except StoreError:
         pass  # the pages show what is wrong with it
     # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
-    os.environ.update({variable(name): str(value) for name, value in chosen.items()})
+    os.environ.update({environment_variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.gunicorn_server"])
 
@@ -67,7 +67,7 @@ def _check_port(settings: Settings) -> None:
         try:
             _bind(probe, settings)
         except OSError as error:
-            raise Refusal(
+            raise CommandRefused(
                 f"cannot listen on {settings.host}, port {settings.port}: {error.strerror}. Is Clueline already running? "
                 "Choose another port with --port 8051 or CLUELINE_PORT=8051"
             ) from error

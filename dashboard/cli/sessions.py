@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from dashboard.cli.progress_and_refusals import Refusal, Until, print_remarks, refusal, seed_empty_store
+from dashboard.cli.progress_and_refusals import CommandRefused, EndDate, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
 from data.play_sessions.careless_players import flag_players
@@ -26,7 +26,7 @@ from data.store.run_tags import BadTag
 @click.option("--questions", type=click.IntRange(1, MAX_QUESTIONS), default=20, show_default=True, help="Number of questions.")
 @click.option("--attention-checks", type=click.IntRange(0, MAX_CHECKS), default=0, help="Attention checks to add to them.")
 @click.option("--players", type=click.IntRange(1, MAX_PLAYERS), default=30, show_default=True, help="How many can join.")
-@click.option("--until", type=Until(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
+@click.option("--until", type=EndDate(), metavar="DATE", required=True, help="When the session ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link.")
 @click.pass_obj
@@ -54,7 +54,7 @@ def invite(
         log, snapshot = store.register.play_log(), store.snapshot()
         secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
     except SessionError as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     Audit(store.register).record("invited_players", None, dataset=dataset)
     click.echo(f"{base.rstrip('/') or f'http://{settings.host}:{settings.port}'}/play#{secret}")
 
@@ -80,7 +80,7 @@ def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], c
             return
         report = collect(store, secret, set_aside=reasons)
     except (SessionError, BadTag) as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     except Refused as refused:
         raise refusal(refused, "imported") from refused
     for line in report.lines:

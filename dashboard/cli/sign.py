@@ -9,7 +9,7 @@ import click
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.cli.progress_and_refusals import Refusal, Until
+from dashboard.cli.progress_and_refusals import CommandRefused, EndDate
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
@@ -18,7 +18,7 @@ from queries.selection.parameter_kinds import BadRequest
 
 @click.command("sign")
 @click.argument("link", required=False)
-@click.option("--until", type=Until(), metavar="DATE", help="When the link expires: a date or a time, UTC.")
+@click.option("--until", type=EndDate(), metavar="DATE", help="When the link expires: a date or a time, UTC.")
 @click.option("--revoke-all", is_flag=True, help="Revoke all links signed so far.")
 @click.pass_obj
 def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:
@@ -46,7 +46,7 @@ def sign(settings: Settings, link: str | None, until: datetime | None, revoke_al
 
 
 def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:
-    """Return the dataset that an address is about. Raises ``Refusal`` for an unknown or invalid address."""
+    """Return the dataset that an address is about. Raises ``CommandRefused`` for an unknown or invalid address."""
     from dashboard.app import create_app  # imported here because it loads slowly
     from dashboard.page_registry import check_page, find_page, read_page
     from dashboard.service import service
@@ -64,6 +64,6 @@ def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str
             page, dataset, item = find_page(path)
             return read_page(page, pairs, dataset, item).selection.dataset
     except BadRequest as error:
-        raise Refusal(str(error)) from error
+        raise CommandRefused(str(error)) from error
     except HTTPException as error:
-        raise Refusal(f"there is no address {path!r}") from error
+        raise CommandRefused(f"there is no address {path!r}") from error

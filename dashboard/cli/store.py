@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress_and_refusals import Refusal
+from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
 from data.store.audit import Audit
-from data.store.backup import back_up, copy_store, restore_backup, whole_version
+from data.store.backup import back_up, copy_store, intact_version, restore_backup
 from data.store.ducklake import make_lake
 from data.store.register import EMPTY
-from data.store.repair import VersionOnDisk, damage_of, lost_runs, mend, versions_on_disk
+from data.store.repair import VersionOnDisk, damage_of, lost_runs, repair_objects, versions_on_disk
 from data.store.run_files import damaged_object
 from data.store.tokens_and_readers import TokenError, Tokens
 
@@ -42,7 +42,7 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     revoked. Sessions of people are restored only if the store does not have them, so that players erased since then stay erased.
     """
     store = open_store(settings.store)
-    version = whole_version(open_store(source))
+    version = intact_version(open_store(source))
     click.echo(f"{source}: {_contents(version)}, {version.written_at:%Y-%m-%d %H:%M} UTC")
     contents = _contents_in_force(store)
     if contents and not yes:
@@ -125,11 +125,11 @@ def verify(settings: Settings) -> None:
         click.echo(str(error))
         lost_sessions = True
     if isinstance(damage, StoreError):
-        raise Refusal("The store is damaged. To repair it: python -m dashboard repair")
+        raise CommandRefused("The store is damaged. To repair it: python -m dashboard repair")
     if damage is not None:
-        raise Refusal("The tokens are damaged.")
+        raise CommandRefused("The tokens are damaged.")
     if lost_sessions:
-        raise Refusal("The log of sessions of people is damaged. To repair it, see docs/operations.md, Damaged files.")
+        raise CommandRefused("The log of sessions of people is damaged. To repair it, see docs/operations.md, Damaged files.")
     click.echo(f"The store in {store.place} is {'intact' if pointer.name else 'empty'}.")
 
 
@@ -154,7 +154,7 @@ def repair(settings: Settings, yes: bool) -> None:
         click.echo(f"  {_line(version)}")
     chosen = _readable_version(store, versions)
     if chosen is None:
-        raise Refusal("No intact version is left; restore the folder from a backup. Nothing was changed.")
+        raise CommandRefused("No intact version is left; restore the folder from a backup. Nothing was changed.")
     steps = [] if _is_in_force(store, chosen) else [f"Restore {chosen.name}"]
     with store.open_catalogue(chosen.name) as connection:
         lost = lost_runs(connection, chosen.damaged_objects)
@@ -172,7 +172,7 @@ def repair(settings: Settings, yes: bool) -> None:
         store.restore(chosen.name)
     Audit(store.register).record("repaired", None)
     if chosen.damaged_objects:
-        mend(store, chosen.damaged_objects)
+        repair_objects(store, chosen.damaged_objects)
     if not computed and not lost:
         click.echo(f"{chosen.name} is the current version again. No file was deleted.")
         return
@@ -209,6 +209,6 @@ def _contents(version: VersionOnDisk) -> str:
 def _contents_in_force(store: Store) -> str | None:
     """Return what the store holds, in words; None if it is empty."""
     try:
-        return _contents(whole_version(store)) if store.catalogue() else None
+        return _contents(intact_version(store)) if store.catalogue() else None
     except StoreError:
         return "damaged data"

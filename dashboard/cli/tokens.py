@@ -6,12 +6,12 @@ from datetime import datetime
 
 import click
 
-from dashboard.cli.progress_and_refusals import Until
+from dashboard.cli.progress_and_refusals import EndDate
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import RIGHTS, Right, Tokens
 
-UNTIL = Until()
+UNTIL = EndDate()
 
 
 @click.group("token")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import click
 
 from dashboard.access import signed_links
-from dashboard.cli.progress_and_refusals import Refusal
+from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.error_messages import error_message
 from dashboard.settings import Settings
 from queries.selection.parameter_kinds import BadRequest
@@ -40,17 +40,17 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
         try:
             answer = answer_of(path, query)
         except BadRequest as error:
-            raise Refusal(error_message(error)) from error
+            raise CommandRefused(error_message(error)) from error
         if answer is None:
             ending = ".csv" if as_csv else ""
             known = [rule.removeprefix(PREFIX).removesuffix(ending) for rule in readable_addresses() if rule.endswith(ending)]
             table = " as CSV" if as_csv else ""
-            raise Refusal(f"There is no address {path!r} to read{table}. There are: {', '.join(known)}.")
+            raise CommandRefused(f"There is no address {path!r} to read{table}. There are: {', '.join(known)}.")
         try:
             with click.open_file(output or "-", "wb") as file:
                 for part in answer.iter_encoded():
                     file.write(part)
         except OSError as error:
-            raise Refusal(f"{output or 'the output'} cannot be written: {error.strerror}.") from error
+            raise CommandRefused(f"{output or 'the output'} cannot be written: {error.strerror}.") from error
         finally:
             answer.close()

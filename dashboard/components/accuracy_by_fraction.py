@@ -13,7 +13,7 @@ from dashboard.components.table import row, table
 from dashboard.figures.accuracy_by_fraction import revealed_figure
 from queries.buzzing import FractionAccuracy
 
-BESIDE_TEAMS = "with the share of human teams that have answered correctly by then"
+WITH_TEAM_SHARE = "with the share of human teams that have answered correctly by then"
 
 
 def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
@@ -44,7 +44,7 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
         "revealed",
         revealed_figure(result, names, colours),
         "Accuracy of the current answer by share of the question revealed, "
-        + ("for runs and for the players of the human collection" if guessing else BESIDE_TEAMS),
+        + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
         legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
     )

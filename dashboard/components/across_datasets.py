@@ -9,7 +9,7 @@ from dashboard.components.links import address, page_link, run_path
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.across import across_figure
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign
 from queries.metrics import Metric
 from queries.run_groups import RunGroup
@@ -32,7 +32,7 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     head: list[Cell] = ["Model"]
     if metric.ranks:
         head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
-    titles = fitting([column.title for column in result.datasets], MAX_HEAD_LENGTH)
+    titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
     head += [_dataset_head(column, title) for column, title in zip(result.datasets, titles, strict=True)]
     rows = [
         html.Tr(
@@ -117,7 +117,7 @@ def _place(cell: AcrossCell | None) -> str:
 
 def transfer_section(result: Across) -> html.Section:
     """List the datasets on which each model is over- or underconfident: does its calibration hold elsewhere?"""
-    short_titles = fitting([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
+    short_titles = distinct_short_names([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
     titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     models = [
         html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])

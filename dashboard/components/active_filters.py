@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
 from dashboard.components.links import address, page_link
-from dashboard.name_shortening import shortened
+from dashboard.name_shortening import shorten_middle
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.filters import SelectionKey
@@ -53,5 +53,8 @@ def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, v
     """A chip that links to the same page without one pair of its address."""
     text = f"{label}: {names.get(value, value)}"
     without = [pair for index, pair in enumerate(pairs) if index != place]
-    parts: list[Component | str] = [shortened(text, MAX_VALUE_LENGTH), html.Span("×", className="remove", **aria(hidden="true"))]
+    parts: list[Component | str] = [
+        shorten_middle(text, MAX_VALUE_LENGTH),
+        html.Span("×", className="remove", **aria(hidden="true")),
+    ]
     return page_link(parts, href=address(path, without), title=f"Remove {text}")

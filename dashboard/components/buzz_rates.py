@@ -11,7 +11,7 @@ from dashboard.components.html_attributes import data
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
-from dashboard.figures.buzz_curves_and_rates import habits_figure
+from dashboard.figures.buzz_curves_and_rates import buzz_rates_figure
 from dashboard.figures.style import INK
 from queries.buzzing import BuzzRates
 from queries.buzzing.results import TeamBuzzRates
@@ -68,7 +68,7 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             html.P(note, className="note"),
             figure(
                 "habits",
-                habits_figure(rates, names, colours),
+                buzz_rates_figure(rates, names, colours),
                 "○ given a correct guess, × given an incorrect one"
                 + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
             ),

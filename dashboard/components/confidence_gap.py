@@ -14,24 +14,27 @@ from dashboard.figures.confidence_gap import gap_figure
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE
 
-GAP_METRICS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
+ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 
 def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """Return the figure and its table.
 
     Args:
-        board: leaderboard with ``GAP_METRICS``.
+        board: leaderboard with ``ACCURACY_AND_CONFIDENCE``.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
     rows = [
-        row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].value) for metric in GAP_METRICS))
+        row(
+            named(colours.get(run.run), names[run.run]),
+            *(short(run.metrics[metric.key].value) for metric in ACCURACY_AND_CONFIDENCE),
+        )
         for run in board.rows
     ]
     return figure(
         "gap",
         gap_figure(board, names, colours),
         "Confidence against accuracy: a ring to the right of its dot means overconfidence, to the left underconfidence",
-        table(["Run", *(metric.name for metric in GAP_METRICS)], rows, "Confidence and accuracy"),
+        table(["Run", *(metric.name for metric in ACCURACY_AND_CONFIDENCE)], rows, "Confidence and accuracy"),
     )

@@ -10,7 +10,7 @@ from dash import html
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from dashboard.name_shortening import shortened
+from dashboard.name_shortening import shorten_middle
 from data.importing.seed import BUNDLED
 from queries.datasets import Dataset
 
@@ -27,7 +27,7 @@ def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> 
         path: path of this page.
     """
     title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
-    label = shortened(title, MAX_TITLE_LENGTH) if title else "Datasets"
+    label = shorten_middle(title, MAX_TITLE_LENGTH) if title else "Datasets"
     links = [
         html.Li(
             page_link(

@@ -16,7 +16,7 @@ from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body
 from dashboard.components.run_names_and_colours import RunColours, swatch
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
@@ -78,7 +78,9 @@ def board_table(
     head += [_head(_title(metric), metric.key, sort, _tooltip(metric, selection.conventions), number=True) for metric in shown]
 
     every = [*board.rows, *unranked]
-    names = dict(zip([row.run for row in every], fitting([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True))
+    names = dict(
+        zip([row.run for row in every], distinct_short_names([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True)
+    )
 
     def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
         return [

@@ -20,7 +20,7 @@ from dashboard.components.run_names_and_colours import RunColours, RunName, lege
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
 from queries.questions import QuestionPage, QuestionRow
@@ -75,7 +75,7 @@ class QuestionGrid:
         """Display name of each run of the dataset; for a withdrawn run, its id."""
         several = len(self.facets.elicitations) > 1
         names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in self.facets.runs}
-        labels = dict(zip(names, fitting([*names.values()]), strict=True))
+        labels = dict(zip(names, distinct_short_names([*names.values()]), strict=True))
         return {run: run for run in self.facets.withdrawn} | {run: RunName(name, labels[run]) for run, name in names.items()}
 
     @cached_property
@@ -164,7 +164,7 @@ class QuestionGrid:
     @cached_property
     def _headings(self) -> dict[str, str]:
         """Names of the runs that have a column, shortened to fit it."""
-        return dict(zip(self.runs, fitting([self.names[run] for run in self.runs], MAX_HEADING_LENGTH), strict=True))
+        return dict(zip(self.runs, distinct_short_names([self.names[run] for run in self.runs], MAX_HEADING_LENGTH), strict=True))
 
     def _run_column(self, run: str) -> ColumnDefinition:
         return {

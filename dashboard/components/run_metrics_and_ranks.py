@@ -15,7 +15,7 @@ from queries.metrics import Metric
 BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": ""}
 
 
-def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
+def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
     """Return a row per metric that the run has: value, interval, rank.
 
     Args:

@@ -16,7 +16,7 @@ from dash import html
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import count
 from dashboard.figures.style import INK, OTHERS
-from dashboard.name_shortening import MAX_NAME_LENGTH, fitting, shortened
+from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from queries.selection.facets import Facets
 
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
@@ -89,12 +89,12 @@ def run_names(runs: Iterable[Named]) -> dict[str, str]:
     runs = list(runs)
     several = len({run.elicitation for run in runs}) > 1
     names = [f"{run.model} · {run.elicitation}" if several else run.model for run in runs]
-    return {run.run: RunName(name, label) for run, name, label in zip(runs, names, fitting(names), strict=True)}
+    return {run.run: RunName(name, label) for run, name, label in zip(runs, names, distinct_short_names(names), strict=True)}
 
 
 def name_text(name: str) -> html.Span:
     """Return a name; a long one is shortened in the middle, with the whole name shown on hover."""
-    text = name.label if isinstance(name, RunName) else shortened(name, MAX_NAME_LENGTH)
+    text = name.label if isinstance(name, RunName) else shorten_middle(name, MAX_NAME_LENGTH)
     return html.Span(text, className="name", title=name) if text != name else html.Span(name, className="name")
 
 

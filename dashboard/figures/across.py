@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard.components.numbers import short
 from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.across import Across, AcrossCell
 from queries.metrics import Metric
 
@@ -40,8 +40,8 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
         cells = [list(line) for line in zip(*cells, strict=True)]
         down, across = across, down
     many = len(across) > NAMED
-    columns = [plain(name) for name in fitting(across, UPRIGHT if many else MAX_NAME_LENGTH)]
-    rows = [plain(name) for name in fitting(down, MAX_NAME_LENGTH)]
+    columns = [plain(name) for name in distinct_short_names(across, UPRIGHT if many else MAX_NAME_LENGTH)]
+    rows = [plain(name) for name in distinct_short_names(down, MAX_NAME_LENGTH)]
     return {
         "data": [
             {

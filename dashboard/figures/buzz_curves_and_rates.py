@@ -80,7 +80,7 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     return figure
 
 
-def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw P(buzz | correct) as a ring and P(buzz | incorrect) as a cross, for runs and the players of a human collection.
 
     For teams, whose guesses are not known, triangles are lower bounds.

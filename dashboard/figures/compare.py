@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
-from dashboard.name_shortening import MAX_NAME_LENGTH, fitting
+from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names
 from queries.compare import Comparison
 from queries.metrics import Metric
 from queries.question_differences import QuestionDifferences, QuestionDot
@@ -33,7 +33,7 @@ def scatter_figure(
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
     margin = 0.05 * (ends[1] - ends[0]) or 0.05
-    labels = fitting(names, MAX_NAME_LENGTH)
+    labels = distinct_short_names(names, MAX_NAME_LENGTH)
     span = [ends[0] - margin, ends[1] + margin]
     return {
         "data": [
@@ -114,7 +114,7 @@ def forest_figure(
         )
     labels = [plain(row["label"]) for row in rows]
     ends = padded(row[key] for row in rows for key in ("low", "x", "high"))
-    favours = [f"{plain(label)} better" for label in fitting(names, MAX_NAME_LENGTH)]
+    favours = [f"{plain(label)} better" for label in distinct_short_names(names, MAX_NAME_LENGTH)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
     shades = [tones.get(row["one"].better or "", OTHERS) for row in rows]

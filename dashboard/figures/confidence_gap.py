@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.leaderboard import Leaderboard
 
 ROW, MORE = 26, 14  # pixels per run, and for each further line of the longest name
@@ -26,7 +26,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
-    texts = fitting([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
+    texts = distinct_short_names([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
     labels = [plain(text) if dense else _lines(text) for text in texts]
     places = list(range(len(rows)))
     lines = max((label.count("<br>") for label in labels), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.question import Question
 
 ROW = 40  # pixels of a class, at least; more with many runs
@@ -49,7 +49,7 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
             xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
                 range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},
-                ticktext=[plain(name) for name in fitting(votes.classes, MAX_CLASS_NAME_LENGTH)],
+                ticktext=[plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
             ),
         ),
     }  # fmt: skip

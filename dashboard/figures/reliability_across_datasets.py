@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from dashboard.figures.style import FAINT, GRID, INK, PlotlyJson, axis, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.across import Across, AcrossDiagram
 from queries.engine.reliability_diagrams import ReliabilityBin
 
@@ -39,8 +39,10 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     titles = [column.title for column in columns]
     datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
     if len(titles) > LEVEL:
-        datasets = [plain(title) for title in fitting(titles, UPRIGHT)]
-    models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_NAME_LENGTH)]
+        datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
+    models = [
+        plain(name) for name in distinct_short_names([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_NAME_LENGTH)
+    ]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
         "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],

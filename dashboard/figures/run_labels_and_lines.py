@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboard.figures.style import OTHERS, PlotlyJson, plain
-from dashboard.name_shortening import MAX_LABEL_LENGTH, fitting
+from dashboard.name_shortening import MAX_LABEL_LENGTH, distinct_short_names
 
 Names = Mapping[str, str]  # display names or colours, by run id
 MAX_ROW_LABEL_LENGTH = 30  # characters of a name next to a row of a figure
@@ -21,7 +21,7 @@ def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX
         runs: runs that are labelled.
         longest: maximum number of characters in a label.
     """
-    return dict(zip(runs, map(plain, fitting([names[run] for run in runs], longest)), strict=True))
+    return dict(zip(runs, map(plain, distinct_short_names([names[run] for run in runs], longest)), strict=True))
 
 
 def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:

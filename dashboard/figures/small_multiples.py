@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 
 HEIGHT, WIDTH = 240, 250  # pixels of a panel, which is wider if the columns that fit leave room
 
@@ -40,7 +40,7 @@ def panels(
     x_title, y_title = x.pop("title"), y.pop("title")
     axes: PlotlyJson = {}
     annotations: list[PlotlyJson] = []
-    for number, (title, short) in enumerate(zip(titles, fitting(titles), strict=True)):
+    for number, (title, short) in enumerate(zip(titles, distinct_short_names(titles), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
         own: PlotlyJson = {"range": ranges[number]} if ranges else {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dashboard.figures.run_labels_and_lines import MAX_ROW_LABEL_LENGTH
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, downwards, layout, plain
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from queries.teams import TeamBuzz, TeamRow
 
 ROW = 20  # pixels per team
@@ -41,7 +41,7 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
             xaxis=axis("share of the question read at a correct buzz", **SHARE),
             yaxis=axis(
                 range=downwards(len(teams)), showgrid=False, tickvals=places,
-                ticktext=[plain(text) for text in fitting([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
+                ticktext=[plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
                 tickfont={"size": 12, "color": INK},
             ),
         ),
@@ -80,7 +80,7 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
             xaxis=axis("share of the question read", **SHARE),
             yaxis=axis(
                 range=downwards(len(categories)), tickvals=list(place.values()),
-                ticktext=[plain(text) for text in fitting(categories, MAX_ROW_LABEL_LENGTH)],
+                ticktext=[plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)],
                 tickfont={"size": 12, "color": MUTED},
             ),
         ),

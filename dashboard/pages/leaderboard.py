@@ -11,7 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
-from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
+from dashboard.components.confidence_gap import ACCURACY_AND_CONFIDENCE, confidence_gap
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
@@ -40,7 +40,7 @@ from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, al
 from queries.selection.parameters import named_key
 
 # Scores of a run that always states confidence 0.
-SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
+ZERO_CONFIDENCE_SCORES = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
 NAMED = {metric.key: metric.name for metric in CATALOGUE.values()}
 TABLES = tuple(table.key for table in published().tables)
 
@@ -85,7 +85,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
     chosen, sort = request.parameters.metrics, request.parameters.sort
     lead = leading_metric(request.facets.human_teams > 0)
-    metrics = tuple(dict.fromkeys((*chosen, *GAP_METRICS, lead)))
+    metrics = tuple(dict.fromkeys((*chosen, *ACCURACY_AND_CONFIDENCE, lead)))
     board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
@@ -180,7 +180,9 @@ def _meaning(sort: str) -> str:
 
 def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
     """The score of a run that never commits itself: a baseline for metrics that penalise bad guesses."""
-    scores = [f"{SILENCE[metric.key]} in {metric.name}" for metric in shown if metric.key in SILENCE]
+    scores = [
+        f"{ZERO_CONFIDENCE_SCORES[metric.key]} in {metric.name}" for metric in shown if metric.key in ZERO_CONFIDENCE_SCORES
+    ]
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
 
 

@@ -131,7 +131,7 @@ def rows() -> flask.Response:
 def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:
     facets, parameters = request.facets, request.parameters
     sort = read_sort(parameters.sort, facets.all_runs, facets.dataset)
-    curve = request.selection.conventions.early_curve
+    curve = request.selection.conventions.human_curve_or_default
     highlighted = highlighted_runs(request, parameters.metric)
     return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort, highlighted)
 

@@ -13,7 +13,7 @@ from dashboard.components.links import address, page_link, question_path, run_pa
 from dashboard.components.messages import nothing_selected, withdrawn_banner
 from dashboard.components.numbers import count
 from dashboard.components.reliability import reliability_diagrams
-from dashboard.components.run_metrics_and_ranks import standing_table
+from dashboard.components.run_metrics_and_ranks import metrics_and_ranks_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_table import provenance
 from dashboard.components.worst_questions import worst_questions
@@ -60,7 +60,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         provenance(facts),
         html.Div(
             [
-                standing_table(row, SHOWN, ranked),
+                metrics_and_ranks_table(row, SHOWN, ranked),
                 reliability_diagrams(diagram, names, colours, {}, None, "pointwise", brush=False) if diagram else None,
             ],
             className="side-by-side wide-left",

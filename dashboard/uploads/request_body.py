@@ -17,7 +17,7 @@ from flask import request
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
-from dashboard.access.identity_and_rights import Denied
+from dashboard.access.identity_and_rights import RequestDenied
 from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
@@ -58,12 +58,12 @@ def check_type() -> None:
         Denied: with status 415.
     """
     if request.mimetype not in TYPES:
-        raise Denied(
+        raise RequestDenied(
             415, "unsupported_type", f"A body of type {request.mimetype[:100]!r} is not accepted; send the file as text/csv, "
             "application/x-ndjson, application/vnd.apache.parquet, application/octet-stream or multipart/form-data.",
         )  # fmt: skip
     if request.headers.get("Content-Encoding", "").strip().lower() not in ENCODINGS:
-        raise Denied(415, "unsupported_encoding", "Content-Encoding must be gzip or zstd, or left out.")
+        raise RequestDenied(415, "unsupported_encoding", "Content-Encoding must be gzip or zstd, or left out.")
 
 
 def receive(folder: Path, max_bytes: int) -> Received:
@@ -89,16 +89,16 @@ def receive(folder: Path, max_bytes: int) -> Received:
         except RequestEntityTooLarge as error:
             raise too_large(max_bytes) from error
         except (HTTPException, OSError) as error:
-            raise Denied(400, "broken_off", "The body ended before it was complete; send it again.") from error
+            raise RequestDenied(400, "broken_off", "The body ended before it was complete; send it again.") from error
     if not target.written:
-        raise Denied(400, "empty_file", "The file is empty.", "file")
+        raise RequestDenied(400, "empty_file", "The file is empty.", "file")
     return received
 
 
-def too_large(max_bytes: int) -> Denied:
+def too_large(max_bytes: int) -> RequestDenied:
     """Return the error for a body that is too large."""
     limit = f"The file is larger than {max_bytes // 2**20:,} MiB, the limit of this server (CLUELINE_MAX_UPLOAD_MB). "
-    return Denied(413, "too_large", limit + "Compress it, write it as Parquet, or have it imported on the command line.")
+    return RequestDenied(413, "too_large", limit + "Compress it, write it as Parquet, or have it imported on the command line.")
 
 
 def _raw(stream: PacedStream, target: LimitedFile) -> Received:
@@ -110,13 +110,13 @@ def _raw(stream: PacedStream, target: LimitedFile) -> Received:
 def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
     boundary = request.mimetype_params.get("boundary", "")
     if not boundary or not boundary.isascii() or len(boundary) > 200:
-        raise Denied(400, "bad_form", "The form does not state the boundary between its parts.")
+        raise RequestDenied(400, "bad_form", "The form does not state the boundary between its parts.")
     names: list[str | None] = []
 
     def open_file(**part: Any) -> LimitedFile:
         names.append(part["filename"])
         if len(names) > 1:
-            raise Denied(400, "several_files", "Send one file at a time.", "file")
+            raise RequestDenied(400, "several_files", "Send one file at a time.", "file")
         return target
 
     parser = MultiPartParser(
@@ -128,11 +128,13 @@ def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
     try:
         form, files = parser.parse(cast("IO[bytes]", stream), boundary.encode("ascii"), request.content_length)
     except ValueError as error:
-        raise Denied(400, "bad_form", f"The form cannot be read: {error}") from error
+        raise RequestDenied(400, "bad_form", f"The form cannot be read: {error}") from error
     others = [name for name in files if name != "file"]
     if "file" not in files or others:
         where = f"the field {others[0][:100]!r}" if others else "no field"
-        raise Denied(400, "no_file", f"The file must be in the field `file`; {where} has one (curl: -F file=@FILE).", "file")
+        raise RequestDenied(
+            400, "no_file", f"The file must be in the field `file`; {where} has one (curl: -F file=@FILE).", "file"
+        )
     return Received(target.path, clean_name(names[0]), list(form.items(multi=True)))
 
 
@@ -218,9 +220,11 @@ def _timed_stream() -> Iterator[PacedStream]:
     with time_limit(lambda: stream.last + CHUNK_TIMEOUT) as expired:
         try:
             yield stream
-        except (HTTPException, OSError, Denied):
+        except (HTTPException, OSError, RequestDenied):
             if expired.is_set():
-                raise Denied(408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds.") from None
+                raise RequestDenied(
+                    408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds."
+                ) from None
             raise
 
 

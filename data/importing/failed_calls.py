@@ -5,7 +5,7 @@ contradict that: it has no distribution over options, and its correctness is 0 o
 guess, with confidence 0 and correctness 0.
 """
 
-MARK = "ERROR"  # the guess that marks a failed call in files, and in the hash that names a run
+FAILED_GUESS = "ERROR"  # the guess that marks a failed call in files, and in the hash that names a run
 
 
 def is_failed(row: str = "s") -> str:
@@ -14,13 +14,13 @@ def is_failed(row: str = "s") -> str:
     Args:
         row: alias of the relation.
     """
-    marked = f"strlen({row}.guess) < 16 and lower(trim({row}.guess)) = '{MARK.lower()}'"
+    marked = f"strlen({row}.guess) < 16 and lower(trim({row}.guess)) = '{FAILED_GUESS.lower()}'"
     unanswered = f"{row}.options is null and coalesce({row}.correct, 0) = 0"
     return f"(coalesce({row}.failed, false) or coalesce({marked}, false) and {unanswered})"
 
 
-def answers_anyway(row: str = "s") -> str:
+def states_an_answer(row: str = "s") -> str:
     """Return a SQL condition: whether a failed call nevertheless states an answer, which is left out."""
-    guess = f"{row}.guess is not null and lower(trim({row}.guess)) <> '{MARK.lower()}'"
+    guess = f"{row}.guess is not null and lower(trim({row}.guess)) <> '{FAILED_GUESS.lower()}'"
     stated = f"{guess} or {row}.token_logprobs is not null or {row}.options is not null"
     return f"({stated} or coalesce({row}.confidence, 0) <> 0 or coalesce({row}.correct, 0) <> 0)"

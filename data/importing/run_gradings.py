@@ -11,7 +11,7 @@ from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 
@@ -205,7 +205,7 @@ def grade_run(store: Store, run: str, by: str | None) -> int | None:
         gradings.review(connection, objects, [run])
         for name in (GRADED, gradings.REVIEWED):
             run_statistics.derive_grading(connection, objects, dataset, name, [run])
-        renew(connection, [dataset])
+        renew_revisions(connection, [dataset])
         return differs
 
     try:

@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.duckdb_and_polars import frame, literal
-from data.importing.failed_calls import MARK
+from data.importing.failed_calls import FAILED_GUESS
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
@@ -89,7 +89,7 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
     present = [name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess"]
     columns = ["confidence", *(AS_TEXT.get(name, name) for name in present)]
     if failed:
-        columns.append(f"if(failed, {literal(MARK)}, guess) as guess")
+        columns.append(f"if(failed, {literal(FAILED_GUESS)}, guess) as guess")
     elif counts[[*OPTIONAL].index("guess")]:
         columns.append("guess")
     for first, last in _batches(connection):

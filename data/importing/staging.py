@@ -39,7 +39,7 @@ import polars as pl
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.frame_files import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
-from data.importing.table_contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
+from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
 from data.importing.table_files import MAX_UNPACKED_BYTES, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
@@ -373,7 +373,8 @@ class Staging:
         """
         bad = self.connection.execute(
             first_rows(
-                f"select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}] as value, {reason} as reason from {table} s {where}",
+                f"select s.file, s.ordinal, (({value})::varchar)[:{MAX_SHOWN_LENGTH}] as value, {reason} as reason "
+                f"from {table} s {where}",
                 "file, ordinal",
                 MAX_LISTED_PROBLEMS,
             )

@@ -25,7 +25,7 @@ from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 MAX_INTEGER = 2**31 - 1
 MAX_NAME_LENGTH = 500  # characters of a model or elicitation name: what an address can hold
-SHOWN = 120  # characters of a bad value that a report shows
+MAX_SHOWN_LENGTH = 120  # characters of a bad value that a report shows
 SMALL_TABLE = 20_000  # rows: up to here, converting once costs less than planning a view's conversions in each query
 MIN_NAME_SIMILARITY = 0.75  # similarity of two column names, 0 to 1, from which a report suggests one for the other
 
@@ -128,7 +128,7 @@ TAGS = (
 
 
 MAX_ATTRIBUTE_LENGTH, MAX_ATTRIBUTES = 100, 50  # characters of an attribute's name; attributes of a table
-ATTRIBUTE_VALUE = 500  # characters of an attribute's value: what an address can hold
+MAX_ATTRIBUTE_VALUE_LENGTH = 500  # characters of an attribute's value: what an address can hold
 ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
 
 
@@ -166,13 +166,13 @@ def attribute_names(
     taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
     for name in further:
         if times[name] > 1:
-            leave_out("this column is in the header twice", name[:SHOWN])
+            leave_out("this column is in the header twice", name[:MAX_SHOWN_LENGTH])
         elif len(name) > MAX_ATTRIBUTE_LENGTH or not name.isprintable() or name != name.strip():
             reason = (
                 f"this column would become an attribute, whose name may have at most {MAX_ATTRIBUTE_LENGTH} characters, all "
                 "printable and without spaces around them"
             )
-            leave_out(reason, name[:SHOWN])
+            leave_out(reason, name[:MAX_SHOWN_LENGTH])
         elif name.lower() in taken:
             report.warnings.append(f"{file}: the column {name} was not kept: its name is too similar to {taken[name.lower()]}")
         else:
@@ -354,7 +354,7 @@ def _read_json_lines(
         1,
     )
     bad = connection.execute(
-        first_rows(f"select ordinal, line[:{SHOWN}] as line from lines where not good", "ordinal", MAX_LISTED_PROBLEMS)
+        first_rows(f"select ordinal, line[:{MAX_SHOWN_LENGTH}] as line from lines where not good", "ordinal", MAX_LISTED_PROBLEMS)
     ).fetchall()
     report.add([Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad], bad[0][2] if bad else 0)
     keys = f"select distinct key from (select unnest(json_keys(line)) as key from lines where good) limit {MAX_COLUMNS + 1}"
@@ -393,7 +393,7 @@ def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Call
             raise Refused(problems, {problems[-1].kind: more}) from None
         if not file.mixes_line_ends():
             raise
-    connection.execute(sql(literal(file.evened().pattern)))
+    connection.execute(sql(literal(file.with_even_line_ends().pattern)))
 
 
 def trimmed_text(name: str) -> str:
@@ -509,7 +509,7 @@ def _report_cells(
     first_faults: list[str] = []  # per column, SQL for the number of the first fault of a row's cell; null if it has none
     for index, (column, raw_type) in enumerate(columns.items()):
         cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
-        texts.append(f"{trimmed_text(column.name)}[:{SHOWN}]")
+        texts.append(f"{trimmed_text(column.name)}[:{MAX_SHOWN_LENGTH}]")
         cases = []
         for condition, reason, hint in _faults(column, f"cell_{index}", f"given_{index}"):
             cases.append(f"when {condition} then {len(faults)}")

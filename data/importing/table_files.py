@@ -30,10 +30,10 @@ MAX_LINE_LENGTH = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, bu
 MAX_UNPACKED_BYTES = 64 * 2**30  # bytes that the compressed files of an import may unpack to by default
 HEADER = 1_000_000  # characters within which a header must end
 MAX_COLUMNS = 16_384  # of a file; the limit of a spreadsheet
-CELL = 8  # bytes that a Parquet cell counts as at least: a few kilobytes can repeat a cell a billion times
+MIN_CELL_BYTES = 8  # bytes that a Parquet cell counts as at least: a few kilobytes can repeat a cell a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
-COUNTED = 200_000  # bad rows beyond the listed ones that are counted at most
+MAX_COUNTED_BAD_ROWS = 200_000  # bad rows beyond the listed ones that are counted at most
 MAX_CAUSE_LENGTH = 300  # characters of a DuckDB error that are shown
 SHOWN_LINES, SHOWN = 3, 120  # lines and characters of a bad row that are shown
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes
@@ -221,7 +221,7 @@ class TableFile:
             most: greatest number of rows to report.
 
         Returns:
-            The first of these rows as problems, and the number of the others, of which at most ``COUNTED`` are counted.
+            The first of these rows as problems, and the number of the others, counted up to ``MAX_COUNTED_BAD_ROWS``.
         """
         problems: list[Problem] = []
         more = 0
@@ -229,7 +229,7 @@ class TableFile:
             for line, reason, text in self._misshapen(width):
                 if len(problems) < most:
                     problems.append(Problem(self.name, line, None, text, reason))
-                elif more < COUNTED:
+                elif more < MAX_COUNTED_BAD_ROWS:
                     more += 1
                 else:
                     break
@@ -298,7 +298,7 @@ class TableFile:
                 counts = [counts[0] + both, counts[1] + chunk.count(b"\n") - both, counts[2] + chunk.count(b"\r") - both]
         return sum(map(bool, counts)) > 1
 
-    def evened(self) -> TableFile:
+    def with_even_line_ends(self) -> TableFile:
         """Make a copy in which every row ends in the same way. DuckDB does not read files that mix line ends.
 
         Raises:
@@ -340,7 +340,7 @@ class TableFile:
                 or starts_with(path_in_schema, c || '.') for c in $columns::varchar[]])""",
             {"path": self.pattern, "columns": columns},
         ).fetchall()[0][0]
-        self.limit.take(int(values) * CELL, self.name)
+        self.limit.take(int(values) * MIN_CELL_BYTES, self.name)
         table = f"from read_parquet($path, {PARQUET})"
         types = {row[0]: row[1] for row in run(f"describe {table}", {"path": self.pattern}).fetchall()}
         texts = [name for name in columns if types[name] == "VARCHAR"]

@@ -20,10 +20,10 @@ from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, run_statistics
-from data.store.cache_validity import State, renew, states
+from data.store.cache_validity import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.response_attribute_values import list_attributes
-from data.store.run_files import Kind, Objects, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
@@ -88,7 +88,7 @@ class Trial:
         difficulty.add_accuracies(connection, self.objects, [run for (run,) in added])
         for dataset in others:
             difficulty.derive(connection, dataset)
-        renew(connection, datasets=self.before, bases=self.rebased)
+        renew_revisions(connection, datasets=self.before, bases=self.rebased)
 
     def _check_unchanged(self, connection: duckdb.DuckDBPyConnection) -> None:
         current = states(connection)
@@ -230,7 +230,7 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
 
     parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
     connection.execute("reset disabled_optimizers")
-    name_objects(connection, parts)
+    record_objects(connection, parts)
     attributed = """select run from scratch.runs_to_store where n in (
         select run_number from scratch.responses_graded where attributes is not null) order by n"""
     for (name,) in connection.execute(attributed).fetchall():
@@ -309,7 +309,7 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, datase
         return copy_rows(connection, "responses", sql, path, objects.form)
 
     regraded = {name for (name,) in changed}
-    name_objects(
+    record_objects(
         connection,
         [
             objects.add("responses", dataset, part.run, partial(write, objects.relation("responses", [part], numbered=True)))

@@ -46,7 +46,7 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
     flags = [
         Flag(player, "too fast", f"answered {haste.fast} of {haste.times} {haste.what}")
         for player, questions in played.items()
-        for haste in [mode.haste(questions)]
+        for haste in [mode.speed_check(questions)]
         if haste.times >= MIN_TIMES and 2 * haste.fast > haste.times
     ]
     for player, graded in checks.items():

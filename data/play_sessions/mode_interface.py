@@ -163,7 +163,7 @@ class Played(NamedTuple, Generic[E]):
     entries: Sequence[E]
 
 
-class Haste(NamedTuple):
+class SpeedCheck(NamedTuple):
     """How often a player was faster than anybody can be: ``fast`` of ``times``, at ``what``."""
 
     fast: int
@@ -248,7 +248,7 @@ class Mode(ABC, Generic[E]):
         """Return what is collected from a finished question."""
 
     @abstractmethod
-    def haste(self, questions: Sequence[Played[E]]) -> Haste:
+    def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:
         """Return how often a player was too fast over the finished questions, which are in order."""
 
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, E]:
@@ -309,7 +309,7 @@ class ClueByClue(Mode[E]):
             radius=current[0].radius or None if current else None,
         )
 
-    def haste(self, questions: Sequence[Played[E]]) -> Haste:
+    def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:
         """See ``Mode``. Between two answers, the player read a clue."""
         clues = [
             (text, entry.received_ms) for part in questions for text, entry in zip(part.question.clues, part.entries, strict=True)
@@ -320,7 +320,7 @@ class ClueByClue(Mode[E]):
             if before is not None and after is not None and (words := len(text.split())) >= MIN_WORDS
         ]
         fast = sum(speed > MAX_WORDS_PER_MINUTE for speed in speeds)
-        return Haste(fast, len(speeds), f"clues faster than {MAX_WORDS_PER_MINUTE:,} words a minute can be read")
+        return SpeedCheck(fast, len(speeds), f"clues faster than {MAX_WORDS_PER_MINUTE:,} words a minute can be read")
 
 
 def check_id(number: int) -> str:

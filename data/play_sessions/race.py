@@ -22,7 +22,6 @@ from data.play_sessions.mode_interface import (
     Entries,
     Entry,
     Guess,
-    Haste,
     Mode,
     Played,
     PlayerState,
@@ -30,6 +29,7 @@ from data.play_sessions.mode_interface import (
     Reading,
     Row,
     Share,
+    SpeedCheck,
     calibration,
     refuse,
 )
@@ -39,7 +39,7 @@ from data.store import Snapshot
 
 STEPS = 4  # of a question
 START, BUZZ, ANSWER, SECOND = range(STEPS)
-SLOWEST, FASTEST_PACE = 60, 400  # words a minute
+MIN_PACE, MAX_PACE = 60, 400  # words a minute
 GRACE = 5_000  # milliseconds after the last word in which a buzz is accepted
 TIME_TO_ANSWER = 30_000  # milliseconds
 LATENCY = 2_000  # milliseconds that a buzz or an answer may take to arrive
@@ -54,7 +54,7 @@ class Start(Entry, frozen=True, omit_defaults=True):
         pace: words a minute.
     """
 
-    pace: Annotated[int, msgspec.Meta(ge=SLOWEST, le=FASTEST_PACE)]
+    pace: Annotated[int, msgspec.Meta(ge=MIN_PACE, le=MAX_PACE)]
 
 
 class Buzz(Entry, frozen=True, omit_defaults=True):
@@ -266,7 +266,7 @@ class Race(Mode[Entry]):
             return [Row(len(result.clues) - 1, None, None, False)]
         return [Row(answer.clue, answer.guess or None, answer.confidence, True) for answer in result.answers]
 
-    def haste(self, questions: Sequence[Played[Entry]]) -> Haste:
+    def speed_check(self, questions: Sequence[Played[Entry]]) -> SpeedCheck:
         """See ``Mode``. Between buzz and answer, the player typed the guess and entered a confidence."""
         speeds = []
         for played in questions:
@@ -275,7 +275,7 @@ class Race(Mode[Entry]):
                 typed = len(answer.guess) + 1
                 speeds.append(1000 * typed / max(answer.received_ms - buzz.received_ms, 1.0))
         fast = sum(speed > MAX_TYPING_SPEED for speed in speeds)
-        return Haste(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
+        return SpeedCheck(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
 
     def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
         """Yield the number of each question in the player's order, the question, and what was said to it."""

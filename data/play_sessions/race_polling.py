@@ -38,7 +38,7 @@ class _Reading(NamedTuple):
 _readings: MutableMapping[PlayLog, dict[tuple[str, str, int], _Reading]] = WeakKeyDictionary()
 
 
-def read_words(log: PlayLog, secret: str, player: str, step: int, have: int, now: float | None = None) -> Words:
+def words_due_to_player(log: PlayLog, secret: str, player: str, step: int, have: int, now: float | None = None) -> Words:
     """Return the words that are due and that a player does not have yet.
 
     Args:

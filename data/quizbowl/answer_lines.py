@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from data.quizbowl.answer_words import forms, meaning, normalise, parse_markup, with_article
 from data.quizbowl.guess_grading import AnswerLine, Phrase, Verdict
-from data.quizbowl.question_words import UNREAD
+from data.quizbowl.question_words import NOT_READ_ALOUD
 
 MAX_CLAUSE_LENGTH = 2000  # characters; the rest is cut off
 VERBS: dict[str, Verdict] = {
@@ -49,7 +49,7 @@ OR = re.compile(r",\s*or\s+|\s+or\s+|\s+/\s+", re.IGNORECASE)
 @lru_cache(maxsize=65536)
 def parse_answer_line(line: str) -> AnswerLine:
     """Parse an answer line. The text before the first bracket is the answer; it can be marked alternatives separated by "or"."""
-    text = " ".join(UNREAD.sub(" ", html.unescape(line)).split())
+    text = " ".join(NOT_READ_ALOUD.sub(" ", html.unescape(line)).split())
     head, *notes = re.split(r"[\[\]]", NOTE.sub(r"[\1]", text))
     by_verdict: dict[Verdict, dict[str, None]] = {"accept": {head: None}, "prompt": {}, "reject": {}}
     uncertain: set[tuple[str, ...]] = set()

@@ -21,7 +21,7 @@ MIN_SPELLING_SIMILARITY = 80  # similarity of spelling, 0 to 100, from which a g
 SAME = 92  # similarity from which a long word counts as another spelling
 LONG_WORD = 9  # characters
 SAME_CONSONANTS = 87  # similarity from which a word with the same consonants, at least four, counts as the same
-BEGINNING = 0.4  # share of an accepted form from which its beginning is an abbreviation that a person should review
+MIN_ABBREVIATION_SHARE = 0.4  # share of an accepted form from which its beginning is an abbreviation that a person should review
 
 AS_WRITTEN = "the answer line has it"
 OTHER_FORM = "the answer line has it, ignoring articles, plurals, accents, numbers, titles and order"
@@ -155,7 +155,8 @@ class AnswerLine:
                 if same_numbers and any(_is_near(guess, form) for guess in spellings):
                     return Judgement("review", f"it is spelled nearly like {phrase.form!r}")
                 if same_numbers and any(
-                    len(guess) > 3 and form.startswith(guess) and len(guess) >= BEGINNING * len(form) for guess in spellings
+                    len(guess) > 3 and form.startswith(guess) and len(guess) >= MIN_ABBREVIATION_SHARE * len(form)
+                    for guess in spellings
                 ):
                     return Judgement("review", f"it is the beginning of {phrase.form!r}")
         return Judgement("reject", NO_MATCH)

@@ -18,7 +18,7 @@ from sentencex import get_sentence_boundaries
 # Each pattern takes linear time: no attempt can start within text that another one has passed over, apart from 80 characters.
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 POWER_MARK = r"\(\*\)|\(\+\)|\[\*\]|\{\*\}"
-UNREAD = re.compile(
+NOT_READ_ALOUD = re.compile(
     rf"""{POWER_MARK}
     |\(\s*["“”„][^()]*["“”]\s*\)|\[\s*["“”„][^\[\]]*["“”]\s*\]               # pronunciation guides
     |\[\s*(?:emphasi[sz]e|stress|pause|read|slowly|spell|pronounced?|say|note\ to|(?:moderator|reader)s?)\b[^\[\]]{{0,80}}\]
@@ -62,7 +62,7 @@ def words(text: str, stated: int | None = None) -> list[Word]:
     pieces = [match.span() for match in WORD.finditer(shadow)]
     if stated is not None and stated == len(pieces):
         return [Word(text[start:end], start, end, True) for start, end in pieces]
-    shadow = UNREAD.sub(lambda match: re.sub(r"\S", "\1", match.group()), shadow)
+    shadow = NOT_READ_ALOUD.sub(lambda match: re.sub(r"\S", "\1", match.group()), shadow)
     return [Word(text[start:end], start, end, shadow[start:end].lstrip("\0")[:1] not in ("", "\1")) for start, end in pieces]
 
 
@@ -110,7 +110,7 @@ def sentences(text: str) -> list[str]:
     Each sentence has a word that counts. Together they have the same number of words as the text, if white space separates them.
     """
     pieces = words(text)
-    unread = [match.span() for match in UNREAD.finditer(text)]
+    unread = [match.span() for match in NOT_READ_ALOUD.finditer(text)]
     result: list[str] = []
     start = piece = guide = 0
     for boundary in get_sentence_boundaries("en", text):

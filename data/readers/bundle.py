@@ -13,13 +13,13 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import (
-    ATTRIBUTE_VALUE,
     BUZZES,
     CLUES,
     CORRECTIONS,
     EXPOSURES,
+    MAX_ATTRIBUTE_VALUE_LENGTH,
+    MAX_SHOWN_LENGTH,
     QUESTIONS,
-    SHOWN,
     TAGS,
     VOTES,
     Column,
@@ -87,7 +87,7 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
 
         def further(names: Sequence[str]) -> list[Column]:
             attributes = attribute_names(file.name, names, columns, staging.report) if table == "questions" else []
-            return [Column(name, longest=ATTRIBUTE_VALUE) for name in attributes]
+            return [Column(name, longest=MAX_ATTRIBUTE_VALUE_LENGTH) for name in attributes]
 
         attributes = [name for name in staging.load(file, columns, further) if name not in own]
         if table == "corrections":
@@ -152,7 +152,7 @@ def _facts(path: Path, bundle: str) -> tuple[str, dict[str, Any]]:
     facts = {key: value for key, value in facts.items() if key in FACTS and value is not None}
     bad = [Problem(name, None, key, None, "this is required") for key in ("dataset", "kind") if key not in facts]
     bad += [
-        Problem(name, None, key, json.dumps(value, ensure_ascii=False)[:SHOWN], f"must be {FACTS[key][1]}")
+        Problem(name, None, key, json.dumps(value, ensure_ascii=False)[:MAX_SHOWN_LENGTH], f"must be {FACTS[key][1]}")
         for key, value in facts.items()
         if not isinstance(value, FACTS[key][0])
     ]

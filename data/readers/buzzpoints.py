@@ -28,7 +28,7 @@ from data.readers.shared.quizbowl_games import (
     add_questions,
     dataset_id,
     exposure_rows,
-    settle,
+    one_buzz_per_team,
 )
 
 FORMAT = Format(
@@ -301,7 +301,7 @@ class _Reading:
                 Buzz(str(tossup), match, team_names[team], word, correct, match) for tossup, team, word, correct in game.buzzes
             ]
         words = {str(tossup): self.words[tossup] for tossup in played.tossups}
-        settled = settle(buzzes, words, self.repaired)
+        settled = one_buzz_per_team(buzzes, words, self.repaired)
         add_people(self.staging, self.name, dataset, exposure_rows(hearings, settled, words), settled)
 
     def _team_names(self, played: QuestionSet, keep: bool) -> dict[int, str]:

@@ -17,7 +17,7 @@ from data.duckdb_and_polars import literal
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import SHOWN, Column
+from data.importing.table_contract import MAX_SHOWN_LENGTH, Column
 from data.importing.table_files import TableFile
 from data.readers import Format
 
@@ -254,7 +254,7 @@ def _check_classes(file: TableFile, dataset: str, classes: list[str], options: I
         )
     if sorted(options.classes) != sorted(classes):
         reason = f"the classes given must name each class of dataset {dataset!r} once, in the file's order: {names}"
-        raise refuse(file.name, reason, value=",".join(options.classes)[:SHOWN], hint="classes")
+        raise refuse(file.name, reason, value=",".join(options.classes)[:MAX_SHOWN_LENGTH], hint="classes")
 
 
 def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple[str, ...]) -> None:

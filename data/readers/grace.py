@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import CLUES, EXPOSURES, SHOWN
+from data.importing.table_contract import CLUES, EXPOSURES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
-from data.readers.shared.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, settle
+from data.readers.shared.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, one_buzz_per_team
 
 FORMAT = Format(
     key="grace",
@@ -143,7 +143,7 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
     staging.report.problems += problems
     add_questions(staging, packet.name, dataset, questions)
     add_table(staging, "clues", packet.name, dataset, clues, CLUES)
-    settled = settle(buzzes, last_words, staging.report.repaired, one_answer=False)
+    settled = one_buzz_per_team(buzzes, last_words, staging.report.repaired, one_answer=False)
     add_people(staging, packet.name, dataset, [], settled)
 
 
@@ -158,7 +158,7 @@ def _buzzes(packet: Packet, question_id: str, position: object, place: str, prob
                         question_id, f"packet {packet.packet}", match["team"].upper(), int(word), match["sign"] == "+", place
                     )
                 elif value is not None:
-                    shown = (clean(f"{word}: {value}") or "")[:SHOWN]
+                    shown = (clean(f"{word}: {value}") or "")[:MAX_SHOWN_LENGTH]
                     reason = 'must be a word and a buzz, such as {"54": "[H6, -]"}'
                     problems.append(Problem(packet.name, None, "position", shown, reason, row=place))
 

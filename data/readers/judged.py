@@ -29,7 +29,7 @@ answer states none; the report says how many confidences are 100. Answers that w
 )
 ELICITATION = "verbalized"
 TITLES = {"browsecomp": "BrowseComp", "hle": "Humanity's Last Exam"}
-LOOKED_AT = 100  # answers that are checked to recognise a file: some may not have been judged
+CHECKED_ANSWERS = 100  # answers that are checked to recognise a file: some may not have been judged
 FULL_CONFIDENCE = 100  # also written for an answer that states no confidence
 NOT_JUDGED = "the answer was not judged"
 NOT_STATED = "no confidence is stated"
@@ -38,7 +38,7 @@ NOT_STATED = "no confidence is stated"
 def recognises(incoming: Incoming) -> bool:
     """Whether the file holds answers with a judge's verdicts."""
     document = incoming.document
-    answers = list(document.values())[:LOOKED_AT] if isinstance(document, dict) else []
+    answers = list(document.values())[:CHECKED_ANSWERS] if isinstance(document, dict) else []
     return all(isinstance(answer, dict) for answer in answers) and any("judge_response" in answer for answer in answers)
 
 

@@ -23,7 +23,7 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
+from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
@@ -221,7 +221,12 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
     positions = _positions(runs.values(), dataset, lengths, staging)
     for run in runs.values():
         _add_run(
-            run, files[0].name if len(files) == 1 else ", ".join(sorted(names))[:SHOWN], positions, dataset, staging, options
+            run,
+            files[0].name if len(files) == 1 else ", ".join(sorted(names))[:MAX_SHOWN_LENGTH],
+            positions,
+            dataset,
+            staging,
+            options,
         )
 
 

@@ -17,7 +17,7 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import SHOWN
+from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
@@ -30,7 +30,7 @@ from data.readers.shared.quizbowl_games import (
     add_questions,
     dataset_id,
     exposure_rows,
-    settle,
+    one_buzz_per_team,
     stable_pseudonym,
 )
 
@@ -194,7 +194,7 @@ class _Games:
         for file, number, match, objects in matches:
             with self.staging.report.collecting():
                 self._read_match(file.name, f"match {number}, " if len(matches) > 1 and objects else "", match, objects)
-        settled = settle(self.buzzes, self.words, self.staging.report.repaired)
+        settled = one_buzz_per_team(self.buzzes, self.words, self.staging.report.repaired)
         add_people(self.staging, self.name, self.dataset, exposure_rows(self.hearings, settled, self.words), settled)
 
     def _read_match(self, file: str, prefix: str, match: Mapping[str, Any], objects: Mapping[str, Any]) -> None:
@@ -224,7 +224,7 @@ class _Games:
             if question_id is None:
                 reason = f"packet {packet!r} has no such tossup; it has {len(self.numbers[packet])}"
                 self.staging.report.problems.append(
-                    Problem(file, None, "question_number", str(number)[:SHOWN], reason, row=place)
+                    Problem(file, None, "question_number", str(number)[:MAX_SHOWN_LENGTH], reason, row=place)
                 )
                 continue
             self.hearings.append(Hearing(question_id, match_id, tuple(label[team] for team in teams), place))

@@ -10,8 +10,8 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import (
-    ATTRIBUTE_VALUE,
     GRADE_PREFIX,
+    MAX_ATTRIBUTE_VALUE_LENGTH,
     Column,
     attribute_names,
     grade_columns,
@@ -53,7 +53,7 @@ BAD_NAME = (
 )
 MAX_RUNS = 1000  # in one file
 PROMPT = "text"  # a column of the sheet of prompts, which analysts fill in and import: what the model was shown
-LOOKED_AT = 2000  # rows of a Parquet file that are checked for columns that are too long
+CHECKED_ROWS = 2000  # rows of a Parquet file that are checked for columns that are too long
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -87,7 +87,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         stated = [name for name in names if name != PROMPT]
         attributes = attribute_names(file.name, stated, (*own, *grades), staging.report, strict=False)
         if file.format == "parquet":  # only the columns that are kept need to be read
-            rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {LOOKED_AT})"
+            rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {CHECKED_ROWS})"
             too_long.update(_too_long(staging, rows, attributes))
         return [*grades, *(Column(name) for name in attributes if name not in too_long)]
 
@@ -146,7 +146,7 @@ def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, in
         return {}
     lengths = ", ".join(f"coalesce(max(len({quoted(name)}::varchar)), 0)" for name in names)
     (longest,) = staging.connection.execute(f"select {lengths} from {rows}").fetchall()
-    return {name: length for name, length in zip(names, longest, strict=True) if length > ATTRIBUTE_VALUE}
+    return {name: length for name, length in zip(names, longest, strict=True) if length > MAX_ATTRIBUTE_VALUE_LENGTH}
 
 
 def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], too_long: Mapping[str, int]) -> None:
@@ -154,7 +154,7 @@ def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], t
         staging.report.lines.append(f"{file.name}: kept as attributes of responses: {', '.join(kept)}")
     if too_long:
         staging.report.warnings.append(
-            f"{file.name}: columns that were not kept, because an attribute has at most {ATTRIBUTE_VALUE} characters: "
+            f"{file.name}: columns that were not kept, because an attribute has at most {MAX_ATTRIBUTE_VALUE_LENGTH} characters: "
             + ", ".join(f"{name} (has {length:,})" for name, length in sorted(too_long.items()))
         )
 

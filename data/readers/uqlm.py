@@ -28,7 +28,7 @@ Each column of numbers between 0 and 1 is a scorer, and becomes a run. A prompt 
 there is none, to the only question whose text it contains. You name the model and the dataset when importing.
 """,
 )
-NO_SCORERS = {"prompts", "responses", "index"}  # columns that are never scorers; nor are columns that are not numbers
+COLUMNS_WITHOUT_SCORES = {"prompts", "responses", "index"}  # columns that are never scorers; nor are columns that are not numbers
 MAX_COMPARED = 2 * 10**9  # characters of prompts that are compared with questions
 START = 8  # characters at the start of a question that are searched for first
 
@@ -81,7 +81,7 @@ def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -
     """
     scorers = []
     for column, values in data.items():
-        if column in NO_SCORERS or not isinstance(values, list) or len(values) != count:
+        if column in COLUMNS_WITHOUT_SCORES or not isinstance(values, list) or len(values) != count:
             continue
         scores = [number(value) for value in values if not _is_missing(value)]
         if not scores or None in scores or any(isinstance(value, str) for value in values):

@@ -13,7 +13,7 @@ from data.store.snapshot import Snapshot
 
 PATIENCE = 0.5  # seconds that a caller waits for the first comparison of a version
 PAUSE = 10.0  # seconds between two comparisons of a version. Only files that have changed meanwhile are read again
-TOGETHER = 64  # objects that are compared at a time
+BATCH_SIZE = 64  # objects that are compared at a time
 
 
 class VersionCheck:
@@ -68,8 +68,8 @@ class VersionCheck:
         if self._objects.files.copied:
             parts = [part for part in parts if part.name in self._objects.damaged]
         try:
-            for first in range(0, len(parts), TOGETHER):
-                for part, damage in self._objects.damages(parts[first : first + TOGETHER]):
+            for first in range(0, len(parts), BATCH_SIZE):
+                for part, damage in self._objects.damages(parts[first : first + BATCH_SIZE]):
                     return damaged_object(part, damage)
                 if self._version != version:
                     break

@@ -65,7 +65,7 @@ def restore_backup(store: Store, source: Path) -> VersionOnDisk:
         StoreError: the folder holds no intact backup, or the store cannot be written.
     """
     backup = open_store(source)
-    version = whole_version(backup)
+    version = intact_version(backup)
     store.adopt(backup, version.name)
     try:
         copy_tokens(backup, store)
@@ -107,10 +107,10 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
         copy_sessions(source.register.play_log(), target.register.play_log())
     except OSError as error:
         raise StoreError(f"the data is copied, but not the tokens or the audit: they cannot be written: {error}") from error
-    return whole_version(target)
+    return intact_version(target)
 
 
-def whole_version(store: Store) -> VersionOnDisk:
+def intact_version(store: Store) -> VersionOnDisk:
     """Return the current version after comparing every block with its checksum.
 
     Raises:

@@ -22,7 +22,7 @@ class State(NamedTuple):
     base: str
 
 
-def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases: Iterable[str] = ()) -> None:
+def renew_revisions(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases: Iterable[str] = ()) -> None:
     """Give datasets a new revision, and some of them a new base. Every change to a dataset must call this.
 
     Args:

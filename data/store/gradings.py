@@ -28,8 +28,8 @@ from anyascii import anyascii
 from data.duckdb_and_polars import ArrowStream, execute
 from data.store import run_statistics
 from data.store.audit import Audit, system_user
-from data.store.cache_validity import renew
-from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.cache_validity import renew_revisions
+from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store
 
@@ -103,7 +103,7 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
         _add_corrections(connection, objects, dataset, run, corrections, by)
         review(connection, objects, [run])
         run_statistics.derive_grading(connection, objects, dataset, REVIEWED, [run])
-        renew(connection, [dataset])
+        renew_revisions(connection, [dataset])
 
     try:
         store.write(change)
@@ -216,7 +216,7 @@ def add_grading(
         remove_grading(connection, run, name)
     if sql is not None:
         kind = graded_kind("grades", name)
-        name_objects(connection, [objects.add(kind, dataset, run, partial(_write, connection, sql, objects.form))])
+        record_objects(connection, [objects.add(kind, dataset, run, partial(_write, connection, sql, objects.form))])
     execute(
         connection,
         "insert into gradings by name select $d as dataset, $r as run, $n as name, $p as position, $s as source",

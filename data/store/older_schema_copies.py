@@ -19,7 +19,7 @@ from data.store import migrations
 from data.store.catalogue_schema import STORAGE
 from data.store.checksums import FileState, file_state
 from data.store.files import DRAFT, remove_database
-from data.store.migrations import current_schema, is_served, migrate, schema_of
+from data.store.migrations import can_serve_schema, current_schema, migrate, schema_of
 
 KEEP = 6  # copies that are kept: processes may be about to open one
 
@@ -58,7 +58,7 @@ class UpgradedCatalogues:
             self._remember(catalogue, known)
         return known[1]
 
-    def note_current(self, catalogue: Path) -> None:
+    def remember_current(self, catalogue: Path) -> None:
         """Remember that a catalogue that this process has just written has this version's schema."""
         with suppress(OSError):
             self._remember(catalogue, (file_state(catalogue), catalogue))
@@ -70,7 +70,7 @@ class UpgradedCatalogues:
         try:
             with duckdb.connect(":memory:", config={"threads": 1}) as connection:
                 connection.execute(f"attach {literal(catalogue)} as c (read_only); use c")
-                return is_served(schema_of(connection))
+                return can_serve_schema(schema_of(connection))
         except duckdb.Error:
             return False
 

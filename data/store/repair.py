@@ -1,4 +1,4 @@
-"""Finds damage in a store and repairs it. Only ``mend`` and ``Store.restore`` change anything."""
+"""Finds damage in a store and repairs it. Only ``repair_objects`` and ``Store.restore`` change anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 import duckdb
 
 from data.store import difficulty, gradings, run_statistics
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.errors import DamagedStore, StoreError
 from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
 from data.store.store import Store
@@ -114,7 +114,7 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
     return VersionOnDisk(*file, datasets, runs, damage, damaged)
 
 
-def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
+def repair_objects(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
     """Write a version without damaged objects.
 
     Statistics are recomputed from the responses. Runs whose responses are damaged are removed from the catalogue, so that their
@@ -148,7 +148,7 @@ def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[Lost
             run_statistics.derive(connection, objects, dataset, [run for owner, run in sorted(computed) if owner == dataset])
             difficulty.derive_accuracies(connection, objects, dataset)
             difficulty.derive(connection, dataset)
-        renew(connection, datasets, bases=datasets)
+        renew_revisions(connection, datasets, bases=datasets)
         return runs
 
     try:

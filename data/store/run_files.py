@@ -392,7 +392,7 @@ def all_objects(connection: duckdb.DuckDBPyConnection) -> list[StoredObject]:
     return [StoredObject(*row) for row in connection.execute(f"select {', '.join(StoredObject._fields)} from objects").fetchall()]
 
 
-def name_objects(connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredObject]) -> None:
+def record_objects(connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredObject]) -> None:
     """Name objects in a catalogue, replacing those of the same kind and run."""
     for part in parts:
         execute(connection, "delete from objects where kind = $kind and run = $run", {"kind": part.kind, "run": part.run})

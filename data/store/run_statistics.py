@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import ArrowStream, execute, frame
 from data.human_curves import CURVES
 from data.ragged_arrays import Floats, Ints
-from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # approximate number of items in memory at a time
@@ -61,7 +61,7 @@ def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str
     """
     parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
     clues = _read_clues(connection, dataset)
-    name_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
+    record_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
     kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
     for (kind,) in execute(connection, kinds, {"d": dataset}).fetchall():
         derive_grading(connection, objects, dataset, kind.removeprefix("grades."), runs, clues)
@@ -87,7 +87,7 @@ def derive_grading(
     if parts:
         known = _read_clues(connection, dataset) if clues is None else clues
         kind = graded_kind("statistics", grading)
-        name_objects(connection, _computed(connection, objects, dataset, known, parts, grades, kind))
+        record_objects(connection, _computed(connection, objects, dataset, known, parts, grades, kind))
 
 
 def _computed(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import duckdb
 
 from data.store.audit import Audit
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.gradings import dataset_of
 from data.store.store import Store
 
@@ -97,7 +97,7 @@ def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: s
             rows = [[dataset, run, tag, value] for tag, value in tags.items()]
             if rows:
                 connection.executemany("insert into tags (dataset, run, tag, value) values (?, ?, ?, ?)", rows)
-            renew(connection, [dataset])
+            renew_revisions(connection, [dataset])
         return changed
 
     changed = store.write(change)

@@ -10,7 +10,7 @@ import duckdb
 
 from data.store import difficulty
 from data.store.audit import Audit
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.run_files import stored_objects
 from data.store.store import Store
 
@@ -84,7 +84,7 @@ def _change(
         change(connection, run)
         difficulty.add_accuracies(connection, store.objects, [run], sign)
         difficulty.derive(connection, dataset)  # it may depend on the runs that are not withdrawn
-        renew(connection, [dataset])
+        renew_revisions(connection, [dataset])
         return True
 
     return store.write(write)

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.duckdb_and_polars import frame, literal, with_values
+from data.duckdb_and_polars import frame, inline_plain_values, literal
 from data.human_curves import derive
 from data.store.cache_validity import State
 from data.store.catalogue_schema import tables_of_datasets
@@ -218,7 +218,7 @@ class Snapshot:
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows of a query as tuples. Meant for few rows."""
         if isinstance(parameters, dict):
-            sql, parameters = with_values(sql, parameters)
+            sql, parameters = inline_plain_values(sql, parameters)
         return self.connection.execute(sql, parameters or None).fetchall()
 
 

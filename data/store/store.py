@@ -22,13 +22,13 @@ import duckdb
 
 from data.duckdb_and_polars import literal
 from data.store import migrations
-from data.store.cache_validity import renew, states
+from data.store.cache_validity import renew_revisions, states
 from data.store.catalogue_schema import STORAGE, check_schema, create_schema
 from data.store.checksums import FileState, file_state
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
 from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
 from data.store.location import Location, read_location
-from data.store.migrations import current_schema, is_served, migrate, revert, schema_of
+from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
 from data.store.older_schema_copies import UpgradedCatalogues
 from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from data.store.run_cache import CAPACITY, RunCache
@@ -331,7 +331,7 @@ class Store:
             connection.execute("begin")
             check_schema(connection, self.place)
             datasets = [row[0] for row in connection.execute("select dataset from datasets").fetchall()]
-            renew(connection, datasets, bases=datasets)
+            renew_revisions(connection, datasets, bases=datasets)
             return schema
 
         def commit(lock: WriterLock, attempt: _Attempt) -> tuple[int, int]:
@@ -372,7 +372,7 @@ class Store:
             lock.check()  # without the lock, another writer may have given this name to its own file
             self.files.add(name, draft)
             if current:
-                self._upgraded.note_current(self.files.root / name)
+                self._upgraded.remember_current(self.files.root / name)
             self._point(lock, attempt, name, before, result)
         except LockLost:
             raise  # the pointer may yet move; what is not published is swept by the next writer
@@ -391,7 +391,7 @@ class Store:
         try:
             # No reader opens this file before it is complete, so it needs no write-ahead log.
             connection.execute(f"attach {literal(draft)} as new (recovery_mode no_wal_writes, {STORAGE}); use new")
-            upgraded = not new and checked and is_served(schema_of(connection))
+            upgraded = not new and checked and can_serve_schema(schema_of(connection))
             if new:
                 create_schema(connection)
             elif upgraded:

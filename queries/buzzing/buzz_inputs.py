@@ -35,7 +35,7 @@ from queries.selection import Selection
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"
 NO_LOGPROBS = "this run has no token log-probabilities"
-UNREAD = "only datasets of kind incremental, whose questions are read clue by clue, have buzzes"
+NOT_INCREMENTAL = "only datasets of kind incremental, whose questions are read clue by clue, have buzzes"
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tu
         {"d": selection.dataset},
     )
     read = [longest for kind, longest in kinds if kind == "incremental" and (longest or 0) > 1]
-    missing = None if read and count else UNREAD if not read else "no questions are selected"
+    missing = None if read and count else NOT_INCREMENTAL if not read else "no questions are selected"
     if missing:
         selection = selection.replace(questions=())
     clue_table, positions = read_clue_table(snapshot, selection)

@@ -13,7 +13,7 @@ from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from queries.engine.selected_statistics import selection_clauses
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.team_buzzes import Opponents, meet_opponents
+from queries.metrics.kernels.team_buzzes import Opponents, opponent_probabilities
 from queries.selection import Selection, dataset_conventions
 
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ class ClueTable:
         def count(rows: Ints, weight: Floats | None = None) -> Floats:
             return np.bincount(rows, weight, len(self.question)).astype(float)
 
-        return meet_opponents(
+        return opponent_probabilities(
             self.question, teams=np.bincount(question, minlength=len(self.first)).astype(float)[self.question],
             correct=count(at, right), incorrect=count(at, 1 - right), late=count(at, right * late), left=count(gone),
         )  # fmt: skip

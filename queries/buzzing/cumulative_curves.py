@@ -16,7 +16,7 @@ from queries.metrics.kernels.team_buzzes import cumulative_weight, equal_teams_t
 from queries.selection import Selection, number
 
 GRID = np.arange(51) / 50  # fractions of the question
-ALIKE = "no clear difference between the teams in how often they are right: {p}"
+NO_TEAM_DIFFERENCE = "no clear difference between the teams in how often they are right: {p}"
 
 
 def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzCurves:
@@ -51,7 +51,7 @@ def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:
     if teams.is_empty() or teams_p < SIGNIFICANCE:
         why = NO_PEOPLE if teams.is_empty() else "no team is in this quartile"
         return [everybody, *(_teams(clue_table, name, "human", part, why) for name, part in parts.items())]
-    why = ALIKE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little data to tell")
+    why = NO_TEAM_DIFFERENCE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little data to tell")
     empty = (BuzzCurve(name, "human", part["team"].n_unique(), len(part), None, None, why) for name, part in parts.items())
     return [everybody, *empty]
 

@@ -236,7 +236,7 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
         check_time_limit()
         left_out = np.arange(first, min(first + at_once, groups))
         weights = ItemWeights(group, (np.arange(groups)[:, None] != left_out).astype(float))
-        values.append(metric.own_part(kernel(confidence, correct, weights)))
+        values.append(metric.select_part(kernel(confidence, correct, weights)))
     return np.concatenate(values)
 
 

@@ -140,7 +140,7 @@ class Evidence:
         check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
-        if self.adds_up(metric) and self.selected > MAX_CLUSTERS:
+        if self.is_function_of_totals(metric) and self.selected > MAX_CLUSTERS:
             return self.cluster_totals.values(metric)
         totals = self._metric_totals(metric, self.contributions(metric))
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
@@ -215,8 +215,8 @@ class Evidence:
         if metric.pairs is not None:
             if (metric.pairs, step) not in self._of_kernels:
                 self._of_kernels[metric.pairs, step] = self._by_run(partial(item_replicates, metric, step=step))
-            return metric.own_part(self._of_kernels[metric.pairs, step])
-        if self.adds_up(metric):
+            return metric.select_part(self._of_kernels[metric.pairs, step])
+        if self.is_function_of_totals(metric):
             return self.cluster_totals.replicates(metric, step)
         assert self.conventions.mass_bins is not None
         mass = self._mass_drawn(self.conventions.mass_bins)
@@ -234,7 +234,7 @@ class Evidence:
         """
         result = np.full((self.selected, len(self.runs)), np.nan)
         values, counts = self.values(metric), (self.ends - self.starts).astype(float)
-        if self.adds_up(metric):
+        if self.is_function_of_totals(metric):
             row_run = self.run_of_rows
             contributions = self.contributions(metric)
             usable = self._usable(metric, contributions)
@@ -290,7 +290,7 @@ class Evidence:
         Returns:
             The sums, shape (clusters, runs, cells), and the number of items of each run in each cell, shape (runs, cells).
         """
-        if metric.gaps is not None and self.adds_up(metric):
+        if metric.gaps is not None and self.is_function_of_totals(metric):
             return self.cluster_totals.residuals(metric)
         place = self._cluster_and_run
         many, shape = self.drawn_from * len(self.runs), (self.drawn_from, len(self.runs), -1)
@@ -407,7 +407,7 @@ class Evidence:
         """The statistics of each row, including those of bins."""
         return {**self.sums, **self.binned}
 
-    def adds_up(self, metric: Metric) -> bool:
+    def is_function_of_totals(self, metric: Metric) -> bool:
         """Check whether a metric is a function of totals over questions: not one of pairs or of bins cut for the selection."""
         return metric.pairs is None and (metric.cross_fitted or not (metric.binned and self.conventions.mass_bins is not None))
 
@@ -496,7 +496,7 @@ class Evidence:
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
         """Compute totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
         count = self.conventions.mass_bins
-        if self.adds_up(metric) or count is None:
+        if self.is_function_of_totals(metric) or count is None:
             return {}
         bins = mass_bins(*self._pairs(), count, np.diff(self._cuts(firsts)))
         return dict(zip(BIN_COLUMNS, bins, strict=True))
@@ -509,7 +509,7 @@ class Evidence:
         key = metric.pairs, firsts.tobytes()  # several metrics can share a kernel
         if key not in self._of_pairs:
             self._of_pairs[key] = kernel_by_group(metric, *self._pairs(), self._cuts(firsts).tolist())
-        return metric.own_part(self._of_pairs[key]).copy()
+        return metric.select_part(self._of_pairs[key]).copy()
 
     def _pairs(self) -> tuple[Floats, Floats]:
         assert self.item_arrays is not None, "gathered for metrics that need no pairs"

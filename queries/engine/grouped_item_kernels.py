@@ -21,7 +21,7 @@ def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: S
         cuts: index of the first item of each group, and n.
 
     Returns:
-        Shape (groups,), or (metrics, groups) if the kernel computes several metrics, from which ``Metric.own_part`` picks one.
+        Shape (groups,), or (metrics, groups) if the kernel computes several metrics, from which ``Metric.select_part`` picks one.
     """
     known: dict[tuple[bytes, bytes], Floats] = {}
     values = []
@@ -30,6 +30,6 @@ def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: S
         key = group[0].tobytes(), group[1].tobytes()
         if key not in known:
             check_time_limit()
-            known[key] = metric.of_kernel(*group)
+            known[key] = metric.kernel_values(*group)
         values.append(known[key])
     return np.stack(values, axis=-1)

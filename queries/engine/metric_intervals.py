@@ -110,10 +110,10 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
         The errors and the number of questions of each pair, each of shape (runs, runs).
     """
     counts = evidence.questions_with(metric).astype(float)
-    if isinstance(evidence, SummedRuns) or (evidence.adds_up(metric) and evidence.selected > MAX_CLUSTERS):
+    if isinstance(evidence, SummedRuns) or (evidence.is_function_of_totals(metric) and evidence.selected > MAX_CLUSTERS):
         errors, _ = inference.difference_errors(evidence.cluster_totals.pseudo_values(metric))
         return errors, np.minimum(counts[:, None], counts[None, :])
-    if evidence.adds_up(metric) or evidence.selected < inference.SMALL_SAMPLE:
+    if evidence.is_function_of_totals(metric) or evidence.selected < inference.SMALL_SAMPLE:
         return inference.difference_errors(evidence.pseudo_values(metric))
     return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
 

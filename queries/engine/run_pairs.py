@@ -70,7 +70,7 @@ class RunPair(NamedTuple):
     questions: int
 
 
-def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None) -> dict[str, RunName]:
+def runs_by_id(snapshot: Snapshot, selection: Selection, **compared: str | None) -> dict[str, RunName]:
     """Return the runs of the selection's dataset by id, and check the runs to be compared.
 
     Args:

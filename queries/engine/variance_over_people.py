@@ -86,10 +86,10 @@ class RespondentCells:
         cells = self.cells
         draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
         if metric.pairs is not None:
-            return metric.own_part(item_replicates(metric, *cells.items_of(0), self._row_of_items, draws, step))
+            return metric.select_part(item_replicates(metric, *cells.items_of(0), self._row_of_items, draws, step))
         parts: list[dict[str, Floats]] = []
         columns = {name: dense(values) for name, values in cells.contributions(metric).items()}
-        mass = {} if cells.adds_up(metric) else self._mass_bins(draws)
+        mass = {} if cells.is_function_of_totals(metric) else self._mass_bins(draws)
         nested = metric.contributions is not unchanged_sums and not metric.cross_fitted
         starts = np.flatnonzero(np.diff(cells.places, prepend=-1))
         for questions, within in draws:

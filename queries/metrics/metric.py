@@ -68,7 +68,7 @@ class Conventions:
         return "survival" if self.head_to_head else "team_share"
 
     @property
-    def early_curve(self) -> str:
+    def human_curve_or_default(self) -> str:
         """The human curve that says whether people already know the answer at a clue: the chosen one, else ``buzz_share``."""
         return self.human or "buzz_share"
 
@@ -247,15 +247,15 @@ class Metric(MetricFacts):
         Returns:
             The value, NaN where undefined.
         """
-        return float(self.own_part(self.of_kernel(confidence, correct)))
+        return float(self.select_part(self.kernel_values(confidence, correct)))
 
-    def of_kernel(self, confidence: Floats, correct: Floats) -> Floats:
+    def kernel_values(self, confidence: Floats, correct: Floats) -> Floats:
         """Return what the kernel of a metric of pairs gives for items as in ``of_pairs``: shape (), or (metrics,) for several."""
         assert self.pairs is not None
         order = np.argsort(confidence, kind="stable")
         return self.pairs(confidence[order], correct[order], ItemWeights.equal(len(order)))[..., 0]
 
-    def own_part(self, values: Floats) -> Floats:
+    def select_part(self, values: Floats) -> Floats:
         """Pick the values of this metric from the output of its kernel, which may compute several metrics."""
         return values if self.part is None else values[self.part]
 

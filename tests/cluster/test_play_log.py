@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from data.play_sessions.race import Answer, Buzz, Start
-from data.play_sessions.race_polling import read_words
+from data.play_sessions.race_polling import words_due_to_player
 from data.play_sessions.sessions import add_answer, create_session, join, read_state
 from data.store import StoreError
 from data.store.play_log import copy_sessions, folder_log
@@ -40,9 +40,9 @@ def test_hosts_share_a_race(store, other_host, tmp_path):
     secret = create_session(here, store.snapshot(), "toy", 2, 5, until, "", "race")
     join(other, secret, ANN)
     add_answer(here, secret, ANN, 0, Start(400))
-    assert read_words(other, secret, ANN, 1, 0).words
+    assert words_due_to_player(other, secret, ANN, 1, 0).words
     add_answer(other, secret, ANN, 1, Buzz(1))
-    assert read_words(here, secret, ANN, 1, 0).over
+    assert words_due_to_player(here, secret, ANN, 1, 0).over
     assert add_answer(here, secret, ANN, 1, Buzz(3)).step == 2
     assert add_answer(here, secret, ANN, 2, Answer("Rome", 0.5)).last == read_state(other, secret, ANN).last
 

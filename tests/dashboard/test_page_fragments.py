@@ -8,7 +8,7 @@ from dash import dcc, html
 from dashboard.app_shell import draw
 from dashboard.components.links import page_link
 from dashboard.components.static_html import is_read_only, markup
-from dashboard.page_fragments import as_json, as_key, divide
+from dashboard.page_fragments import as_json, as_key, divide_page
 from dashboard.page_registry import PAGES, read_page
 
 PYRAMID = ("dataset", "pyramid")
@@ -17,7 +17,7 @@ GRID = as_key({"role": "state", "name": "grid"})
 
 def drawing(app, page, *pairs, question=()):
     with app.test_request_context(PAGES[page].path):
-        return divide(PAGES[page].draw(read_page(PAGES[page], list(pairs), *question)))
+        return divide_page(PAGES[page].draw(read_page(PAGES[page], list(pairs), *question)))
 
 
 def components(structure):
@@ -95,7 +95,7 @@ def test_what_callbacks_know_stays_a_component():
     store = dcc.Store(id={"role": "state", "name": "grid"}, data=[2])
     known = html.Div(html.B("0.3"), id={"role": "known"})
     content = [html.P(["p ", html.A("here", href="/")]), html.Div([html.H2("Gap", id="gap"), graph, "text", store]), None, known]
-    parts = divide(content)
+    parts = divide_page(content)
     assert parts.fragments == {"0": 'p <a href="/">here</a>', "1.0": '<h2 id="gap">Gap</h2>', "3.0": "0.3"}
     assert parts.figures == {"gap": {"data": [1], "layout": {}}}
     assert parts.states == {as_key({"role": "state", "name": "grid"}): [2]}
@@ -114,7 +114,7 @@ def test_an_outline_is_all_but_values_and_what_is_held():
     def outline(text="five", css="note", between="and", value=1, options=(1, 2), data=1):
         box = dcc.Dropdown(list(options), value, id={"role": "control", "key": "k"})
         store = dcc.Store(id={"role": "state", "name": "s"}, data=data)
-        return divide([html.Div([html.P(text, className=css), between, box, store])]).outline()
+        return divide_page([html.Div([html.P(text, className=css), between, box, store])]).outline()
 
     same = outline()
     assert outline() == same and outline(text="six") == same and outline(value=2) == same and outline(data=2) == same

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from data.duckdb_and_polars import literal
 from data.store import Store
-from data.store.run_files import KINDS, PARQUET, TYPES, name_objects, stored_objects
+from data.store.run_files import KINDS, PARQUET, TYPES, record_objects, stored_objects
 
 
 def with_runs(source):
@@ -48,7 +48,7 @@ def add_responses(connection, objects, sql):
             query = f"select {columns} from given where run = {literal(run)} order by question_id, clue"
             return connection.execute(f"copy ({query}) to {literal(path)} ({PARQUET})").fetchall()[0][0]
 
-        name_objects(connection, [objects.add("responses", dataset, run, write)])
+        record_objects(connection, [objects.add("responses", dataset, run, write)])
         connection.execute(
             """insert into runs by name
             select $run as run, $dataset as dataset, coalesce(max(position), -1) + 1 as position, $run as model,

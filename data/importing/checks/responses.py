@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from data.importing.checks.common_mistakes import advise
-from data.importing.failed_calls import answers_anyway, is_failed
+from data.importing.failed_calls import is_failed, states_an_answer
 from data.importing.staging import OF_QUESTION, Staging
 from data.store.run_files import TYPES
 
@@ -93,7 +93,7 @@ def _check_names(staging: Staging) -> None:
 
 def _warn_of_answers(staging: Staging) -> None:
     """Warn of failed calls that nevertheless state an answer, which is left out."""
-    sql = f"select count(*) from responses_read s where {is_failed()} and {answers_anyway()}"
+    sql = f"select count(*) from responses_read s where {is_failed()} and {states_an_answer()}"
     count = staging.connection.execute(sql).fetchall()[0][0]
     if count:
         staging.report.warnings.append(

@@ -8,7 +8,7 @@ from data.duckdb_and_polars import ArrowStream, first_rows
 from data.importing.grading import grade_guesses
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import SHOWN
+from data.importing.table_contract import MAX_SHOWN_LENGTH
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision
@@ -45,7 +45,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
     ):  # fmt: skip
         bad = run(
             first_rows(
-                f"select nth, question_id, guess[:{SHOWN}] as guess from decisions where nth in ({wrong})",
+                f"select nth, question_id, guess[:{MAX_SHOWN_LENGTH}] as guess from decisions where nth in ({wrong})",
                 "nth",
                 MAX_LISTED_PROBLEMS,
             )

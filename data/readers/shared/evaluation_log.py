@@ -17,7 +17,7 @@ import polars as pl
 from data.duckdb_and_polars import literal
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import CLUES, QUESTIONS, SHOWN, responses_columns
+from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
@@ -106,7 +106,7 @@ class EvaluationLog:
             place: where the question is in the log, in words.
             category: None if the log does not say.
         """
-        place = place[:SHOWN]
+        place = place[:MAX_SHOWN_LENGTH]
         row = {"text": clean(text), "answer": clean(answer), "category": clean(category)}
         before = self._questions.setdefault(clean(question_id) or "", row | {"place": place})
         for column, value in row.items():
@@ -146,7 +146,7 @@ class EvaluationLog:
             sample: names one of several answers to the question; None if there is only one.
             clue: number of the moment, from 0.
         """
-        place = place[:SHOWN]
+        place = place[:MAX_SHOWN_LENGTH]
         self._answers.append({
             "model": clean(model or self.model), "elicitation": clean(elicitation), "question_id": clean(question_id),
             "guess": clean(guess), "confidence": _cell(confidence), "token_logprobs": token_logprobs,

@@ -16,7 +16,7 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole
 from data.importing.staging import Staging
-from data.importing.table_contract import SHOWN
+from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.importing.table_files import WRONG_LINE
 from data.readers.shared.evaluation_log import clean
 from data.store.gradings import grading_name
@@ -90,16 +90,18 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
         given = row.get("run_outputs") if isinstance(row, dict) else None
         if not isinstance(row, dict) or not isinstance(row.get("qid"), str) or not isinstance(given, list):
             reason = WRONG_LINE if not isinstance(row, dict) else "a line needs a qid and a list of run_outputs"
-            problems.append(Problem(file.name, number, None, line[:SHOWN], reason))
+            problems.append(Problem(file.name, number, None, line[:MAX_SHOWN_LENGTH], reason))
             continue
         question = question_id(clean(row["qid"]) or "")
         if question in outputs:
-            problems.append(Problem(file.name, number, "qid", question[:SHOWN], "this question is in the file already"))
+            problems.append(
+                Problem(file.name, number, "qid", question[:MAX_SHOWN_LENGTH], "this question is in the file already")
+            )
             continue
         for index, output in enumerate(given, start=1):
             position = whole(output.get("token_position")) if isinstance(output, dict) else None
             if position is None or position < 1:
-                value = (clean(output.get("token_position")) or "")[:SHOWN] if isinstance(output, dict) else None
+                value = (clean(output.get("token_position")) or "")[:MAX_SHOWN_LENGTH] if isinstance(output, dict) else None
                 reason = "must be a whole number from 1, the number of tokens revealed"
                 problems.append(Problem(file.name, number, "token_position", value, reason))
             else:

@@ -13,7 +13,7 @@ from data.importing.staging import Staging
 from data.importing.table_contract import BUZZES, EXPOSURES, QUESTIONS, Column
 from data.readers.shared.evaluation_log import clean
 
-TWICE = "buzzes that are in the file twice, counted once"
+REPEATED_BUZZES = "buzzes that are in the file twice, counted once"
 SECOND_BUZZ = "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first"
 PAST_THE_END = "buzzes past the end of the question, moved to its end"
 ANSWERED = "correct buzzes after another team had answered the question correctly, left out"
@@ -52,7 +52,7 @@ class Hearing(NamedTuple):
     place: str
 
 
-def settle(
+def one_buzz_per_team(
     buzzes: Iterable[Buzz], last_words: Mapping[str, int], repaired: Counter[str], *, one_answer: bool = True
 ) -> list[Buzz]:
     """Return at most one buzz for each team, question and match.
@@ -67,7 +67,7 @@ def settle(
     exact: set[tuple[Any, ...]] = set()
     for buzz in buzzes:
         if buzz[:5] in exact:
-            repaired[TWICE] += 1
+            repaired[REPEATED_BUZZES] += 1
             continue
         exact.add(buzz[:5])
         last = last_words[buzz.question_id]
@@ -98,7 +98,7 @@ def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Ma
 
     Args:
         hearings: who heard which question. Another hearing of the same question and match adds its teams.
-        buzzes: as returned by ``settle``.
+        buzzes: as returned by ``one_buzz_per_team``.
         words: question -> number of its words.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)

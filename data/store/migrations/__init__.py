@@ -94,13 +94,13 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
         _record(connection, current_schema())
 
 
-def is_served(schema: int) -> bool:
+def can_serve_schema(schema: int) -> bool:
     """Return whether this version can read and write an earlier schema: the previous one, if the last step can be undone."""
     return schema == current_schema() - 1 and steps()[-1].revert is not None
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Undo the last step in a catalogue whose schema satisfied ``is_served`` before it was migrated.
+    """Undo the last step in a catalogue whose schema satisfied ``can_serve_schema`` before it was migrated.
 
     Raises:
         NeedsMigration: the earlier schema cannot hold what was written.

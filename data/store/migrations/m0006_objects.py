@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from data.duckdb_and_polars import literal
-from data.store.run_files import PARQUET, Objects, name_objects
+from data.store.run_files import PARQUET, Objects, record_objects
 
 COLUMNS = "question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names, failed"
 
@@ -32,7 +32,7 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
     rows = run("select run, dataset from responses group by all order by all").fetchall()
     for name, dataset in rows:
         assert objects is not None
-        name_objects(connection, [objects.add("responses", dataset, name, partial(_write, connection, name), form=1)])
+        record_objects(connection, [objects.add("responses", dataset, name, partial(_write, connection, name), form=1)])
     run("drop table responses")
     run("drop table if exists statistics")
 

@@ -9,7 +9,7 @@ import numpy as np
 from data.sufficient_statistics import BIN_COLUMNS, BINS
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
 from queries.metrics.kernels import bins, item_totals
-from queries.metrics.kernels.arrays import FLAT
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
 
@@ -41,7 +41,7 @@ def _cross_fitted(totals: Sums, conventions: Conventions) -> Floats:
     gaps = gaps.reshape(*gaps.shape[:-1], bins.FOLDS, conventions.mass_bins or BINS)
     if not conventions.mass_bins:
         gaps = bins.fold_bins(gaps, conventions.binning)
-    graded = totals["correct"] - totals["correct_sq"] <= FLAT * items_by_fold.sum(axis=-1)
+    graded = totals["correct"] - totals["correct_sq"] <= ROUNDING_TOLERANCE * items_by_fold.sum(axis=-1)
     return np.where(graded, bins.ece_cross_fitted(gaps, items_by_fold), np.nan)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import columns, no_sums
+from queries.metrics.catalogue.shared import columns, not_from_sums
 from queries.metrics.kernels.ece_variants import BINNINGS, SCRIPT_BIN, smooth_ece
 from queries.metrics.metric import Metric
 
@@ -95,7 +95,7 @@ VARIANTS = (
             source=source,
             needs=("correctness", "confidence"),
             reads=columns("items"),
-            value=no_sums,
+            value=not_from_sums,
             pairs=BINNINGS[key].error,
             ordered=key.startswith(("ece_mass", "rms_")),
             distance="square" if BINNINGS[key].squared else "sum",
@@ -124,7 +124,7 @@ VARIANTS = (
         source="Blasiok & Nakkiran 2024 (relplot)",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=smooth_ece,
         distance="sum",
         variant=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from queries.metrics.catalogue.shared import SAME_ORDER, Part, columns, no_sums
+from queries.metrics.catalogue.shared import SAME_ORDER, Part, columns, not_from_sums
 from queries.metrics.kernels import selective
 from queries.metrics.metric import Metric
 
@@ -78,7 +78,7 @@ SELECTIVE = tuple(
         source=source,
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=selective.selective,
         part=selective.PARTS.index(key),
         undefined=ALIKE if key == "prr" else "no items are selected",

@@ -40,7 +40,7 @@ def mean(totals: Sums, conventions: Conventions) -> Floats:
     return ratio(totals["value"], totals["questions"])
 
 
-def no_sums(totals: Sums, conventions: Conventions) -> Floats:
+def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
     """Stand in for ``Metric.value`` of a metric that is not a function of sums and must be computed with its ``pairs``.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, no_sums
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, not_from_sums
 from queries.metrics.kernels import bins, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
@@ -33,7 +33,7 @@ PAIRS = (
         source="Gupta et al. 2021; Sakai eq. 4",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=sorted_items.ks,
         caveat="Needs no bins. The paper takes tied items one by one, so its value depends on the order of the rows.",
         axioms=(),
@@ -53,7 +53,7 @@ PAIRS = (
         source="Sakai eq. 4, as its example is worked",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=sorted_items.ks_sequential,
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not define. At least as large as KS.",
@@ -74,7 +74,7 @@ PAIRS = (
         source="standard",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=sorted_items.auroc,
         undefined="either nothing is correct or nothing is incorrect",
         caveat="Depends only on the order of the confidences: it says nothing about calibration, and no strictly increasing "
@@ -95,7 +95,7 @@ PAIRS = (
         source="Good 1952",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=selective.log_scores,
         part=0,
         caveat="A wrong answer at confidence 1 costs 13.8 because of the clipping; unclipped it would be infinite.",
@@ -116,7 +116,7 @@ PAIRS = (
         source="after Good 1952",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=selective.log_scores,
         part=1,
         caveat="Shows how many items have a logarithmic score that the clipping determines.",
@@ -136,7 +136,7 @@ PAIRS = (
         source="LifeEval (arXiv 2605.23909)",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=no_sums,
+        value=not_from_sums,
         pairs=sorted_items.correlation,
         undefined="confidence or correctness does not vary",
         caveat="Says whether confidence follows correctness, not whether its level is right.",
@@ -161,7 +161,7 @@ PAIRS = (
             source="Dimitriadis, Gneiting & Jordan 2021",
             needs=("correctness", "confidence"),
             reads=columns("items"),
-            value=no_sums,
+            value=not_from_sums,
             pairs=isotonic_regression.corp,
             part=part,
             caveat="Needs no bins. The isotonic fit also fits noise: with few items, it overstates miscalibration and "

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 DECIMAL = 10_000  # numbers in [0, 1] with up to four decimals are whole multiples of 1 / DECIMAL
-FLAT = 1e-12  # a spread below this share of the sum of squares is rounding error, and so is a sum of weights below it
+ROUNDING_TOLERANCE = (
+    1e-12  # a spread below this share of the sum of squares is rounding error, and so is a sum of weights below it
+)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:

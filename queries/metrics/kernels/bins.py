@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
 FOLDS = 16
@@ -319,7 +319,7 @@ def _cross_products(a: Floats, b: Floats) -> Floats:
     """Compute sign(a) b + sign(b) a with the signs of ``_signs``; shape (..., bins) in and out."""
     size_a, size_b = np.abs(a), np.abs(b)
     products: Floats = np.copysign(size_a + size_b, a * b)  # the same, but much faster, where neither is 0
-    flat = ~(np.minimum(size_a, size_b) > FLAT).all(axis=-1)
+    flat = ~(np.minimum(size_a, size_b) > ROUNDING_TOLERANCE).all(axis=-1)
     if flat.any():
         a, b = a[flat], b[flat]
         products[flat] = _signs(a) * b + _signs(b) * a
@@ -329,5 +329,7 @@ def _cross_products(a: Floats, b: Floats) -> Floats:
 def _signs(gaps: Floats) -> Floats:
     """Return the sign of each gap, or of the sum over bins where the gap is 0 up to rounding; shape (..., bins) in and out."""
     together = gaps.sum(axis=-1, keepdims=True)
-    signs: Floats = np.sign(np.where(np.abs(gaps) > FLAT, gaps, np.where(np.abs(together) > FLAT, together, 0.0)))
+    signs: Floats = np.sign(
+        np.where(np.abs(gaps) > ROUNDING_TOLERANCE, gaps, np.where(np.abs(together) > ROUNDING_TOLERANCE, together, 0.0))
+    )
     return signs

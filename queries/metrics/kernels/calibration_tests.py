@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
@@ -48,7 +48,7 @@ def calibration_tests(confidence: Floats, correct: Floats, question: Ints, quest
     residual = correct - confidence
     scores = np.bincount(question, residual * (1 - 2 * confidence), questions)
     spread = np.sqrt((scores**2).sum())
-    z = scores.sum() / spread if spread > FLAT else 0.0
+    z = scores.sum() / spread if spread > ROUNDING_TOLERANCE else 0.0
     order = np.argsort(confidence, kind="stable")
     firsts = first_of_ties(confidence[order])
     highest, lowest = _extremes(residual[order], ItemWeights(question[order], np.ones((questions, 1))), firsts)
@@ -56,7 +56,7 @@ def calibration_tests(confidence: Floats, correct: Floats, question: Ints, quest
     drawn_highest, drawn_lowest = _extremes(residual[order], ItemWeights(question[order], draws), firsts)
 
     def p_value(observed: Floats, drawn: Floats) -> float:
-        return float((1 + (drawn >= observed - FLAT).sum()) / (1 + DRAWS))
+        return float((1 + (drawn >= observed - ROUNDING_TOLERANCE).sum()) / (1 + DRAWS))
 
     return CalibrationTests(
         spiegelhalter=float(2 * ndtr(-abs(z))),

@@ -19,7 +19,7 @@ from queries.metrics.kernels.replicate_weights import ItemWeights
 
 SCRIPT_BIN = 100  # items per bin in the scripts of HLE and BrowseComp
 GRID = 128  # points at which smECE is computed
-HALVINGS = 36  # halvings of the interval that contains the kernel width of smECE
+BISECTIONS = 36  # halvings of the interval that contains the kernel width of smECE
 
 
 class VariantBin(NamedTuple):
@@ -255,7 +255,7 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     spectrum = dct(np.nan_to_num(ratio(residual, items)), axis=0, norm="ortho")
     waves = np.pi * np.arange(GRID)[:, None]
     low, high = np.zeros(weights.count), np.ones(weights.count)
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         width = (low + high) / 2
         smoothed = idct(spectrum * np.exp(-((waves * width) ** 2) / 2), axis=0, norm="ortho")
         above = np.abs(smoothed).sum(axis=0) > width

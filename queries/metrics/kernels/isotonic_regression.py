@@ -12,7 +12,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, first_of_ties, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
 MAX_LEVELS = 1000  # distinct confidences of a consistency band; if there are more, they are rounded to 1 / FINE
@@ -163,7 +163,9 @@ def consistency_band(
         low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return stated[shown], low, high
     mean, spread = curves.mean(axis=0), curves.std(axis=0)
-    largest = np.where(spread > FLAT, np.abs(curves - mean) / np.where(spread > FLAT, spread, 1.0), 0.0).max(axis=-1)
+    largest = np.where(
+        spread > ROUNDING_TOLERANCE, np.abs(curves - mean) / np.where(spread > ROUNDING_TOLERANCE, spread, 1.0), 0.0
+    ).max(axis=-1)
     margin = np.quantile(largest, level) * spread
     # Curves never fall, so a bound at one confidence also holds at the next.
     low, high = np.maximum.accumulate(mean - margin), np.minimum.accumulate((mean + margin)[::-1])[::-1]
@@ -196,7 +198,7 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
     chance = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
     mean = chance @ weights
     covariance = pairs * ((chance * weights) @ chance.T - np.outer(mean, mean)) + np.diag(count * mean * (1 - mean))
-    covariance += np.eye(len(stated)) * FLAT ** (2 / 3) * covariance.max(initial=0.0)  # 0 and 1 do not vary
+    covariance += np.eye(len(stated)) * ROUNDING_TOLERANCE ** (2 / 3) * covariance.max(initial=0.0)  # 0 and 1 do not vary
     drawn: Floats = count * mean + random.normal(size=(CURVES, len(stated))) @ np.linalg.cholesky(covariance).T
     return np.clip(drawn, 0.0, count)
 
@@ -220,7 +222,11 @@ def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> fl
     question = np.repeat(np.arange(len(sizes)), sizes)
     total, squares, items = (np.bincount(question, values, len(sizes)) for values in (residual, residual**2, open_ended))
     pairs, variance = (items * (items - 1)).sum(), squares.sum() / max(items.sum(), 1)
-    return float(np.clip((total**2 - squares).sum() / pairs / variance, 0.0, 0.95)) if pairs and variance > FLAT else 0.0
+    return (
+        float(np.clip((total**2 - squares).sum() / pairs / variance, 0.0, 0.95))
+        if pairs and variance > ROUNDING_TOLERANCE
+        else 0.0
+    )
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:

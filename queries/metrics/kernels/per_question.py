@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queries.metrics.kernels.arrays import FLAT, Floats, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, ratio
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
@@ -55,7 +55,9 @@ def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Float
     Returns:
         In [0, 1], 0 is best; shape (...,), NaN where all weights are 0.
     """
-    return 1 - unit_logistic(np.clip(ratio(weighted_sign_confidence, np.where(weight > FLAT, weight, 0.0)), -1.0, 1.0))
+    return 1 - unit_logistic(
+        np.clip(ratio(weighted_sign_confidence, np.where(weight > ROUNDING_TOLERANCE, weight, 0.0)), -1.0, 1.0)
+    )
 
 
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
@@ -107,7 +109,7 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
     1.0
     """
     spread = xx - ratio(x * x, n)
-    flat = spread <= FLAT * np.abs(xx)
+    flat = spread <= ROUNDING_TOLERANCE * np.abs(xx)
     return np.where(flat, np.nan, ratio(xy - ratio(x * y, n), np.where(flat, 0.0, spread)))
 
 
@@ -147,6 +149,6 @@ def slope_error(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Flo
     """
     a, b, c = n * xx - x * x, n * xy - x * y, n * yy - y * y
     unexplained = a * c - b * b
-    unexplained = np.where(unexplained > FLAT * a * n * yy, unexplained, 0.0)
-    flat = (a <= FLAT * n * raw_xx) | (n < 3)
+    unexplained = np.where(unexplained > ROUNDING_TOLERANCE * a * n * yy, unexplained, 0.0)
+    flat = (a <= ROUNDING_TOLERANCE * n * raw_xx) | (n < 3)
     return np.sqrt(ratio(unexplained, np.where(flat, 0.0, a**2 * (n - 2))))

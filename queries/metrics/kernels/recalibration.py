@@ -19,7 +19,7 @@ from queries.metrics.kernels.isotonic_regression import isotonic
 
 Map = Callable[[Floats], Floats]
 SURE = 1e-6  # confidences are moved at least this far from 0 and 1, where the log-odds are infinite
-COLDEST, MAX_TEMPERATURE = 1e-3, 1e3  # lowest and highest temperature
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3  # lowest and highest temperature
 STEPS = 100  # maximum number of steps of Newton's method, which takes about six
 
 
@@ -65,7 +65,7 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMa
     def steepness(inverse: float) -> float:
         return float(odds @ (correct - items * expit(inverse * odds)))
 
-    lowest, highest = 1 / MAX_TEMPERATURE, 1 / COLDEST
+    lowest, highest = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
     if not odds.any():
         inverse = 1.0
     elif steepness(lowest) <= 0:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, first_of_ties, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 COVERAGES = (0.5, 0.8, 0.9)  # shares of the items for which the accuracy is a separate metric
@@ -41,7 +41,7 @@ def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floa
     best = np.argsort(-correct, kind="stable")
     oracle, *_ = _walk(-correct[best], correct[best], weights.sorted(best))
     error = ratio(*weights.sums(1 - correct, np.ones_like(correct)))
-    possible = np.where(error - oracle > FLAT * error, error - oracle, 0.0)
+    possible = np.where(error - oracle > ROUNDING_TOLERANCE * error, error - oracle, 0.0)
     return np.stack([aurc, np.maximum(aurc - oracle, 0.0), augrc, np.minimum(ratio(error - aurc, possible), 1.0), *accuracies])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints, first_of_ties, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 
@@ -122,4 +122,4 @@ def _centred(values: Floats) -> Floats:
 def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:
     """Return the sum of squared deviations from the mean; exactly 0 if it is rounding error, as for a single distinct value."""
     spread = squares - items * mean * mean
-    return np.where(spread > FLAT * squares, spread, 0.0)
+    return np.where(spread > ROUNDING_TOLERANCE * squares, spread, 0.0)

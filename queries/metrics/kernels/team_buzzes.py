@@ -34,7 +34,9 @@ class Opponents(NamedTuple):
     people: Floats
 
 
-def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats) -> Opponents:
+def opponent_probabilities(
+    question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats
+) -> Opponents:
     """Compute the outcome of a buzz at each clue against every team that heard the question, by exact enumeration.
 
     The game is one tossup between the player and one team, which does what it did in its own match. The first correct answer
@@ -74,7 +76,7 @@ def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
     Source: GRACE sec. 4.
 
     Args:
-        opponents: from ``meet_opponents``.
+        opponents: from ``opponent_probabilities``.
         correct: probability that each buzz is correct, in [0, 1], shape (n,).
         at: index of the clue of each buzz, shape (n,).
 

@@ -145,7 +145,7 @@ def test_metrics_of_single_questions_are_ended(limited, monkeypatch, metric):
         return slow
 
     monkeypatch.setattr(evidence.Evidence, "contributions", slowly(evidence.Evidence.contributions))
-    monkeypatch.setattr(Metric, "of_kernel", slowly(Metric.of_kernel))
+    monkeypatch.setattr(Metric, "kernel_values", slowly(Metric.kernel_values))
     answer = limited.test_client().get(f"/api/v1/questions.csv?dataset=tone&metrics={metric}")
     assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout")
 

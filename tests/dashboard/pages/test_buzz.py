@@ -7,7 +7,7 @@ import pytest
 from dash import html
 
 from dashboard.components.static_html import descendants
-from dashboard.page_fragments import divide
+from dashboard.page_fragments import divide_page
 from dashboard.page_registry import PAGES, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
@@ -31,7 +31,7 @@ def drawn(app):
 
 
 def figures(content):
-    return divide(content).figures
+    return divide_page(content).figures
 
 
 def words(content):
@@ -145,16 +145,16 @@ def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code,
 
 
 def test_a_threshold_changes_only_what_it_concerns(drawn):
-    before, after = divide(drawn(PYRAMID)), divide(drawn(PYRAMID, ("threshold", "0.5")))
+    before, after = divide_page(drawn(PYRAMID)), divide_page(drawn(PYRAMID, ("threshold", "0.5")))
     assert before.outline() == after.outline()
     assert before.figures["wins"] != after.figures["wins"] and before.states != after.states
-    assert divide(drawn(PYRAMID)) == before
+    assert divide_page(drawn(PYRAMID)) == before
 
 
 def test_thresholds_and_curves_keep_the_structure(drawn):
-    outline = divide(drawn(PYRAMID)).outline()
-    assert divide(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
-    assert divide(drawn(PYRAMID, ("curve", "polynomial"))).outline() == outline
+    outline = divide_page(drawn(PYRAMID)).outline()
+    assert divide_page(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
+    assert divide_page(drawn(PYRAMID, ("curve", "polynomial"))).outline() == outline
 
 
 def _write(path, header, rows):
@@ -173,15 +173,15 @@ def test_many_runs_without_people(fresh, tmp_path):
     import_paths(fresh.service.store, [crowd], ImportOptions())
     with fresh.app.test_request_context("/buzz"):
         content = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd")])))
-        sliders = divide(content).states
+        sliders = divide_page(content).states
         text = " ".join(words(content))
         assert not sliders and "Choose up to 8 runs" in text
         assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in text
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
         page = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd"), ("run", run)])))
-        assert len(divide(page).states) == 1
+        assert len(divide_page(page).states) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
         nothing = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
-        assert len(divide(nothing).states) == 1
+        assert len(divide_page(nothing).states) == 1

@@ -11,7 +11,7 @@ from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.composite_queries import question_list
 from dashboard.figures.confidence_gap import gap_figure
-from dashboard.name_shortening import fitting
+from dashboard.name_shortening import distinct_short_names
 from dashboard.page_registry import PAGES, read_page
 from dashboard.service import service
 from queries.compare import compare
@@ -282,18 +282,18 @@ def test_runs_whose_names_begin_alike_keep_rows_of_their_own(app):
 
 @pytest.mark.parametrize("title", ["short", "x" * 40])
 def test_a_title_that_fits_stays(title):
-    assert fitting([title]) == [title]
+    assert distinct_short_names([title]) == [title]
 
 
 def test_of_a_long_title_beginning_and_end_are_left():
-    (short,) = fitting(["Organisation/Model-70B-Instruct-with-more · temperature-scaled"])
+    (short,) = distinct_short_names(["Organisation/Model-70B-Instruct-with-more · temperature-scaled"])
     assert len(short) <= 40 and short.startswith("Organisation/Model") and short.endswith("temperature-scaled") and "…" in short
 
 
 def test_titles_that_begin_and_end_alike_are_told_apart():
     names = [f"A rather long model name, version {number} instruct · verbalized" for number in ("0.1", "12.7")]
-    assert fitting([*names, "BM25"]) == ["…0.1 instruct · verbalized", "…12.7 instruct · verbalized", "BM25"]
-    assert fitting([names[0], names[0]]) == ["A rather long model…nstruct · verbalized"] * 2
+    assert distinct_short_names([*names, "BM25"]) == ["…0.1 instruct · verbalized", "…12.7 instruct · verbalized", "BM25"]
+    assert distinct_short_names([names[0], names[0]]) == ["A rather long model…nstruct · verbalized"] * 2
 
 
 def test_a_legend_names_runs_in_grey_too():

@@ -12,8 +12,8 @@ from dashboard.app import create_app
 from dashboard.components.run_names_and_colours import COLOURS, run_colours
 from dashboard.figures.run_labels_and_lines import end_labels
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
-from dashboard.name_shortening import fitting
-from dashboard.page_fragments import divide
+from dashboard.name_shortening import distinct_short_names
+from dashboard.page_fragments import divide_page
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
@@ -60,7 +60,7 @@ def runs_of(app):
 def line_colours(app, page, query=""):
     """Run id to the colours of its lines on a page."""
     colours = {}
-    for spec in divide(drawn(app, page, query)).figures.values():
+    for spec in divide_page(drawn(app, page, query)).figures.values():
         for trace in spec["data"]:
             if isinstance(trace.get("meta"), str) and "line" in trace:
                 colours.setdefault(trace["meta"], set()).add(trace["line"]["color"])
@@ -107,7 +107,7 @@ def test_diagrams_are_of_the_runs_in_colour(crowd, query, shown):
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
     for page, figures in (("reliability", ("reliability", "smooth", "discrimination")), ("difficulty", ("hard-easy",))):
-        every = divide(drawn(crowd, page, address)).figures
+        every = divide_page(drawn(crowd, page, address)).figures
         for name in figures:
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
@@ -123,7 +123,7 @@ def test_a_pin_of_an_unknown_run_is_refused(crowd):
 
 def test_coloured_lines_have_labels(crowd):
     for page, names in (("leaderboard", {"ranks"}), ("buzz", {"wins", "curves"}), ("difficulty", {"revealed"})):
-        figures = divide(drawn(crowd, page)).figures
+        figures = divide_page(drawn(crowd, page)).figures
         for name in names:
             labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
             panels = figures[name]["layout"].get("meta", {}).get("panels", 1)
@@ -161,5 +161,5 @@ def test_labels_of_lines_that_meet_stand_apart():
 def test_shortened_names_stay_different():
     names = [f"organisation/a-very-long-model-family-name-instruct-128k-{index:02}-final · verbalized" for index in range(50)]
     for longest in (18, 24, 40):
-        labels = fitting(names, longest)
+        labels = distinct_short_names(names, longest)
         assert len(set(labels)) == 50 and max(map(len, labels)) <= longest

@@ -7,7 +7,7 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store.audit import Audit
 from data.store.gradings import Correction, correct_grades
-from data.store.repair import inspect_version, mend
+from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
 from tests.helpers.bundle_factory import in_format, put, rows, table, write
 
@@ -109,7 +109,7 @@ def test_corrections_outlive_a_lost_run(store, folder):
     correct_grades(store, run, [Correction("q1", "Rome", 1.0)], "ann")
     (part,) = [part for part in all_objects(store.snapshot().connection) if part.kind == "responses"]
     store.objects.path(part.name).write_bytes(b"")
-    mend(store, inspect_version(store, store.pointer().name).damaged_objects)
+    repair_objects(store, inspect_version(store, store.pointer().name).damaged_objects)
     assert not rows(store, "select * from runs") and not rows(store, "select * from gradings")
     put(store, folder, model="m")
     assert graded(store, run, "reviewed") == [1, 1, 1] and graded(store, run, "graded") == [0, 1, 1]

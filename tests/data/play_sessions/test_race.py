@@ -10,7 +10,7 @@ import pytest
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.mode_interface import Played
 from data.play_sessions.race import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
-from data.play_sessions.race_polling import read_words
+from data.play_sessions.race_polling import words_due_to_player
 from data.play_sessions.session_definition import SessionError, SessionQuestion
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import collect, session_responses
@@ -82,33 +82,33 @@ def test_words_are_sent_when_they_are_due_and_not_before(log, secret, started):
     sent = []
     for tick in range(0, 4 * ENDS[started][-1]):
         now = NOW + tick * WORD / 4
-        sent += read_words(log, secret, ANN, 1, len(sent), now).words
+        sent += words_due_to_player(log, secret, ANN, 1, len(sent), now).words
         assert len(sent) == min(1 + tick // 4, ENDS[started][-1])
         assert read_state(log, secret, ANN, now).reading.words == sent
     assert [word for word, _ in sent] == " ".join(texts).split()
 
 
 def test_who_asks_before_the_start_gets_no_word(log, secret):
-    refused("not_joined", read_words, log, secret, ANN, 1, 0)
+    refused("not_joined", words_due_to_player, log, secret, ANN, 1, 0)
     join(log, secret, ANN)
     for step in (0, 1, 5, 4001):
-        refused("no_step", read_words, log, secret, ANN, step, 0)
+        refused("no_step", words_due_to_player, log, secret, ANN, step, 0)
     assert read_state(log, secret, ANN).reading.words == []
 
 
 def test_how_many_words_there_are_is_told_with_the_last_one(log, secret, started):
     last = ENDS[started][-1]
-    assert read_words(log, secret, ANN, 1, 0, after(last) - 1).left_ms is None
-    assert read_words(log, secret, ANN, 1, 0, after(last)).left_ms == GRACE
-    late = read_words(log, secret, ANN, 1, 0, after(last) + GRACE)
+    assert words_due_to_player(log, secret, ANN, 1, 0, after(last) - 1).left_ms is None
+    assert words_due_to_player(log, secret, ANN, 1, 0, after(last)).left_ms == GRACE
+    late = words_due_to_player(log, secret, ANN, 1, 0, after(last) + GRACE)
     assert (late.left_ms, late.over) == (0, True)
 
 
 def test_after_a_buzz_no_tab_gets_further_words(log, secret, started):
-    read_words(log, secret, ANN, 1, 0, after(2))
+    words_due_to_player(log, secret, ANN, 1, 0, after(2))
     state = add_answer(log, secret, ANN, 1, Buzz(2), after(2))
-    assert read_words(log, secret, ANN, 1, 2, after(4)) == msgspec.structs.replace(
-        read_words(log, secret, ANN, 1, 2, after(2)), words=[], over=True, left_ms=None
+    assert words_due_to_player(log, secret, ANN, 1, 2, after(4)) == msgspec.structs.replace(
+        words_due_to_player(log, secret, ANN, 1, 2, after(2)), words=[], over=True, left_ms=None
     )
     assert len(read_state(log, secret, ANN, after(4)).reading.words) == 2 == len(state.reading.words)
 

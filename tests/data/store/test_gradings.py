@@ -11,7 +11,7 @@ from data.store.backup import back_up
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.migrations import m0008_gradings
-from data.store.repair import inspect_version, mend
+from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import NoSuchRun
 from tests.helpers import bundle_factory as bundles
@@ -123,7 +123,7 @@ def test_damaged_grades_leave_the_run_and_the_log(toy, run):
         (part,) = [part for part in all_objects(toy.snapshot().connection) if part.kind == kind]
         toy.objects.path(part.name).write_bytes(b"")
     damaged = inspect_version(toy, toy.pointer().name).damaged_objects
-    assert mend(toy, damaged) == []
+    assert repair_objects(toy, damaged) == []
     assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]
     assert rows(toy, f"select name from gradings where run = '{run}' order by position") == [
         ("imported",), ("graded",), ("reviewed",),

@@ -11,7 +11,7 @@ import pytest
 
 from data.store import StoreError, migrations, open_store
 from data.store.backup import back_up
-from data.store.cache_validity import renew
+from data.store.cache_validity import renew_revisions
 from data.store.repair import damage_of
 from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw
@@ -199,7 +199,9 @@ def test_what_the_earlier_schema_cannot_hold_waits(older, later_version):
             later.write(lambda connection: connection.execute("update runs set region = 'north'"))
         assert refused.value.remedy == "migrate" and later.version() == before
         later.migrate()
-        later.write(lambda connection: connection.execute("update runs set region = 'north'") and renew(connection, ["toy"]))
+        later.write(
+            lambda connection: connection.execute("update runs set region = 'north'") and renew_revisions(connection, ["toy"])
+        )
         assert later.snapshot().rows("select distinct region from runs") == [("north",)]
 
 

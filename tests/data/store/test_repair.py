@@ -4,7 +4,7 @@ import pytest
 
 from data.store import DamagedStore, open_store
 from data.store.background_checksums import VersionCheck
-from data.store.repair import damage_of, inspect_version, mend, versions_on_disk
+from data.store.repair import damage_of, inspect_version, repair_objects, versions_on_disk
 from data.store.run_files import stored_objects
 from data.store.run_withdrawal import restore, withdraw
 from tests.helpers.bundle_factory import content, put, put_two_runs
@@ -41,7 +41,7 @@ def test_lost_statistics_are_computed_again(toy):
     damaged = open_store(toy.url, threads=1)
     version = versions_on_disk(damaged)[0]
     assert version.damaged_objects == ((part, "is not what was written"),) and part.name in version.damage
-    assert mend(damaged, version.damaged_objects) == []
+    assert repair_objects(damaged, version.damaged_objects) == []
     assert damage_of(damaged) is None
     assert metric_values(damaged) == expected
 
@@ -53,7 +53,7 @@ def test_a_run_without_responses_alone_is_set_aside(toy, tmp_path):
     part = part_of(toy, "responses", "beta")
     spoil(toy.objects.path(part.name))
     damaged = open_store(toy.url, threads=1)
-    lost = mend(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
+    lost = repair_objects(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
     assert [(run.run, run.model, run.file_name) for run in lost] == [(part.run, "beta", "run.csv")]
     assert damage_of(damaged) is None
     assert metric_values(damaged) == metric_values(kept)
@@ -75,7 +75,7 @@ def test_changes_do_not_remove_the_last_whole_version(toy, tmp_path):
         restore(damaged, run)
     assert names(damaged)[0] == whole and len(names(damaged)) == 4
     assert [version.name for version in versions_on_disk(damaged) if version.damage is None] == [whole]
-    mend(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
+    repair_objects(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
     assert damage_of(damaged) is None and whole not in names(damaged)
 
 

@@ -9,7 +9,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.backup import back_up, restore_backup
 from data.store.errors import NeedsMigration
-from data.store.repair import damage_of, inspect_version, mend
+from data.store.repair import damage_of, inspect_version, repair_objects
 from data.store.run_files import Objects, copy_rows, stored_objects
 from tests.helpers.bundle_factory import in_format, put, rows, write
 
@@ -90,7 +90,7 @@ def test_a_lost_run_can_be_imported_again(toy, tmp_path):
     path = toy.objects.path(part.name)
     path.write_bytes(b"x" + path.read_bytes()[1:])
     damaged = open_store(toy.url, threads=1)
-    mend(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
+    repair_objects(damaged, inspect_version(damaged, damaged.catalogue().name).damaged_objects)
     assert damage_of(damaged) is None and damaged.snapshot().rows(LISTED) == IN_LIST[-1:]
     put(damaged, tmp_path / "run.csv", dataset="toy")
     assert damaged.snapshot().rows(LISTED) == IN_LIST

@@ -21,14 +21,14 @@ def test_each_group_is_as_if_alone(metric):
     correct = chance.choice([0.0, 1.0], sum(SIZES))
     cuts = np.append(0, np.cumsum(SIZES)).tolist()
     confidence[cuts[5] : cuts[6]], correct[cuts[5] : cuts[6]] = confidence[2:5][::-1], correct[2:5][::-1]
-    values = metric.own_part(grouped_item_kernels.kernel_by_group(metric, confidence, correct, cuts))
+    values = metric.select_part(grouped_item_kernels.kernel_by_group(metric, confidence, correct, cuts))
     alone = [metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)]
     np.testing.assert_array_equal(values, alone)
 
 
 def test_alike_groups_are_computed_once(monkeypatch):
     sizes, metric = [], KERNELS[0]
-    of_kernel = Metric.of_kernel
-    monkeypatch.setattr(Metric, "of_kernel", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))
+    of_kernel = Metric.kernel_values
+    monkeypatch.setattr(Metric, "kernel_values", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))
     grouped_item_kernels.kernel_by_group(metric, np.array([0.5, 0.5, 1.0, 0.5]), np.array([1.0, 1.0, 1.0, 0.0]), [0, 1, 2, 3, 4])
     assert sizes == [1, 1, 1]

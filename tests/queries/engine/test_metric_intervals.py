@@ -42,7 +42,7 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
 def test_groups_of_one_question_give_its_pseudo_values():
     evidence = evidence_of(simulated(2, 80, seed=3))
     for metric in METRICS:
-        if not evidence.adds_up(metric) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
+        if not evidence.is_function_of_totals(metric) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
             continue
         expected = evidence.pseudo_values(metric)
         by_cluster = evidence.cluster_totals.pseudo_values(metric)

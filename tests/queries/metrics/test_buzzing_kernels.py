@@ -211,7 +211,7 @@ def room_of(*questions):
             counts["incorrect"].append(sum(not right for _, right in inside))
             counts["late"].append(sum(right and word == 30 for word, right in inside))
             counts["left"].append(sum(buzz is None and heard is not None and start <= heard < end for buzz, heard in teams))
-    return team_buzzes.meet_opponents(
+    return team_buzzes.opponent_probabilities(
         np.repeat(np.arange(len(questions)), 3), **{name: np.array(c, float) for name, c in counts.items()}
     )
 

@@ -1,4 +1,4 @@
-"""Sakai's axioms U, O and UO: nothing refutes what the catalogue claims, and a counterexample refutes the rest."""
+"""Sakai's axioms U, O and UO: no counterexample to a claimed axiom is found, and one refutes each of the others."""
 
 import math
 
@@ -17,14 +17,14 @@ RANKED = [metric for metric in METRICS if metric.ranks and metric.axioms is not 
 SATISFIED = [(metric, axiom) for metric in RANKED for axiom in AXIOMS if axiom in metric.axioms]
 REFUTED = [(metric, axiom) for metric in RANKED for axiom in AXIOMS if axiom not in metric.axioms]
 CONVENTIONS = [Conventions(binning, human) for binning in ("width10", "width10+1") for human in (None, *HUMAN_CURVES)]
-# Steps coarse enough that every change is seen past the rounding, with both ends of the range among them.
+# Steps are coarse enough that every change exceeds the rounding; both ends of the range are included.
 CONFIDENCE = st.integers(0, 64).map(lambda k: k / 64) | st.integers(0, 100).map(lambda k: k / 100)
 
 SAME = 1e-12  # a change smaller than this is rounding
 
 
 def better(metric, before, after):
-    """Whether a value is strictly better than the one before."""
+    """Return whether a value is strictly better than the one before."""
     loss = metric.loss(np.array([before, after]))
     return bool(loss[1] < loss[0] - SAME)
 
@@ -34,13 +34,13 @@ def pairs(metrics):
 
 
 def refutes(metric, axiom, before, after):
-    """Whether a worse system's value contradicts an axiom: U and O tolerate ties, UO does not."""
+    """Return whether a worse system's value contradicts an axiom. U and O allow ties, UO does not."""
     return not better(metric, after, before) if axiom == "UO" else better(metric, before, after)
 
 
 @st.composite
 def worsened(draw, axiom):
-    """Items of both kinds, and the same with a correct one less sure (U), an incorrect one surer (O), or both (UO)."""
+    """Draw items, and the same with a correct one less confident (U), an incorrect one more confident (O), or both (UO)."""
     items, after = [], []
     for right in (1, 0):
         low, high = sorted(draw(st.lists(CONFIDENCE, min_size=2, max_size=2, unique=True)))
@@ -53,7 +53,7 @@ def worsened(draw, axiom):
 
 
 def rewards(items):
-    """R_O and R_U by their definitions."""
+    """Return R_O and R_U, computed by their definitions."""
     wrong, right = ([c for c, y in items if y == kind] for kind in (0, 1))
     return 1 - sum(wrong) / len(wrong), sum(right) / len(right)
 
@@ -95,7 +95,7 @@ def test_which_metrics_satisfy_which_axioms():
     assert {axioms: {key for key in keys if CATALOGUE[key].axioms == axioms} for axioms, keys in expected.items()} == expected
 
 
-# -- claimed: none found ----------------------------------------------------------------------------------------------
+# -- claimed axioms: no counterexample is found -----------------------------------------------------------------------
 
 
 @pairs(SATISFIED)
@@ -120,7 +120,7 @@ def test_only_certainty_in_the_right_places_is_best(metric, items):
         assert better(metric, value_of_items(metric, items), value_of_items(metric, perfect))
 
 
-def test_one_half_alone_can_reach_the_best_value():
+def test_r_over_or_r_under_alone_can_reach_its_best_value():
     never_confident = [(0.0, 1), (0.0, 0)]
     assert value_of_items(CATALOGUE["r_over"], never_confident) == 1
     assert value_of_items(CATALOGUE["r_under"], [(1.0, 1), (1.0, 0)]) == 1
@@ -146,7 +146,7 @@ def test_hmr_where_a_reward_is_0():
 @pytest.mark.parametrize("key, axiom", [("r_over", "U"), ("r_under", "O")])
 @examples(60)
 @given(data=st.data())
-def test_a_reward_does_not_see_the_other_kind(key, axiom, data):
+def test_each_reward_ignores_items_of_the_other_kind(key, axiom, data):
     before, after = (value_of_items(CATALOGUE[key], items) for items in data.draw(worsened(axiom)))
     assert after == pytest.approx(before, abs=SAME)
 
@@ -155,7 +155,7 @@ def test_a_reward_does_not_see_the_other_kind(key, axiom, data):
 
 
 def over_questions(metric, questions, conventions):
-    """A metric over questions, each a list of (confidence, correctness, h)."""
+    """Value of a metric over questions, each a list of (confidence, correctness, h)."""
     rows = []
     for question in questions:
         c, y, h = np.array(question, float).T
@@ -216,7 +216,7 @@ def test_calscore_gives_a_clue_that_all_have_solved_no_weight():
     assert values[0] == values[1]
 
 
-# -- not claimed: one found -------------------------------------------------------------------------------------------
+# -- axioms not claimed: a counterexample is found --------------------------------------------------------------------
 
 
 @pairs(REFUTED)
@@ -237,14 +237,14 @@ def test_the_counterexample_refutes(metric, axiom):
 
 
 def test_the_counterexample_of_ece_by_hand():
-    # Right at 0.68, wrong at 0.6: mean c 0.64 against 0.5. The right one at 0.6: mean c 0.6, still one bin.
+    # Right at 0.68, wrong at 0.6: mean c 0.64, accuracy 0.5. With the right one at 0.6, mean c is 0.6, still in one bin.
     (down,) = [example for example in CATALOGUE["ece"].counterexamples if example.axiom == "U"]
     assert (down.items, down.changes) == (((0.68, 1), (0.6, 0)), ((0, 0.6),))
     assert value_of_items(CATALOGUE["ece"], down.items) == pytest.approx(0.14, abs=1e-12)
     assert value_of_items(CATALOGUE["ece"], down.after) == pytest.approx(0.1, abs=1e-12)
 
 
-def test_definitions_have_them_in_numbers():
+def test_metric_definitions_list_axioms_and_counterexamples():
     entries = {entry.key: entry for entry in metric_definitions().metrics}
     assert entries["uncertainty"].axioms is None and entries["mean_confidence"].axioms is None
     assert entries["accuracy"].axioms.satisfied == entries["auroc"].axioms.satisfied == ["U", "O"]
@@ -254,7 +254,7 @@ def test_definitions_have_them_in_numbers():
     assert (first.before, first.after) == pytest.approx((0.14, 0.1), abs=1e-12)
 
 
-def test_what_is_measured_is_the_metric():
+def test_value_of_items_computes_the_metric():
     items = [(0.9, 1), (0.2, 0), (0.7, 0), (0.4, 1)]
     # (0.01 + 0.04 + 0.49 + 0.36) / 4; R_O = 1 - 0.45, R_U = 0.65; difficulty 0, 1/3, 2/3, 1 against c - y = -0.1, 0.2, 0.7, -0.6.
     assert value_of_items(CATALOGUE["brier"], items) == pytest.approx(0.225, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Kernels of buzzing against plain definitions, worked by hand and at the ends of their range."""
+"""Buzzing kernels against plain definitions, hand-worked values and the ends of their range."""
 
 import math
 
@@ -25,7 +25,7 @@ def arrays(questions):
 
 
 def plainly(questions):
-    """The same for the reference definitions: clue t of T ends at the fraction (t + 1) / T."""
+    """Convert questions for the reference definitions: clue t of T ends at the fraction (t + 1) / T."""
     return [
         reference.Question(
             [
@@ -40,7 +40,7 @@ def plainly(questions):
 
 
 def rows_of(questions, tau):
-    """Rows of the buzzes, by definition."""
+    """Rows of the buzzes, by the reference definition."""
     starts = np.cumsum([0, *(len(q) for q in questions)])
     hits = [reference.buzzed(q, tau) for q in plainly(questions)]
     return [int(start) + clue["clue"] for start, clue in zip(starts[:-1], hits, strict=True) if clue]
@@ -109,7 +109,7 @@ def test_no_threshold_is_better_than_the_best(questions, tried):
     for tau in inside:
         assert reference.expected_wins(plain, tau, "polynomial") == pytest.approx(greatest, abs=1e-11)
     assert all(reference.expected_wins(plain, tau, "polynomial") <= greatest + 1e-12 for tau in tried)
-    # It is the lowest of the best ones, and no longer than they are.
+    # The interval starts at the lowest best threshold and ends where the best value does.
     assert all(
         reference.expected_wins(plain, tau, "polynomial") < greatest for tau in reference.thresholds(plain, 0.0) if tau < low
     )
@@ -144,7 +144,7 @@ def test_the_order_of_questions_changes_nothing(questions, chance):
 
 
 def test_later_guesses_do_not_count():
-    # Two clues seen, wrong then right with a buzz; the third is not. The other question: right and wrong, no buzz.
+    # Two clues are seen, wrong and then right with a buzz; the third is not. The other question: right and wrong, no buzz.
     question, score, correct = arrays([[(0.1, 0), (0.9, 1), (1.0, 1)], [(0.2, 1), (0.3, 0)]])
     counts = buzzing.conditional_buzzes(
         question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), 0.5)
@@ -165,7 +165,7 @@ def test_habits_are_what_their_definition_says(questions, tau):
         value = getattr(counts, name)
         if expected[name] is None:
             assert math.isnan(value)
-        elif min(counts.seen_correct, counts.seen_incorrect) > 1e-9:  # else a difference of sums, lost in rounding
+        elif min(counts.seen_correct, counts.seen_incorrect) > 1e-9:  # otherwise a difference of sums, lost in rounding
             assert value == pytest.approx(expected[name], abs=1e-9)
             assert 0 <= value <= 1 + 1e-12
 
@@ -179,7 +179,7 @@ def test_survey_score(seen, correct, score):
 
 @MANY
 @given(QUESTIONS, st.sampled_from([0.2, 0.4, 0.6, 0.8, 1.0]))
-def test_the_answer_in_force(questions, mark):
+def test_latest_responses_at_a_revealed_fraction(questions, mark):
     question, _, correct = arrays(questions)
     revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
     rows = buzzing.latest_responses(question, revealed, mark)
@@ -200,7 +200,7 @@ TEAMS = st.lists(
 
 
 def room_of(*questions):
-    """A room of questions of 30 words and three clues, from lists of teams."""
+    """Opponents met in a room, from lists of teams: one list for each question of 30 words and three clues."""
     counts = {name: [] for name in ("teams", "correct", "incorrect", "late", "left")}
     for teams in questions:
         for start, end in zip((0, *ENDS), ENDS, strict=False):
@@ -218,7 +218,7 @@ def room_of(*questions):
 
 @MANY
 @given(st.lists(TEAMS, min_size=1, max_size=4), st.floats(0, 1))
-def test_a_room_enumerates_its_teams(questions, y):
+def test_opponents_met_match_the_enumerated_teams(questions, y):
     met = room_of(*questions)
     for index, teams in enumerate(questions):
         for clue, end in enumerate(ENDS):
@@ -237,13 +237,13 @@ def test_a_room_enumerates_its_teams(questions, y):
 
 
 def test_a_room_by_hand():
-    # Four teams: right at word 12, wrong at word 5, right after the end, silent after 15 words when others ended it.
+    # Four teams: right at word 12, wrong at word 5, right after the end, silent after 15 words because others ended it.
     met = room_of([((12, True), None), ((5, False), None), ((30, True), None), (None, 15)])
     assert met.first.tolist() == [1, 3 / 4, (1 + 1 + 1 / 2) / 4]
     assert met.unpenalised.tolist() == [1 / 4, 2 / 4, 1]
     assert met.unsure.tolist() == [0, 1 / 4, 1 / 4]
     assert met.people.tolist() == [1 / 2] * 3
-    # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two that had not buzzed, of four.
+    # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two of four teams that had not buzzed.
     assert team_buzzes.expected_points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
     # Wrong at the end costs nothing.
     assert team_buzzes.expected_points(met, np.array([0.0]), np.array([2])).tolist() == [0]
@@ -270,5 +270,5 @@ def test_quartiles_and_halves(totals):
 
 def test_quartiles_by_hand():
     assert team_buzzes.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
-    assert team_buzzes.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
-    assert team_buzzes.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below
+    assert team_buzzes.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals stay together
+    assert team_buzzes.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # totals at the cuts 2, 3 and 4 belong below

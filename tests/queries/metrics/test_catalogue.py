@@ -46,7 +46,7 @@ def test_every_fact_is_filled_in(metric):
 
 
 @EACH
-def test_what_it_reads_is_kept(metric):
+def test_every_column_a_metric_reads_exists(metric):
     for conventions in CONVENTIONS:
         kept = {
             *sufficient_statistics.COLUMNS,
@@ -74,7 +74,7 @@ def test_which_metrics_need_more_than_one_question():
     assert several == {"ece_debiased", "hard_easy_slope", "hard_easy_slope_se"}
 
 
-def test_a_curve_that_falls_is_replaced_where_it_must_not():
+def test_calscore2_replaces_a_curve_that_can_fall():
     chosen = Conventions(human="buzz_share")
     used = {metric.key: metric.human_curve(chosen) for metric in METRICS if metric.human}
     assert used == {metric.key: "team_share" if metric.of_teams else "buzz_share" for metric in METRICS if metric.human}
@@ -82,7 +82,7 @@ def test_a_curve_that_falls_is_replaced_where_it_must_not():
 
 
 @EACH
-def test_the_human_curve_in_use_is_the_one_chosen_or_its_own(metric):
+def test_the_human_curve_is_the_chosen_one_or_the_default(metric):
     assert metric.human_curve(Conventions()) == metric.human
     assert metric.human_curve(Conventions(human="survival")) == ("survival" if metric.human else None)
 
@@ -92,7 +92,7 @@ def test_range_and_shape_over_random_questions(metric):
     chance = np.random.default_rng(3)
     clues = chance.integers(1, 7, 200)
     ends = np.cumsum(clues)
-    # Every fifth question is one at the ends of the range.
+    # Every fifth item has a confidence at an end of the range.
     confidence = np.where(np.arange(ends[-1]) % 5 == 0, chance.integers(0, 2, ends[-1]), chance.random(ends[-1]))
     correct = np.where(np.arange(ends[-1]) % 3 == 0, chance.random(ends[-1]), chance.integers(0, 2, ends[-1]))
     confidences, corrects = np.split(confidence, ends[:-1]), np.split(correct, ends[:-1])
@@ -127,7 +127,7 @@ def _statistics(confidences, corrects, chance):
 
 
 def _distributions(rows, chance):
-    """One item of three classes per row, forty people each; on every eighth nobody voted."""
+    """One item of three classes per row; on every eighth row nobody voted."""
     shares = chance.dirichlet((0.5, 0.5, 0.5), rows)
     people = chance.dirichlet((1, 1, 1), rows)
     gold, polled = people.argmax(axis=1), (np.arange(rows) % 8 > 0).astype(float)
@@ -156,6 +156,6 @@ def _distributions(rows, chance):
 @pytest.mark.parametrize(
     "direction, expected", [("lower", [-0.5, 0.2]), ("higher", [0.5, -0.2]), ("zero", [0.5, 0.2]), ("none", [math.nan] * 2)]
 )
-def test_badness_is_smaller_where_a_metric_is_better(direction, expected):
+def test_loss_is_smaller_where_a_metric_is_better(direction, expected):
     metric = next(metric for metric in METRICS if metric.direction == direction)
     assert metric.loss(np.array([-0.5, 0.2])) == pytest.approx(expected, nan_ok=True)

@@ -1,4 +1,4 @@
-"""Curves of decisions: their definitions, a library, and the Brier score that they add up to."""
+"""Decision curves against their definitions, a library and the Brier score that they add up to."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def by_confidence(items):
 def test_the_area_below_a_murphy_curve_is_the_brier_score(items):
     confidence, correct = by_confidence(items)
     edges = np.unique([0.0, *confidence, 1.0])
-    # Straight between confidences, so that the area there is the width times the value in the middle.
+    # The curve is straight between confidences, so the area there is the width times the value in the middle.
     area = np.diff(edges) @ murphy_curve((edges[1:] + edges[:-1]) / 2, confidence, correct)
     assert area == pytest.approx(((confidence - correct) ** 2 + correct * (1 - correct)).mean(), abs=1e-12)
 
@@ -39,7 +39,7 @@ def test_model_diagnostics_has_the_same_elementary_score():
     chance = np.random.default_rng(4)
     confidence = np.sort(chance.random(300).round(2))
     correct = (chance.random(300) < confidence).astype(float)
-    thresholds = THRESHOLDS[:-1] + 0.005  # between confidences: at one of them the library takes it for an answer
+    thresholds = THRESHOLDS[:-1] + 0.005  # between confidences: the library counts a confidence equal to t as an answer
     expected = [2 * ElementaryScore(t, functional="mean")(correct, confidence) for t in thresholds]
     assert murphy_curve(thresholds, confidence, correct) == pytest.approx(expected, abs=1e-12)
 

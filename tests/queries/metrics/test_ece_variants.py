@@ -1,4 +1,4 @@
-"""The calibration errors of other projects, against functions written from their definitions, edge cases among them."""
+"""Calibration errors of other projects against functions written from their definitions, including edge cases."""
 
 import math
 from bisect import bisect_left
@@ -27,7 +27,7 @@ def value(key, items):
 
 
 def mean_gap(cells, items):
-    """The sum over cells of (items there / all items) |mean c - mean y|; a cell of None is in no bin."""
+    """Sum over cells of (items in the cell / all items) |mean c - mean y|. An item whose cell is None is in no bin."""
     bins = {}
     for cell, item in zip(cells, items, strict=True):
         if cell is not None:
@@ -41,17 +41,17 @@ def last_edge_not_above(edges, c):
 
 LINSPACE = [float(edge) for edge in np.linspace(0, 1, 11)]
 CELLS = {
-    # floor, exactly: 0.3 is three tenths, and what is a bit above belongs there, too
+    # exact floor: 0.3 is three tenths, and a value slightly above it belongs to the same bin
     "ece_width10": lambda c: min(last_edge_not_above([k / 10 for k in range(11)], c), 9),
     # np.searchsorted(bins[1:-1], y_prob)
     "ece_sklearn": lambda c: bisect_left(LINSPACE[1:-1], c),
     "ece_lifeeval": lambda c: max(bisect_left([k / 10 for k in range(11)], c) - 1, 0),
     "ece_lifeeval_text": lambda c: last_edge_not_above([k / 10 for k in range(11)], c),
-    # torch.bucketize(confidences, bin_boundaries, right=True) - 1, with a place for confidence 1
+    # torch.bucketize(confidences, bin_boundaries, right=True) - 1, with a bin for confidence 1
     "ece_torchmetrics": lambda c: last_edge_not_above([float(edge) for edge in np.linspace(0, 1, 16)], c),
     # np.histogram: half-open bins, the last one closed
     "ece_netcal": lambda c: min(last_edge_not_above(LINSPACE, c), 9),
-    # np.digitize(confidence, bin_edges, right=True) - 1, of which only 0 to 9 are visited
+    # np.digitize(confidence, bin_edges, right=True) - 1; only bins 0 to 9 are visited
     "ece_inspect": lambda c: None if c == 0 else bisect_left(LINSPACE, c) - 1,
 }
 
@@ -64,7 +64,7 @@ def test_bins_of_equal_width(key, items):
 
 
 def parts_of(items, count):
-    """Sorted items in so many parts, the larger ones first, as np.array_split has it."""
+    """Split sorted items into ``count`` parts, the larger ones first, as np.array_split does."""
     ranked = sorted(items, key=lambda item: item[0])
     small, larger = divmod(len(items), count)
     ends = [small * k + min(k, larger) for k in range(count + 1)]
@@ -81,7 +81,7 @@ def test_bins_of_equal_mass(count, items):
 
 
 def helm(items, count=10):
-    """Thresholds half way between parts; an item belongs to the first threshold that is not below it."""
+    """ECE of HELM: thresholds lie halfway between parts, and an item belongs to the first threshold that is not below it."""
     parts = parts_of(items, min(count, len(items)))
     thresholds = sorted({(a[-1][0] + b[0][0]) / 2 for a, b in pairwise(parts)} | {1.0})
     return mean_gap([bisect_left(thresholds, c) for c, _ in items], items)
@@ -94,7 +94,11 @@ def test_thresholds_of_helm(items):
 
 
 def script(items, last, size=100):
-    """bins[-1] takes the rest, and the loop ends before it; an IndexError where there is no bin."""
+    """RMS error of the scripts: bins[-1] takes the rest, and the loop skips it unless ``last``.
+
+    Raises:
+        IndexError: there is no bin.
+    """
     ranked = sorted(items, key=lambda item: item[0])
     bins = [[k * size, (k + 1) * size] for k in range(len(ranked) // size)]
     bins[-1][1] = len(ranked)
@@ -124,7 +128,7 @@ def test_scripts_end_with_an_error_below_a_hundred_items():
 def test_confidence_0_and_1():
     wrong = {key: value(key, [(0.0, 1.0)] * 5) for key in CELLS}
     assert wrong == {key: 0.0 if key == "ece_inspect" else 1.0 for key in CELLS}
-    # 0.95 right and 1 wrong: together they are half off, apart each by itself (torchmetrics#3510).
+    # 0.95 right and 1 wrong: in one bin their gaps partly cancel, in separate bins each counts (torchmetrics#3510).
     apart = {key: round(value(key, [(0.95, 1.0), (1.0, 0.0)]), 6) for key in CELLS}
     own_bin = ("ece_lifeeval_text", "ece_torchmetrics")
     assert apart == {key: 0.525 if key in own_bin else 0.475 for key in CELLS}
@@ -133,8 +137,8 @@ def test_confidence_0_and_1():
 @pytest.mark.parametrize("key", BINNINGS)
 @examples(20)
 @given(items=ITEMS)
-def test_bins_hold_all_items_but_those_left_out(key, items):
-    # Stable, so that items of equal confidence fall into the parts that the metric puts them into.
+def test_bins_hold_all_items_except_those_left_out(key, items):
+    # A stable sort puts items of equal confidence into the same parts as the metric does.
     confidence, correct = np.array(sorted(items, key=lambda item: item[0]), float).T
     binning = BINNINGS[key]
     bins = binning.bins(confidence, correct)
@@ -161,7 +165,7 @@ def test_weights_count_items_as_often_as_they_are_drawn(metric):
 
 
 def smooth_by_definition(confidence, correct):
-    """The kernel with its reflections, on 4,000 points, and the width at which it is what comes out."""
+    """Evaluate the kernel with its reflections on 4,000 points and find the width that equals the resulting error."""
     points = (np.arange(4000) + 0.5) / 4000
 
     def error(width):
@@ -180,7 +184,7 @@ def smooth_by_definition(confidence, correct):
 
 
 @pytest.mark.parametrize("seed, stated", [(0, lambda p: p), (1, lambda p: p**2), (2, lambda p: np.where(p > 0.5, 0.9, 0.2))])
-def test_smooth_error_is_its_definition(seed, stated):
+def test_smooth_error_matches_its_definition(seed, stated):
     chance = np.random.default_rng(seed)
     true = chance.random(60)
     confidence, correct = np.sort(stated(true)), (chance.random(60) < np.sort(true)).astype(float)

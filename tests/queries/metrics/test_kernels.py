@@ -27,14 +27,14 @@ from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 
 MANY = examples(60)
-SOME = examples(30)  # where each metric has as many
+SOME = examples(30)  # in tests that run this many examples on every metric
 STANDARD = Conventions()
-# Of confidence and correctness; those of whole distributions are tested in test_votes.
+# Metrics of confidence and correctness. Those of whole distributions are tested in engine/test_distribution_statistics.py.
 ITEM_METRICS = [metric for metric in METRICS if metric.level == "item" and "whole distribution" not in metric.needs]
 BINNINGS = ["width10", "width10r", "width10+1", "mass3", "mass15"]
 
 CONFIDENCE = st.sampled_from([0.0, 0.05, 0.1, 0.15, 0.3, 0.1 + 0.2, 0.35, 0.7, 0.9, 1.0]) | st.floats(0, 1)
-# Not nearer to 1 than this: the sum of 1 - y, a difference of sums, would then be lost in rounding.
+# Values nearer to 1 are left out: the sum of 1 - y is a difference of sums and would be lost in rounding.
 CORRECT = st.sampled_from([0.0, 1.0]) | st.floats(0, 0.99, allow_subnormal=False)
 PAIRS = st.lists(st.tuples(CONFIDENCE, CORRECT), min_size=1, max_size=40)
 CONVENTIONS = st.builds(
@@ -43,7 +43,7 @@ CONVENTIONS = st.builds(
     beta=st.just(1.0) | st.floats(0.01, 100),
     t=st.sampled_from([0.0, 0.3, 0.5, 0.9]),
 )
-OF_FIRST_ITEMS = {"aurc", "e_aurc", "augrc", "prr"}  # a mean over the first k of N items depends a little on N
+OF_FIRST_ITEMS = {"aurc", "e_aurc", "augrc", "prr"}  # each is a mean over the first k of N items, which depends a little on N
 EACH_ITEM_METRIC = pytest.mark.parametrize("metric", ITEM_METRICS, ids=lambda metric: metric.key)
 
 
@@ -65,7 +65,7 @@ def as_one_question(pairs):
 
 
 def cross_fitted(metric, confidence, correct, conventions):
-    """Every item is a question of its own."""
+    """Value of a cross-fitted metric, with every item as a question of its own."""
     if conventions.mass_bins:
         order, place = bins.assign_mass_bins(confidence, np.array([len(confidence)]), conventions.mass_bins)
         gaps = np.zeros((len(confidence), conventions.mass_bins))
@@ -119,7 +119,7 @@ def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, bin
     conventions = Conventions(binning=binning)
     shuffled = chance.sample(pairs, len(pairs))
     expected = pytest.approx(value(metric, pairs, conventions), abs=1e-12, nan_ok=True)
-    if metric.key != "ks_sequential" and not metric.cross_fitted:  # other questions are put together in halves
+    if metric.key != "ks_sequential" and not metric.cross_fitted:  # in the cross-fitted ones, other questions would share a half
         assert value(metric, shuffled, conventions) == expected
         if metric.key not in OF_FIRST_ITEMS:
             assert value(metric, pairs * 3, conventions) == expected
@@ -128,7 +128,7 @@ def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, bin
 @pytest.mark.parametrize("seed", range(5))
 def test_scikit_learn_agrees(seed):
     chance = np.random.default_rng(seed)
-    confidence = chance.random(500)  # none at an edge: scikit-learn's bins hold their upper one
+    confidence = chance.random(500)  # none at an edge: scikit-learn's bins include their upper edge
     correct = (chance.random(500) < confidence**2).astype(float)
     metrics = {metric.key: value(metric, np.column_stack([confidence, correct])) for metric in ITEM_METRICS}
     accuracy, mean_confidence = calibration_curve(correct, confidence, n_bins=10)
@@ -184,13 +184,13 @@ def test_equal_mass_bins_keep_the_order_of_ties():
 
 
 def plain(kernel, confidence, correct):
-    """A kernel of pairs on items as they come."""
+    """Apply a kernel of (confidence, correctness) pairs to items in any order, each with weight 1."""
     order = np.argsort(confidence, kind="stable")
     return kernel(confidence[order], correct[order], ItemWeights.equal(len(order)))[..., 0]
 
 
 def wrong_or_right_only(score):
-    """What metrics are where everything is correct or nothing is, ``score`` being the Brier score."""
+    """Values of metrics where everything is correct or nothing is; ``score`` is the Brier score."""
     return {
         "macro_ce": math.nan, "auroc": math.nan, "correlation": math.nan, "reliability": score, "resolution": 0, "uncertainty": 0,
         "residual": 0, "corp_mcb": score, "corp_dsc": 0, "corp_unc": 0,
@@ -230,7 +230,7 @@ DEGENERATE = {
          "pct_rounded": 0.5, **wrong_or_right_only((0.04 + 0.3844) / 2)},
     ),
     "one confidence throughout": (
-        # c - y is -0.7, 0.3, 0.3, 0.3: halves of one against three and two against two, all of them of opposite signs.
+        # c - y is -0.7, 0.3, 0.3, 0.3. Halves have one and three items or two each, always with opposite signs.
         [(0.3, 1), (0.3, 0), (0.3, 0), (0.3, 0)],
         {"net_score": 0,
          "brier": (0.49 + 3 * 0.09) / 4, "ece": 0.05, "ece_debiased": -0.25,
@@ -284,7 +284,7 @@ DEGENERATE = {
 
 
 def in_order(aurc, oracle, augrc, prr, *accuracies):
-    """What metrics of selective prediction are."""
+    """Values of the metrics of selective prediction."""
     names = ("aurc", "e_aurc", "augrc", "prr", "accuracy_at_50", "accuracy_at_80", "accuracy_at_90")
     return dict(zip(names, (aurc, aurc - oracle, augrc, prr, *accuracies), strict=True))
 
@@ -293,15 +293,15 @@ def logs(score, infinite=0):
     return {"log_score": score, "log_infinite": infinite}
 
 
-NEVER, SURE = -math.log(1e-6), -math.log(1 - 1e-6)  # what a clipped score is for the impossible and for the certain
-ALIKE = math.nan  # of items that are equally correct
+NEVER, SURE = -math.log(1e-6), -math.log(1 - 1e-6)  # a clipped log score where the confidence in the outcome was 0 and 1
+ALIKE = math.nan  # undefined where all items are equally correct
 PROPER = {
     "one item": {"brier_skill": ALIKE, **logs(-math.log(0.7)), **in_order(0, 0, 0, ALIKE, 1, 1, 1)},
     "one item over and over": {"brier_skill": ALIKE, **logs(-math.log(0.3)), **in_order(1, 1, 4 / 7, ALIKE, 0, 0, 0)},
     "all correct": {"brier_skill": ALIKE, **logs(-math.log(0.2 * 0.62) / 2), **in_order(0, 0, 0, ALIKE, 1, 1, 1)},
     "none correct": {"brier_skill": ALIKE, **logs(-math.log(0.8 * 0.38) / 2), **in_order(1, 1, 0.75, ALIKE, 0, 0, 0)},
     "one confidence throughout": {
-        # An oracle has 0, 1/2, 2/3 and 3/4 wrong among its first one to four; at random it is 3/4 throughout.
+        # An oracle has 0, 1/2, 2/3 and 3/4 wrong among its first one to four items; in random order it is 3/4 throughout.
         "brier_skill": 1 - 0.19 / 0.1875, **logs(-math.log(0.3 * 0.7**3) / 4),
         **in_order(0.75, (1 / 2 + 2 / 3 + 3 / 4) / 4, 0.75 * (1 + 2 + 3 + 4) / 16, 0, 0.25, 0.25, 0.25),
     },
@@ -333,7 +333,7 @@ def test_degenerate_items(metric, case):
 
 
 def test_millions_of_items():
-    # 1000 different items a thousand times over have the values of the 1000, which exact sums give. Ten million in long runs.
+    # 1000 distinct items, each repeated 1000 times, have the values of the 1000, which exact sums give. Long runs use 10 million.
     confidence = np.random.default_rng(7).permutation(np.arange(1000) / 999)
     correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
@@ -341,7 +341,7 @@ def test_millions_of_items():
     sums = pooled(*many.T)
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
-            continue  # of questions: see below
+            continue  # needs questions: tested below
         expected = reference.METRICS[metric.key](as_one_question(pairs), STANDARD)
         number = value(metric, many) if metric.pairs else float(metric.value(sums, STANDARD))
         assert number == pytest.approx(expected, abs=1e-3 if metric.key in OF_FIRST_ITEMS else 1e-9), metric.key
@@ -353,7 +353,7 @@ def test_millions_of_items():
 
 @pytest.mark.parametrize("t, expected", [(0, 0.5), (0.25, (1 + 1 - 1 / 3) / 4), (0.5, 0), (0.6, (1 - 1.5) / 4), (0.9, 0)])
 def test_answers_above_t_earn_or_cost(t, expected):
-    # Right at 0.9 and 0.5, wrong at 0.7 and 0: a confidence of t itself is not above it.
+    # Right at 0.9 and 0.5, wrong at 0.7 and 0. A confidence equal to t is not above it.
     rewards = item_totals.net_reward(np.array([0.9, 0.5, 0.7, 0.0]), np.array([1.0, 1.0, 0.0, 0.0]), t)
     assert rewards.mean() == pytest.approx(expected, abs=1e-15)
 
@@ -361,7 +361,7 @@ def test_answers_above_t_earn_or_cost(t, expected):
 @pytest.mark.parametrize("t", [0.1, 0.5, 0.8])
 def test_answering_pays_where_the_chance_is_above_t(t):
     chance = np.linspace(0, 1, 21)
-    worth = item_totals.net_reward(np.ones(21), chance, t)  # answered whatever the chance
+    worth = item_totals.net_reward(np.ones(21), chance, t)  # always answered, at any chance
     clear = np.abs(chance - t) > 1e-9
     assert ((worth > 0) == (chance > t))[clear].all()
 
@@ -371,7 +371,7 @@ def test_beta_moves_hmr_towards_r_under(beta, expected):
     assert item_totals.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
 
 
-def test_kernels_take_replicates_of_totals_along():
+def test_metrics_accept_stacked_totals_of_replicates():
     sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
     stacked = {name: np.stack([totals[name] for totals in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
@@ -432,7 +432,7 @@ def test_isotonic(totals, weights, expected):
     assert isotonic.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
-def test_items_that_hang_together_widen_the_band():
+def test_correlated_items_widen_the_band():
     random = np.random.default_rng(3)
     confidence, sizes = np.repeat(random.random(60), 5).round(2), np.full(60, 5)
     alone = (random.random(300) < confidence).astype(float)
@@ -443,7 +443,7 @@ def test_items_that_hang_together_widen_the_band():
     assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
 
 
-def test_a_simultaneous_band_holds_the_pointwise_one():
+def test_a_simultaneous_band_contains_the_pointwise_one():
     random = np.random.default_rng(4)
     confidence = random.random(200).round(1)
     correct = (random.random(200) < confidence).astype(float)
@@ -456,7 +456,7 @@ def test_a_simultaneous_band_holds_the_pointwise_one():
 
 @pytest.mark.parametrize(("items", "digits", "apart"), [(300, 4, 250), (2000, 1, 11), (6000, 4, 1001)])
 def test_consistency_band_covers_calibrated_runs(items, digits, apart):
-    """Beside a simulation item by item: where most confidences are different, where few are, and where very many are."""
+    """Compare with a simulation item by item: where most confidences are distinct, where few are, and where very many are."""
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
     assert len(np.unique(confidence)) >= apart or digits == 1
@@ -470,14 +470,14 @@ def test_consistency_band_covers_calibrated_runs(items, digits, apart):
         for _ in range(300)
     ]
     expected = np.quantile(curves, [0.05, 0.95], axis=0)
-    thick = np.searchsorted(np.sort(confidence), where) > 20  # the ends of the curve hang on single items
+    thick = np.searchsorted(np.sort(confidence), where) > 20  # at the ends, single items decide the curve
     off = np.abs(np.stack([low, high]) - expected)[:, thick]
     assert off.max() < 0.06 and off.mean() < 0.015
 
 
 @pytest.mark.parametrize(("digits", "simultaneous"), [(1, False), (2, False), (2, True)])
-def test_a_band_of_many_items_is_that_of_single_items(monkeypatch, digits, simultaneous):
-    """Right answers drawn by confidence beside those drawn item by item: both bands are known to some 6 % of their width."""
+def test_the_large_sample_band_agrees_with_single_items(monkeypatch, digits, simultaneous):
+    """Draw right answers by confidence and item by item: both bands are known to about 6 % of their width."""
     random = np.random.default_rng(digits)
     sizes = np.full(1500, 4)
     confidence = np.round(random.random(sizes.sum()), digits)
@@ -496,7 +496,7 @@ def test_a_band_of_many_items_is_that_of_single_items(monkeypatch, digits, simul
 
 @pytest.mark.parametrize("rows", [1, 2, 64, 130])
 def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
-    """With places that take no part, at the start of a row too, whole rows without any, and ties."""
+    """Cover places without weight (also at the start of a row), whole rows without weight, and ties."""
     random = np.random.default_rng(rows)
     weights = random.integers(0, 4, (rows, 30)).astype(float)
     weights[random.random(rows) < 0.1] = 0
@@ -531,28 +531,28 @@ def test_corp_recalibrates_like_scikit_learn(seed, digits):
 
 
 def test_corp_sees_a_small_miscalibration():
-    # 1e-7 off at 0.5: its square would be lost in the difference of two scores.
+    # 1e-7 off at 0.5. Its square would be lost in the difference of two scores.
     assert plain(isotonic.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
 
 
-# -- ECE, debiased -----------------------------------------------------------------------------------------------------
+# -- debiased ECE ------------------------------------------------------------------------------------------------------
 
 
 def folds_of(gaps):
-    """``ece_cross_fitted`` of questions of one item each, of gaps of shape (questions, bins)."""
+    """``ece_cross_fitted`` of questions with one item each; ``gaps`` has shape (questions, bins)."""
     gaps = np.asarray(gaps, float)
     totals = bins.fold_totals(gaps, *np.ones((3, len(gaps))), np.arange(len(gaps)) % bins.FOLDS)
     by_fold = totals["gaps_by_fold"].reshape(bins.FOLDS, -1)
     return float(bins.ece_cross_fitted(by_fold, totals["items_by_fold"]))
 
 
-def test_each_two_folds_are_in_opposite_halves_as_often():
+def test_any_two_folds_are_equally_often_in_opposite_halves():
     apart = (bins.HALVES[:, :, None] != bins.HALVES[:, None, :]).sum(axis=0)
     assert bins.HALVES.shape == (15, 16) and (bins.HALVES.sum(axis=1) == 8).all()
     assert (apart[~np.eye(16, dtype=bool)] == 8).all()
 
 
-def test_folds_are_by_lot_and_stay():
+def test_folds_are_random_and_reproducible():
     names = [f"q{index:04}" for index in range(10_000)]
     folds = bins.question_folds(names)
     sizes = np.bincount(folds, minlength=16)
@@ -567,11 +567,11 @@ def test_a_gap_that_both_halves_share_is_counted_whole():
 
 
 def test_two_questions_that_disagree_have_a_negative_error():
-    # Halves -0.4 and 0.9: each has the other's sign.
+    # The halves have gaps -0.4 and 0.9; each takes the sign of the other.
     assert folds_of([[-0.4], [0.9]]) == pytest.approx(-(0.4 + 0.9) / 2, abs=1e-12)
 
 
-def test_a_bin_empty_in_one_half_has_the_half_s_sign():
+def test_a_bin_empty_in_one_half_takes_that_halfs_sign():
     # One question in bin 0 and one in bin 1: both halves are overconfident as a whole.
     assert folds_of([[0.4, 0.0], [0.0, 0.9]]) == pytest.approx((0.4 + 0.9) / 2, abs=1e-12)
 
@@ -586,7 +586,7 @@ def test_ten_million_items_of_two_million_questions():
     correct = (chance.random(confidence.shape) < 0.8 * confidence).astype(float)
     place = np.minimum((10 * confidence).astype(int), 9) + 10 * np.arange(len(confidence))[:, None]
     gaps = np.bincount(place.ravel(), (confidence - correct).ravel(), 10 * len(confidence)).reshape(-1, 10)
-    # The true error is the mean of 0.2 c; noise is some 0.0002 here.
+    # The true error is the mean of 0.2 c; the noise is about 0.0002 here.
     assert folds_of(gaps) / 5 == pytest.approx(0.1, abs=0.001)
 
 
@@ -604,9 +604,9 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
 
 @MANY
 @given(pairs=PAIRS)
-def test_auroc_turns_round_with_confidence(pairs):
+def test_auroc_is_mirrored_when_confidence_is_reversed(pairs):
     confidence, correct = np.array(pairs).T
-    # 1 - c would make equal what is not; the rank of c keeps its order.
+    # 1 - c would make distinct values equal; the rank of c keeps their order.
     rank = np.unique(confidence, return_inverse=True)[1].astype(float)
     of_confidence = plain(sorted_items.auroc, confidence, correct)
     assert plain(sorted_items.auroc, rank, correct) == pytest.approx(of_confidence, abs=1e-12, nan_ok=True)
@@ -615,7 +615,7 @@ def test_auroc_turns_round_with_confidence(pairs):
 
 @MANY
 @given(pairs=st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=40), chance=st.randoms(use_true_random=False))
-def test_ks_has_no_order_and_is_never_above_that_in_order(pairs, chance):
+def test_ks_ignores_order_and_is_at_most_the_sequential_ks(pairs, chance):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     order = np.array(chance.sample(range(len(pairs)), len(pairs)), int)
     together = pytest.approx(plain(sorted_items.ks, confidence, correct), abs=1e-14, nan_ok=True)
@@ -689,7 +689,7 @@ def test_calscore_and_its_relatives(clues):
     }
     for definition, score in scores.items():
         if definition == reference.calscore_weighted and weight < 1e-6:
-            continue  # people are nearly sure throughout: what 1 - h keeps of it is rounding
+            continue  # people know nearly everything: what remains of 1 - h is rounding
         assert score == pytest.approx(definition(answered, STANDARD), abs=1e-9, nan_ok=True), definition
         assert -1e-15 <= score <= 1 + 1e-15
 
@@ -699,8 +699,8 @@ def test_calscore_and_its_relatives(clues):
     [
         (0.0, 0.0, math.nan),
         (math.nan, math.nan, math.nan),  # nobody heard the question
-        (1.1e-16, 1.1e-16, math.nan),  # h is 1 but for rounding
-        (-2.2e-16, -2.2e-16, math.nan),  # and past it
+        (1.1e-16, 1.1e-16, math.nan),  # h is 1 except for rounding
+        (-2.2e-16, -2.2e-16, math.nan),  # h exceeds 1 by rounding
         (0.0, 0.5, 0.5),
         (0.5, 0.5, 0.0),
         (-0.5, 0.5, 1.0),
@@ -745,8 +745,8 @@ def slope_error(x, y):
 def test_the_error_of_the_slope_is_that_of_scipy(points):
     x, y = np.array(points, float).T / [[100], [1]]
     if len(set(x.tolist())) > 1:
-        if len(set(y.tolist())) > 1:  # scipy makes no number of a flat line
-            assert slope_error(x, y) == pytest.approx(linregress(x, y).stderr, rel=1e-6, abs=1e-5)  # which rounds, near a line
+        if len(set(y.tolist())) > 1:  # scipy returns no number for a flat line
+            assert slope_error(x, y) == pytest.approx(linregress(x, y).stderr, rel=1e-6, abs=1e-5)  # scipy rounds near a line
         assert slope_error(x, y) == pytest.approx(exact_slope_error(x, y), abs=1e-10)
 
 
@@ -781,13 +781,13 @@ def test_there_is_no_slope_where_difficulty_does_not_vary(x):
 
 HEARD, KNOWN = (0.25, 0.75), (1.0, 1.0)  # human curves of two clues
 r = reference.r
-# Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]), and what each metric is: m are the
+# Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]), and the metrics: m are the
 # increments of the human curve, b the buzz mass; reward = sum m_t * (sum b y up to t) + (1 - sum m) * (sum b y).
 OF_QUESTIONS = {
     "nothing": ([], {"calscore": math.nan, "calscore_weighted": math.nan, "calscore2": math.nan, "grace_mce": math.nan,
                      "hard_easy_slope": math.nan}),
     "one question of one item": (
-        [(0.3, HEARD, [(0.7, 1)])],  # b = 1, for the last confidence counts as 1
+        [(0.3, HEARD, [(0.7, 1)])],  # b = 1, because the last confidence counts as 1
         {"calscore": 1 - r(0.75 * 0.7), "calscore_weighted": 1 - r(0.7), "calscore2": 0, "grace_mce": 1 - r(0.7),
          "hard_easy_slope": math.nan},
     ),
@@ -839,7 +839,7 @@ for _, values in OF_QUESTIONS.values():
 
 
 def statistics_of(questions):
-    """The statistics of each question."""
+    """Return the statistics of the questions, as arrays over questions."""
     columns = []
     for _, curve, pairs in questions:
         confidence, correct = np.array(pairs, float).reshape(-1, 2).T
@@ -861,9 +861,9 @@ def test_degenerate_questions(metric, case):
     assert float(number) == pytest.approx(expected[metric.key], abs=1e-14, nan_ok=True)
 
 
-def test_the_degenerate_cases_speak_of_every_metric():
+def test_the_degenerate_cases_cover_every_metric():
     of_items, of_questions = ({key for _, values in cases.values() for key in values} for cases in (DEGENERATE, OF_QUESTIONS))
-    # Those of whole distributions have their own, in test_distribution_statistics.py.
+    # Metrics of whole distributions have their own cases in test_distribution_statistics.py.
     assert of_items | of_questions == {metric.key for metric in METRICS if "whole distribution" not in metric.needs}
     assert all(values.keys() == of_items for _, values in DEGENERATE.values())
     assert all(values.keys() == of_questions for _, values in OF_QUESTIONS.values())
@@ -890,5 +890,5 @@ def test_ranks(loss, expected):
 @MANY
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, math.nan]) | st.floats(0, 1), max_size=12))
 def test_ranks_are_those_of_scipy(loss):
-    loss = np.round(loss, 9)  # differences that scipy tells apart and we do not are tested above
+    loss = np.round(loss, 9)  # differences that scipy distinguishes and we do not are tested above
     assert ranks(loss) == pytest.approx(rankdata(loss, nan_policy="omit"), nan_ok=True)

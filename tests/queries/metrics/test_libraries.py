@@ -48,7 +48,7 @@ def test_model_diagnostics_decomposes_scores_of_probabilities(answers):
     confidence, correct = answers
     share = 0.8 * correct + 0.1 * (confidence > 0.5)  # correctness as a probability
     parts = decompose(y_obs=share, y_pred=confidence, scoring_function=SquaredError(), functional="mean")
-    own = (share * (1 - share)).mean()  # what our Brier score adds, the same for any confidence
+    own = (share * (1 - share)).mean()  # the term that our Brier score adds, the same for any confidence
     for key, expected in {
         "corp_mcb": parts["miscalibration"].item(),
         "corp_dsc": parts["discrimination"].item(),
@@ -58,7 +58,7 @@ def test_model_diagnostics_decomposes_scores_of_probabilities(answers):
         assert computed(key, (confidence, share)) == pytest.approx(expected, **EXACT), key
 
 
-@pytest.mark.filterwarnings("ignore:the string cache:DeprecationWarning")  # of polars, by model-diagnostics 1.5
+@pytest.mark.filterwarnings("ignore:the string cache:DeprecationWarning")  # raised by polars, through model-diagnostics 1.5
 def test_model_diagnostics_bias_is_overconfidence(answers):
     confidence, correct = answers
     assert computed("overconfidence", answers) == pytest.approx(
@@ -81,7 +81,7 @@ def test_scipys_rank_sum_is_auroc(answers):
     assert computed("auroc", answers) == pytest.approx(mannwhitneyu(right, wrong).statistic / len(right) / len(wrong), **EXACT)
 
 
-def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
+def test_corp_matches_scipys_isotonic_regression(answers):
     confidence, correct = answers
     distinct, place = np.unique(confidence, return_inverse=True)
     weights = np.bincount(place).astype(float)
@@ -94,7 +94,7 @@ def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
 
 
 def test_scipys_line_has_the_slope_of_the_hard_easy_effect(answers):
-    # The items as questions of one clue each, some of unknown difficulty.
+    # Each item is a question of one clue; some have unknown difficulty.
     confidence, correct = answers
     difficulty = np.where(np.arange(400) % 7, 1 - confidence**0.5, np.nan)
     sums = {"items": np.ones(400), "confidence": confidence, "correct": correct, "difficulty": difficulty}

@@ -33,8 +33,8 @@ def test_grace_table_6_as_printed_takes_r_of_the_sum():
 
 # -- GRACE app. M, table 7 ---------------------------------------------------------------------------------------------
 
-# What b = (0.1, 0.63, 0.216, 0.054) and the reward leave possible: c_t = b_t / (1 - b_1 - ... - b_{t-1}), and right from
-# the second clue on. The last confidence is forced to 1, whatever it was.
+# The confidences that b = (0.1, 0.63, 0.216, 0.054) and the reward allow: c_t = b_t / (1 - b_1 - ... - b_{t-1}), with right
+# answers from the second clue on. The last confidence is forced to 1, whatever its value.
 CONFIDENCE, CORRECT = (0.1, 0.7, 0.8, 0.9), (0, 1, 1, 1)
 HUMAN_STEPS = (0.1, 0.1, 0.2, 0.3)
 
@@ -75,7 +75,7 @@ def test_the_released_code_has_calscore_above_mce(clues):
 
 
 def test_equation_1_need_not_have_calscore_above_mce():
-    """With g in {-1, 1}, a model that is wrong once people know falls below: the released code does not see that."""
+    """With g in {-1, 1}, a model that is wrong once people know falls below its MCE; the released code does not show this."""
     items = Items(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0, 2]), dict.fromkeys(CURVES, np.array([0.0, 1.0])))
     totals = sums(items, ["items", "sign_confidence", "release_share_sign_confidence"])
     below = per_question.calscore(totals["release_share_sign_confidence"], totals["items"])
@@ -83,7 +83,7 @@ def test_equation_1_need_not_have_calscore_above_mce():
 
 
 def test_printed_calscores_lie_above_printed_mces():
-    """What the released code explains: in table 1, of each model and elicitation that has both."""
+    """In table 1, over 90 % of the models and elicitations with both values have this order, as the released code explains."""
     values = {}
     for row in published_rows("grace-table-1")[1]:
         values[row.model, row.elicitation] = row.values

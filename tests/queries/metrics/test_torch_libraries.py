@@ -33,7 +33,7 @@ def result(key, answers, binning="width10"):
 
 @pytest.fixture(params=range(5))
 def answers(request):
-    """600 items, none at an edge of a bin but some of confidence 1: edges are the libraries' own, see the last tests."""
+    """600 items, some of confidence 1 but none at an edge between bins: the libraries differ there, see the last tests."""
     chance = np.random.default_rng(request.param)
     confidence = chance.random(600)
     confidence[:20] = 1.0
@@ -61,7 +61,7 @@ def test_netcals_mean_over_bins_is_that_of_our_gaps(answers):
 
 @pytest.mark.parametrize("count", [3, 15])
 def test_netcal_has_the_same_bins_of_equal_mass(count):
-    # Their bounds are quantiles between items, so that bins agree where the items divide evenly and none are tied.
+    # Their bounds are quantiles between items, so bins agree where the items divide evenly and none are tied.
     chance = np.random.default_rng(count)
     confidence = chance.random(40 * count)
     correct = (chance.random(40 * count) < confidence).astype(float)
@@ -71,7 +71,7 @@ def test_netcal_has_the_same_bins_of_equal_mass(count):
 
 
 def test_torchmetrics_has_the_same_ece_maximum_and_reliability(answers):
-    # Its bins are half-open and confidence 1 has one of its own: our width10+1.
+    # Its bins are half-open, and confidence 1 has a bin of its own: our width10+1.
     error = torchmetrics.binary_calibration_error
     assert result("ece", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="l1"), **EXACT)
     assert result("max_ce", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="max"), **EXACT)
@@ -80,7 +80,7 @@ def test_torchmetrics_has_the_same_ece_maximum_and_reliability(answers):
 
 
 def test_torchmetrics_has_the_same_auroc(answers):
-    # torchmetrics 1.9 sums the area in single precision, whatever it is given.
+    # torchmetrics 1.9 sums the area in single precision, whatever the input type.
     assert result("auroc", answers) == pytest.approx(of_torch(answers, torchmetrics.binary_auroc), abs=1e-6)
 
 
@@ -95,7 +95,7 @@ def test_confidence_1_is_where_the_libraries_differ():
 
 
 def test_edges_of_bins_are_where_the_libraries_differ():
-    # Their edge is 3 times the float 0.1, a little above 0.3, which so comes into the bin below; for us it is in the bin above.
+    # Their edge is 3 times the float 0.1, a little above 0.3, so 0.3 falls into the bin below. We put it in the bin above.
     # There it joins a right answer of 0.35: abs(0.65 - 1) / 2. In bins of their own: (0.3 + 0.65) / 2.
     answers = np.array([0.3, 0.35]), np.array([0.0, 1.0])
     one_bin, two_bins = 0.175, 0.475

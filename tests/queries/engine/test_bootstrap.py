@@ -1,4 +1,4 @@
-"""The bootstrap: replicates against metrics of data that were written out, intervals against NumPy, p-values against counts."""
+"""Bootstrap replicates against metrics of data written out in full, intervals against NumPy, Holm's adjustment against counts."""
 
 import hashlib
 import math
@@ -53,7 +53,7 @@ def test_weights_are_those_of_drawing_with_replacement():
     drawn = resampling_weights(50).astype(float)
     assert drawn.mean(axis=0) == pytest.approx(1, abs=6 * math.sqrt((1 - 1 / 50) / 1000))
     assert drawn.var() == pytest.approx(1 - 1 / 50, rel=0.03)
-    # How often a question is drawn 0, 1, 2, 3 times and more: binomial. Questions of a replicate hang together but little.
+    # How often a question is drawn 0, 1, 2, 3 or more times is binomial. Questions of a replicate are only weakly dependent.
     chances = [math.comb(50, k) * 0.02**k * 0.98 ** (50 - k) for k in range(4)]
     seen = [(drawn == k).sum() for k in range(4)]
     expected = np.array([*chances, 1 - sum(chances)]) * drawn.size
@@ -88,12 +88,12 @@ def test_clusters_are_of_nearly_one_size(questions):
     sizes = np.bincount(clusters)
     assert (len(clusters), len(sizes)) == (questions, 1000)
     assert sizes.max() - sizes.min() <= 1
-    assert (np.diff(clusters) != 1).any()  # by lot
+    assert (np.diff(clusters) != 1).any()  # assigned at random
 
 
 @pytest.fixture
 def few_clusters(monkeypatch):
-    """Above 300 questions, clusters hold several."""
+    """Let clusters hold several questions above 300 questions."""
     monkeypatch.setattr(bootstrap, "MAX_CLUSTERS", 300)
     question_clusters.cache_clear()
     yield
@@ -109,7 +109,7 @@ def test_intervals_over_clusters_agree_with_questions(few_clusters, request):
     question_clusters.cache_clear()
     single = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):
-        # An end that 1000 replicates find is some 5 % of the width off; 300 clusters tell a spread to 1 / sqrt(600) = 4 %.
+        # An end found by 1000 replicates is off by about 5 % of the width; 300 clusters give a spread to 1 / sqrt(600) = 4 %.
         width = other_high - other_low
         assert (high - low) / width == pytest.approx(1, abs=0.2)
         assert ((high - low) / width).mean() == pytest.approx(1, abs=0.04)
@@ -141,7 +141,7 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
         replicates = evidence.replicates(metric)
         assert replicates.shape == (1000, len(evidence.runs))
         if metric.cross_fitted and conventions.mass_bins:
-            continue  # its bins stay those of the data
+            continue  # its bins are those of the data, not of the replicate
         for r in SOME:
             copies = drawn[r][evidence.places].astype(int)
             assert copies.max() > 1
@@ -164,7 +164,7 @@ def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventio
             for index, run in enumerate(evidence.runs):
                 copies = {name: int(drawn[r, place[name]]) for name in answered[run.run]}
                 if metric.key == "ks_sequential":
-                    # Copies of an item, not of a question, stand beside each other.
+                    # Copies of an item, not of a question, are adjacent.
                     items = [
                         reference.Answered([item] * copies[name])
                         for name, question in answered[run.run].items()
@@ -189,7 +189,7 @@ def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatc
         assert replicates == pytest.approx(expected[metric.key], abs=1e-12, nan_ok=True), metric.key
 
 
-def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
+def test_replicates_of_a_run_do_not_depend_on_other_runs(snapshot, offered):
     everybody = gather(snapshot, RELAY, METRICS)
     for index, (run, *_) in enumerate(offered["relay"].runs):
         alone = gather(snapshot, RELAY.replace(run=(run,)), METRICS)
@@ -218,7 +218,7 @@ def test_selected_rows_equal_evidence_gathered_for_them(snapshot):
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_interval_is_numpys_quantiles_of_what_is_defined():
+def test_intervals_are_numpy_quantiles_of_defined_replicates():
     chance = np.random.default_rng(1)
     replicates = chance.normal(size=(1000, 4)) * [1, 0.01, 100, 1]
     replicates[::3, 1] = math.nan
@@ -239,7 +239,7 @@ def test_percentiles_are_interpolated():
     assert (low.tolist(), high.tolist(), counts.tolist()) == ([24.975], [974.025], [1000])
 
 
-def test_there_may_be_nothing_to_find_an_interval_of():
+def test_no_columns_of_replicates_give_no_intervals():
     low, high, counts = percentile_interval(np.zeros((1000, 0)))
     assert low.shape == high.shape == counts.shape == (0,)
 
@@ -282,7 +282,7 @@ def test_a_single_question_has_no_interval(snapshot, questions):
     intervals = {
         (row.model, key): cell for row in board.rows for key, cell in row.metrics.items() if cell.questions == 1 and cell.value
     }
-    # Of r05 and r10, "unheard" answered the second alone, and people heard the first alone.
+    # Of r05 and r10, "unheard" answered only the second, and people heard only the first.
     assert {("unheard", "brier"), ("plain", "calscore")} & {*intervals}
     for cell in intervals.values():
         assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.letters) == (None,) * 6
@@ -330,7 +330,7 @@ def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
 
 
 def test_holm_by_hand():
-    # In order 0.01, 0.03, 0.04: times 3, 2, 1 gives 0.03, 0.06, 0.04; none may be below the one before.
+    # In order 0.01, 0.03, 0.04: times 3, 2, 1 gives 0.03, 0.06, 0.04. No value can be below the one before.
     assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06], abs=1e-15)
     assert holm(np.array([0.6, math.nan, 0.5])) == pytest.approx([1, math.nan, 1], nan_ok=True)
     assert holm(np.array([0.2, math.nan])) == pytest.approx([0.2, math.nan], nan_ok=True)
@@ -347,7 +347,7 @@ def test_holm_is_between_none_and_bonferroni(p_values, chance):
     order = np.array(chance.sample(range(len(p)), len(p)), int)
     assert holm(p[order]) == pytest.approx(adjusted[order], abs=0, nan_ok=True)
     assert (np.diff(adjusted[known][np.argsort(p[known], kind="stable")]) >= 0).all()
-    for level in (0.01, 0.05, 0.3):  # step down: reject in order while p <= level / how many are left
+    for level in (0.01, 0.05, 0.3):  # step down: reject in order while p <= level / number of tests left
         rejected = 0
         while rejected < known.sum() and np.sort(p[known])[rejected] * (known.sum() - rejected) <= level:
             rejected += 1
@@ -366,7 +366,7 @@ def test_ranks_of_replicates_are_those_of_each():
 
 
 def test_rank_intervals_and_letters_of_simulated_runs():
-    # Three runs over 400 questions: two of one quality, one far worse.
+    # Three runs over 400 questions: two of equal quality, one far worse.
     alike, worse = simulated(2, 400, seed=9), simulated(1, 400, seed=10, shift=-2.0)
     evidence = evidence_of([np.concatenate(both) for both in zip(alike, worse, strict=True)])
     cells = metric_cells(CATALOGUE["brier"], evidence, intervals=True)
@@ -378,9 +378,10 @@ def test_rank_intervals_and_letters_of_simulated_runs():
 
 @pytest.mark.parametrize("key", ["brier", "calscore"])
 def test_intervals_cover_the_truth(key):
-    """95 % intervals of 400 data sets, 250 questions of one to six dependent clues each, contain the truth in 93 to 97 %.
+    """95 % intervals contain the truth in 93 to 97 % of 400 data sets.
 
-    The truth is the value over 400,000 questions; its own error is a fortieth of that of a data set.
+    Each data set has 250 questions of one to six dependent clues. The truth is the value over 400,000 questions; its own error
+    is a fortieth of the error of a data set.
     """
     metric = CATALOGUE[key]
     truth = evidence_of(simulated(100, 4_000, seed=11)).values(metric)
@@ -392,7 +393,7 @@ def test_intervals_cover_the_truth(key):
 
 
 def test_drawing_items_instead_of_questions_would_not_cover():
-    """The clues of a question hang together: taking each for itself gives intervals that are too narrow by a quarter or more."""
+    """The clues of a question are correlated: intervals over questions are over 30 % wider than over independent items."""
     confidence, correct, *_ = simulated(30, 250, seed=12)
     low, high, _ = percentile_interval(evidence_of(simulated(30, 250, seed=12)).replicates(CATALOGUE["brier"]))
     answered = ~np.isnan(confidence)
@@ -407,31 +408,31 @@ def test_drawing_items_instead_of_questions_would_not_cover():
 @pytest.mark.parametrize("metric", OF_ITEMS, ids=lambda metric: metric.key)
 @pytest.mark.parametrize("binning", ["width10", "width10r", "mass3"])
 def test_duplicated_questions_shrink_the_interval(metric, binning):
-    # Where it matters, some are multiples of 5 %; elsewhere there are no ties, whose order would count.
+    # For pct_rounded, some confidences are multiples of 5 %. Elsewhere there are no ties, whose order would count.
     once = [part.round(2 if metric.key == "pct_rounded" else 15) for part in simulated(3, 120, seed=13)]
     twice = [np.concatenate([part, part], axis=1) for part in once]
     before, after = (evidence_of(value, Conventions(binning)) for value in (once, twice))
     if metric.key in ("ece_debiased", "hard_easy_slope_se"):
-        pass  # noise is less with twice the items: so is what is taken away for it, and a standard error
+        pass  # twice the items have less noise, so the bias correction and the standard error are smaller
     elif metric.key in ("aurc", "e_aurc", "augrc", "prr"):  # means over the first k of N items depend a little on N
         assert after.values(metric) == pytest.approx(before.values(metric), abs=1e-3)
     elif not (metric.binned and binning == "mass3"):  # bins of equal mass are cut elsewhere: 3 does not divide the items
         assert after.values(metric) == pytest.approx(before.values(metric), abs=1e-12)
     widths = [np.subtract(*percentile_interval(value.replicates(metric))[1::-1]) for value in (before, after)]
-    if metric.key == "log_infinite":  # whose confidences must lie at the ends: of these data none does
+    if metric.key == "log_infinite":  # counts confidences at the ends of the range; these data have none
         assert (before.values(metric) == 0).all() and (widths[0] == 0).all()
         return
     assert (widths[0] > 0).all() and (widths[1] < widths[0]).all()
     if metric.key == "brier":
-        # Each end is known to some 5 % of the width.
+        # Each end is known to about 5 % of the width.
         assert widths[1] / widths[0] == pytest.approx(1 / math.sqrt(2), abs=0.1)
 
 
 def test_grace_mce_of_questions_with_one_clue():
-    """r is not straight: over questions of one clue, GRACE's MCE is the mean of 1 - r(g c), which the mean of g c bounds.
+    """r is not linear: over questions of one clue, GRACE's MCE is the mean of 1 - r(g c), which the mean of g c bounds.
 
-    1 - r is odd around 1/2, so that a question's own MCE is a function of its mean g c, which is g c itself. It is a function
-    of the mean over questions only where g c is the same for all; else two data sets of one mean differ.
+    1 - r is odd around 1/2, so a question's own MCE is a function of its mean g c, which is g c itself. It is a function of the
+    mean over questions only where g c is the same for all; otherwise two data sets with the same mean differ.
     """
     chance = np.random.default_rng(14)
     confidence, correct = chance.random((2, 50, 1)), (chance.random((2, 50, 1)) < 0.6).astype(float)

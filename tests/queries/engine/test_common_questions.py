@@ -1,4 +1,4 @@
-"""Questions and clues that all runs answered; and that all views agree on the same two runs."""
+"""Questions and clues that all runs answered, and agreement of all views on the same two runs."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ RUNS = 5
 
 @pytest.fixture(scope="module")
 def gaps(tmp_path_factory):
-    """A dataset whose runs each miss some questions, and one run most of them."""
+    """A dataset whose runs each miss some questions; the last run misses most of them."""
     folder, random = tmp_path_factory.mktemp("gaps"), np.random.default_rng(5)
     names = [f"q{index}" for index in range(QUESTIONS)]
     questions = table([{"question_id": name, "answer": "yes", "category": CATEGORIES[int(name[1:]) % 3]} for name in names])
@@ -60,7 +60,7 @@ def runs_of(snapshot):
 
 
 def selections(snapshot):
-    """Selections at random: runs, categories, clues, and which questions count."""
+    """Yield random selections: runs, categories, revealed fractions, and whether only common questions count."""
     random, runs = np.random.default_rng(8), runs_of(snapshot)
     for index in range(12):
         count = random.integers(2, len(runs) + 1)
@@ -71,7 +71,7 @@ def selections(snapshot):
 
 
 def answered_in_store(snapshot, selection):
-    """Questions and clues of a selection that each run answered, straight from the store."""
+    """Return the (question, clue) pairs of a selection that each run answered, read straight from the store."""
     condition, parameters = selection.question_filter()
     low, high = selection.revealed or (0, 1)
     rows = with_runs(snapshot).rows(
@@ -116,12 +116,12 @@ def test_the_restricted_selection_has_the_common_clues(gaps):
     assert [facts["items"] for facts in map(evidence.run_facts, range(len(evidence.runs)))] == [len(common)] * RUNS
     assert {*evidence.questions.tolist()} == questions_of(common)
     items_of = {(item.question_id, item.clue) for item in items(gaps, selection, limit=1000, run=restricted.run[0]).items}
-    assert items_of == common  # read by SQL, where evidence is read from memory
+    assert items_of == common  # read by SQL; the evidence is read from memory
     assert restrict(gaps, restricted)[0] == restricted
 
 
 def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):
-    """One that answers only where most is known, or whose other calls fail, is as good as on the same clues by itself."""
+    """A run that answers only late clues, or whose other calls fail, has the metrics of a complete run on those clues."""
     store = open_store(tmp_path / "store")
     store.write(lambda connection: None)
     facts = FACTS | {"dataset": "late"}
@@ -183,7 +183,7 @@ def test_runs_without_a_question_in_common(gaps):
 
 
 def test_all_views_agree_on_the_same_two_runs(gaps):
-    """Letters of the leaderboard, /pairs, /compare and /slices, over random selections with missing answers."""
+    """Letters of the leaderboard, /pairs and /compare agree, over random selections with missing answers."""
     pairs_seen = letters_seen = 0
     for selection in selections(gaps):
         board = leaderboard(gaps, selection, METRICS, intervals=True)

@@ -1,4 +1,4 @@
-"""Metrics of whole distributions: kernels, columns and leaderboard against reference code, libraries and figures by hand."""
+"""Metrics of whole distributions: kernels, columns and leaderboard against reference code, libraries and hand-worked figures."""
 
 import csv
 import json
@@ -105,7 +105,7 @@ def test_missing_values_have_reasons_and_counts(polled):
         metric.key: (None, 0, metric.undefined) for metric in VOTES
     }
     counts = {key: cell.questions for key, cell in result["list"].items()}
-    # p08 has neither votes nor an answer; p07 an answer and no votes; p06 has eleven votes.
+    # p08 has neither votes nor an answer, p07 has an answer but no votes, and p06 has eleven votes.
     assert counts == {metric.key: 12 for metric in VOTES} | {"nbr": 13, "kl_ref": 11, "tvd_ref": 11}
     few = cells(polled, POLLS.replace(questions=("p06", "p07")), "dist_ce", "kl_ref", "nbr")["list"]
     assert (few["kl_ref"].value, few["kl_ref"].missing) == (None, CATALOGUE["kl_ref"].undefined)
@@ -113,7 +113,7 @@ def test_missing_values_have_reasons_and_counts(polled):
     assert few["dist_ce"].missing is few["nbr"].missing is None
 
 
-def test_nothing_is_there_for_runs_without_distributions(polled):
+def test_runs_without_distributions_have_no_values(polled):
     for row in leaderboard(polled, Selection("relay", common=False), VOTES).rows:
         assert {cell.missing for cell in row.metrics.values()} == {metric.undefined for metric in VOTES}
 
@@ -128,7 +128,7 @@ def test_an_empty_selection(polled):
     assert people(polled, selection).rows == []
 
 
-def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
+def test_the_reference_does_not_depend_on_the_selection(polled):
     whole = gather(polled, POLLS, VOTES)
     for selection in (POLLS.replace(category=("even",)), POLLS.replace(model=("map",)), POLLS.replace(q="p1")):
         part = gather(polled, selection, VOTES)
@@ -140,7 +140,7 @@ def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
 @pytest.mark.parametrize("dataset", ["polls", "quiz"])
-def test_replicates_come_along(polled, dataset, binning):
+def test_metrics_of_votes_accept_stacked_replicates(polled, dataset, binning):
     evidence = gather(polled, Selection(dataset, conventions=Conventions(binning)), VOTES)
     chance = np.random.default_rng(0)
     end = evidence.starts[1]
@@ -203,7 +203,7 @@ TENTHS = st.lists(st.integers(0, 10), min_size=2, max_size=5).filter(any)
 
 @st.composite
 def tables(draw, most=8):
-    """Shares and votes of a few items over the same classes, with many ties."""
+    """Draw shares and votes of a few items over the same classes, with many ties."""
     classes, items = draw(st.integers(2, 5)), draw(st.integers(1, most))
     parts = st.lists(st.integers(0, 6), min_size=classes, max_size=classes).filter(any)
     smooth = st.lists(st.floats(1e-3, 1), min_size=classes, max_size=classes)
@@ -264,7 +264,7 @@ def test_people_agree_with_themselves_in_any_row_order(table, chance):
     pi = kernels.vote_shares(votes)
     assert (kernels.total_variation(pi, pi) == 0).all() and (kernels.entropy(pi) - kernels.entropy(pi) == 0).all()
     assert kernels.same_ranking(pi, votes).all() and kernels.compatible_ranking(pi, votes).all()
-    assert (kernels.compatible_ranking(shares, votes) | ~kernels.same_ranking(shares, votes)).all()  # the same is compatible
+    assert (kernels.compatible_ranking(shares, votes) | ~kernels.same_ranking(shares, votes)).all()  # same implies compatible
     order = chance.sample(range(len(votes)), len(votes))
     for kernel in (kernels.same_ranking, kernels.compatible_ranking, kernels.pairs_in_another_order):
         assert (kernel(shares[order], votes[order]) == kernel(shares, votes)[order]).all()
@@ -279,13 +279,13 @@ def test_figures_by_hand():
     # (0.1 + 0.1 + 0) / 2 and (0 + 0.5 + 0.5) / 2
     assert kernels.total_variation(shares, pi) == pytest.approx([0.1, 0.5])
     assert kernels.entropy(shares)[1] == 0 and kernels.entropy(pi)[1] == pytest.approx(math.log(2))
-    # 0.5 > 0.3 > 0.2 against 6 > 2 = 2, of which the later class ranks higher: another order; with ties free, the same.
-    # 0 = 0 < 1 against 0 < 5 = 5, where the later ranks higher: first, second, third on both sides.
+    # 0.5 > 0.3 > 0.2 against 6 > 2 = 2, where the later class ranks higher: another order. With ties free, the same.
+    # 0 = 0 < 1 against 0 < 5 = 5, where the later class ranks higher: first, second, third on both sides.
     assert kernels.same_ranking(shares, votes).tolist() == [False, True]
     assert kernels.compatible_ranking(shares, votes).tolist() == [True, True]
     # ((0.5 - 1)^2 + 0.3^2 + 0.2^2) / 3 = 0.38 / 3 and (0 + (0 - 1)^2 + (1 - 0)^2) / 3
     assert kernels.quadratic_score(shares, np.array([0, 1])) == pytest.approx([0.38 / 3, 2 / 3])
-    # Bins hold 1 and 1 items of two, and 2 and 0: the bin that the second leaves empty is left out.
+    # The bins hold 1 and 1 of two items, and 2 and 0. The bin that is empty on the second side is left out.
     assert kernels.kl_divergence(np.array([1.0, 1.0]), np.array([2.0, 0.0])) == pytest.approx(0.5 * math.log(0.5))
     assert np.isnan(kernels.kl_divergence(np.array([1.0, 0.0]), np.array([0.0, 2.0])))
     assert kernels.histogram_distance(np.array([1.0, 1.0]), np.array([2.0, 0.0])) == 0.5
@@ -302,7 +302,7 @@ def test_an_error_at_the_edge_of_a_bin_lies_above_it(distance, place):
 
 @MANY
 @given(table=tables(), keys=st.lists(st.integers(0, 2**64 - 1), min_size=8, max_size=8))
-def test_drawn_votes_are_some_of_those_there_are(table, keys):
+def test_drawn_votes_are_a_subset_of_the_votes(table, keys):
     votes = table[1]
     drawn = kernels.draw_votes(votes, np.array(keys[: len(votes)], dtype=np.uint64))
     enough = votes.sum(axis=1) >= 20
@@ -322,7 +322,7 @@ def test_drawn_votes_are_hypergeometric():
 
 
 def test_a_draw_is_the_same_on_every_machine():
-    # blake2b of "polls\np00", then twenty steps of splitmix64, worked out by the reference code of another file.
+    # blake2b of "polls\np00", then twenty steps of splitmix64, computed by the reference code of another file.
     item = reference_vote_metrics.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
     keys = np.array([kernels.draw_key("polls", "p00")], dtype=np.uint64)
     drawn = kernels.draw_votes(np.array([[60, 30, 10]]), keys)[0].tolist()

@@ -91,12 +91,12 @@ def test_rows_come_in_order_of_import_without_withdrawn_runs(snapshot):
     ]  # fmt: skip
 
 
-def test_a_withdrawn_run_is_there_where_it_is_named(snapshot, offered):
+def test_a_withdrawn_run_is_included_when_named(snapshot, offered):
     board = leaderboard(snapshot, RELAY.replace(run=offered["relay"].withdrawn), METRICS)
     assert [row.model for row in board.rows] == ["gone"]
 
 
-def test_the_same_items_in_another_place_tie(snapshot):
+def test_runs_with_the_same_items_tie(snapshot):
     rows = board_by_model(snapshot, RELAY, "brier", "ece", "hmr", "overconfidence", "accuracy")
     plain, twin = rows["plain", "verbalized"], rows["twin", "verbalized"]
     for key, cell in plain.metrics.items():
@@ -154,7 +154,7 @@ def test_no_normalised_calscore_where_people_know_all_clues(snapshot, rows):
     for cells in (row.metrics for row in board.rows):
         assert (cells["calscore_weighted"].value, cells["calscore_weighted"].questions) == (None, 0)
         assert cells["calscore_weighted"].missing == CATALOGUE["calscore_weighted"].undefined
-        assert cells["calscore"].value == 0.5  # weights of 0, of which eq. 1 takes the mean
+        assert cells["calscore"].value == 0.5  # all weights are 0, and eq. 1 takes the mean
 
 
 def test_a_run_that_is_always_right_and_sure_of_it(snapshot):
@@ -174,7 +174,7 @@ def test_an_empty_selection_has_no_rows(snapshot, binning):
         assert evidence.questions_with(metric).shape == (0,)
 
 
-def test_the_answer_names_its_selection_and_version(snapshot):
+def test_the_result_names_its_selection_and_version(snapshot):
     board = leaderboard(snapshot, RELAY.replace(category=("History", "Science"), revealed=(0.25, 1.0)), [])
     assert board.data_version == snapshot.version
     assert board.selection == {
@@ -182,7 +182,7 @@ def test_the_answer_names_its_selection_and_version(snapshot):
     }  # fmt: skip
 
 
-def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
+def test_stored_statistics_match_raw_pairs(snapshot, rows):
     for kept in with_runs(snapshot).frame("select * from statistics").to_dicts():
         answers = [
             answer
@@ -207,7 +207,7 @@ def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
     assert stored.values(metric) == pytest.approx(nearby.values(metric), abs=1e-12)
 
 
-def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
+def test_statistics_of_all_clues_match_the_stored_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
     assert {*stored.sums} <= {*COLUMNS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD}

@@ -1,4 +1,4 @@
-"""Kernels of items by group give what they give for each group alone."""
+"""Item kernels evaluated by group give the values of each group alone."""
 
 from itertools import pairwise
 
@@ -14,8 +14,8 @@ SIZES = (1, 1, 3, 1, 40, 3, 1, 3)
 
 
 @pytest.mark.parametrize("metric", KERNELS, ids=lambda metric: metric.key)
-def test_each_group_is_as_if_alone(metric):
-    """Groups of one item are often alike, and the second group of three is the first one in another order."""
+def test_each_group_has_the_value_it_has_alone(metric):
+    """Groups of one item are often identical, and the second group of three is the first one in another order."""
     chance = np.random.default_rng(7)
     confidence = chance.choice([0.25, 0.5, 1.0], sum(SIZES))
     correct = chance.choice([0.0, 1.0], sum(SIZES))
@@ -26,7 +26,7 @@ def test_each_group_is_as_if_alone(metric):
     np.testing.assert_array_equal(values, alone)
 
 
-def test_alike_groups_are_computed_once(monkeypatch):
+def test_identical_groups_are_computed_once(monkeypatch):
     sizes, metric = [], KERNELS[0]
     of_kernel = Metric.kernel_values
     monkeypatch.setattr(Metric, "kernel_values", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))

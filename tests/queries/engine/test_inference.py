@@ -1,4 +1,4 @@
-"""Tests and intervals as functions of arrays, against definitions and by hand; ``tests/statistics`` simulates them."""
+"""Tests and intervals of arrays, against definitions and hand-worked values; ``tests/statistics`` simulates them."""
 
 import itertools
 import math
@@ -62,7 +62,7 @@ def test_errors_of_all_pairs_are_those_of_each():
 
 
 @pytest.mark.parametrize("distance", ["sum", "maximum", "square", "walk", "curve"])
-def test_a_run_far_from_calibrated_is_told(distance):
+def test_a_run_far_from_calibrated_is_detected(distance):
     random = np.random.default_rng(4)
     noise = random.normal(size=(60, 1, 5))
     items = np.full((1, 5), 60.0)
@@ -90,8 +90,8 @@ def test_wilsons_interval_is_scipys(items, data):
     assert high > low
 
 
-def test_items_that_hang_together_count_for_less():
-    # Ten questions of four items each, all right or all wrong: worth ten items.
+def test_correlated_items_count_for_less():
+    # Ten questions of four items each, all right or all wrong. Worth nine items: the variance is estimated with n - 1.
     items, right, variance = 40.0, 20.0, np.sum((np.repeat([0, 4], 5) - 2.0) ** 2) / 40**2 * 10 / 9
     worth = inference.effective_items(np.asarray(items), np.asarray(right), np.asarray(variance), np.asarray(10.0))
     assert worth == pytest.approx(9)

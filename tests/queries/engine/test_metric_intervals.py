@@ -1,4 +1,4 @@
-"""Intervals and tests of evidence, against what the same evidence gives without each of its questions."""
+"""Intervals and tests of evidence, against the same evidence with each question left out."""
 
 import math
 
@@ -23,7 +23,7 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
     questions = np.arange(evidence.selected)
     for metric in METRICS:
         if metric.cross_fitted and binning == "mass3":
-            continue  # its bins stay those of the data
+            continue  # its bins stay those of all the data
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         counts = evidence.questions_with(metric)
         without = {}

@@ -1,4 +1,4 @@
-"""Letters and tests of many comparisons, against definitions and by hand; ``tests/statistics`` simulates them."""
+"""Letters and tests of many comparisons, against definitions and hand-worked values; ``tests/statistics`` simulates them."""
 
 import itertools
 import math
@@ -65,21 +65,21 @@ def test_permutations_find_a_part_that_differs():
 
 
 def test_sign_flips_of_all_signs():
-    """With few questions, the share of all sign patterns is known."""
+    """With few questions, the share of all sign patterns that reach the statistic is known."""
     scores = np.array([[0.3], [0.2], [0.4], [0.1]])
     raw, adjusted = sign_flips_test(scores, np.ones((1, 4), bool), np.ones((1, 1), bool), flips=4999)
     assert raw[0, 0] == adjusted[0, 0] == pytest.approx(2 / 16, abs=0.02)
 
 
 def overlapping_parts(random, questions):
-    """Categories, levels, both together, all questions and none."""
+    """Return masks of questions: categories, levels, both together, all questions and none."""
     category, level = random.integers(4, size=questions), random.integers(3, size=questions)
     parts = [category == k for k in range(4)] + [level == k for k in range(3)]
     return np.array([*parts, *(parts[0] & other for other in parts[4:]), np.ones(questions, bool), np.zeros(questions, bool)])
 
 
 def test_sums_over_parts_are_those_of_single_questions():
-    """Sums come from cells of questions that are in the same parts; here each part adds up its own."""
+    """The sums come from cells of questions that are in the same parts; here each part adds up its own questions."""
     random = np.random.default_rng(8)
     parts, scores = overlapping_parts(random, 61), random.normal(size=(61, 5))
     scores[random.random(scores.shape) < 0.1] = np.nan

@@ -1,4 +1,4 @@
-"""Several answers of a run to the same clue: what is pooled, what is averaged within a question, and what other views show."""
+"""Several samples of a run for the same clue: what is pooled, what is averaged within a question, and what other views show."""
 
 import random
 from collections import defaultdict
@@ -35,7 +35,7 @@ SELECTIONS = [
 
 
 def answers(chance):
-    """Answers of a run with three samples, of which some clues and one whole sample of a question are missing."""
+    """Draw the answers of a run with three samples. Some clues and one whole sample of a question are missing."""
     rows = []
     for name, clues in LENGTHS.items():
         for sample in SAMPLES:
@@ -87,7 +87,7 @@ def evidence_by_model(snapshot, selection):
 
 
 def pooled(snapshot, selection, rows):
-    """The items of the run ``drawn``, question by question, in the order of samples and clues."""
+    """Return the items of the run ``drawn`` by question, in the order of samples and clues."""
     known = reference.Rows.read(snapshot, "relay")
     low, high = selection.revealed or (0, 1)
     result = []
@@ -134,8 +134,8 @@ def test_metrics_of_questions_are_averaged_within_each(sampled, selection):
         assert evidence.values(metric)[index["drawn"]] == pytest.approx(np.nanmean(expected), abs=1e-12)
 
 
-def test_a_question_without_two_samples_is_no_different(sampled):
-    """The samples of a run may be left out by a filter on rows; the evidence of the rest stays as it was."""
+def test_dropping_a_question_keeps_the_values_of_the_others(sampled):
+    """A filter on rows can leave out the samples of a question; the evidence of the rest stays the same."""
     snapshot = sampled[0].snapshot()
     evidence, _ = evidence_by_model(snapshot, SELECTIONS[0])
     rows = evidence.questions != "q5"
@@ -144,7 +144,7 @@ def test_a_question_without_two_samples_is_no_different(sampled):
         assert part.per_question(metric) == pytest.approx(evidence.per_question(metric)[rows], nan_ok=True)
 
 
-def test_the_run_says_how_many_and_gives_them_back(sampled, tmp_path):
+def test_samples_are_counted_and_survive_export_and_import(sampled, tmp_path):
     snapshot = sampled[0].snapshot()
     runs = snapshot.rows("select run, model, samples, respondents from runs order by position")
     assert [row[1:] for row in runs] == [("drawn", 3, False), ("1", 1, False), ("2", 1, False), ("10", 1, False)]
@@ -157,7 +157,7 @@ def test_the_run_says_how_many_and_gives_them_back(sampled, tmp_path):
     assert report.stored == [runs[0][0]]
 
 
-def test_the_same_sample_twice_is_a_mistake(sampled, tmp_path):
+def test_a_repeated_sample_is_refused(sampled, tmp_path):
     row = {"question_id": "q0", "clue": 0, "confidence": 0.5, "correct": 1}
     (tmp_path / "twice.csv").write_text(table([row | {"sample": "1"}, row | {"sample": "2"}, row | {"sample": "1"}]))
     with pytest.raises(Refused) as refused:

@@ -1,4 +1,4 @@
-"""Columns of statistics in memory: what is not written because it is 0, what is taken of it, and how runs come together."""
+"""Columns of statistics in memory: zeros that are not stored, subsets of rows, and how runs are put together."""
 
 import numpy as np
 import polars as pl
@@ -73,7 +73,7 @@ def test_rows_are_in_the_order_of_questions(snapshot):
 
 @pytest.mark.parametrize("failed", [False, True], ids=["counted", "with failed calls"])
 def test_items_are_in_the_order_of_questions(failed, tmp_path):
-    """Some runs have failed calls, others not; the ids of the questions are in another order than the questions."""
+    """Some runs have failed calls, others do not. The ids of the questions sort in another order than the questions."""
     store = open_store(tmp_path / "store", threads=1)
     ids = ["q3", "q10", "q1", "é", "Q2"]
     questions = table([{"question_id": name, "answer": "Nile"} for name in ids])

@@ -1,4 +1,4 @@
-"""Totals by cluster of questions against the rows that they come from."""
+"""Totals by cluster of questions against the rows they come from."""
 
 import shutil
 
@@ -23,7 +23,7 @@ CHOSEN = [(Conventions(), OF_SUMS), (Conventions("width10+1", beta=2.0), [CATALO
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """A store with a dataset of 1,200 questions. One of six runs answered half of them, and one 30."""
+    """A store with a dataset of 1,200 questions. Of its six runs, one answered half of them and one answered 30."""
     folder = tmp_path_factory.mktemp("many")
     bundle = folder / "many"
     (bundle / "responses").mkdir(parents=True)
@@ -69,7 +69,7 @@ def test_totals_give_what_rows_give(many, conventions, metrics):
 
 
 def test_totals_are_sums_over_rows(many):
-    """Digits do not depend on who else was asked for: the sums of a run by itself are those beside others."""
+    """Digits do not depend on which other runs are requested: a run alone has the same sums as together with others."""
     snapshot, brier = many.snapshot(), CATALOGUE["brier"]
     together = measured_runs(snapshot, ALL, [brier])
     run = together.runs[1].run
@@ -106,8 +106,8 @@ def test_what_needs_items_or_few_questions_is_gathered(many):
         assert not isinstance(measured_runs(snapshot, selection, metrics), SummedRuns)
 
 
-def test_rows_that_do_not_fit_memory_are_let_go(many):
-    """Of a small memory, the totals are what remains: the leaderboard is the same, digit by digit."""
+def test_rows_that_do_not_fit_memory_are_released(many):
+    """With little memory only the totals remain, and the leaderboard is the same, digit by digit."""
     metrics = [CATALOGUE[key] for key in ("brier", "ece", "ece_debiased", "hmr")]
     small = open_store(many.url, capacity=1_000_000).snapshot()
     expected = leaderboard(many.snapshot(), ALL, metrics, True)

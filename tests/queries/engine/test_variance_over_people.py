@@ -1,4 +1,4 @@
-"""Runs of respondents: each replicate is the metric of the questions and people that were drawn."""
+"""Runs of respondents: each replicate is the metric of the questions and people drawn."""
 
 import random
 
@@ -24,7 +24,7 @@ REPLICATES = (0, 1, 500, 999)
 
 @pytest.fixture(scope="module")
 def polled(tmp_path_factory):
-    """A store with a run of five people, of whom each left out some questions, beside one of a model."""
+    """A store with a run of five people, each of whom left out some questions, and a run of a model."""
     chance, folder = random.Random(3), tmp_path_factory.mktemp("poll")
     rows = [
         {"question_id": name, "sample": person, "guess": "a", "confidence": chance.choice((0.05, 0.3, 0.62, 0.9, 1)),
@@ -46,9 +46,9 @@ def polled(tmp_path_factory):
 
 
 def drawn(rows, difficulty, replicate, beside):
-    """What a replicate draws: questions as often as drawn, with the answers of each person as often as that one was drawn.
+    """Return what a replicate draws: questions as often as drawn, each person's answers as often as that person was drawn.
 
-    With ``beside``, copies of an answer, not of a question, stand beside each other.
+    With ``beside``, copies of an answer, not of a question, are adjacent.
     """
     questions = resampling_weights(len(QUESTIONS))[replicate]
     answered = [person for person in sorted(PEOPLE) if any(row["sample"] == person for row in rows)]

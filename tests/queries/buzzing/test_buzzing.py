@@ -1,4 +1,4 @@
-"""Buzzing of a store against its definition, over random selections."""
+"""Buzzing on a store against its definition, over random selections."""
 
 import bisect
 import csv
@@ -40,7 +40,7 @@ def _write(path, header, rows):
 
 
 def write_tossups(folder):
-    """Fourteen tossups of one to five uneven clues; nobody heard the last three. Some rooms break off, some buzz at the end."""
+    """Write 14 tossups of one to five uneven clues. Nobody heard the last three. Some rooms break off, some buzz at the end."""
     chance = random.Random("tossups")
     ends = {}
     for index in range(14):
@@ -105,7 +105,7 @@ def offered(snapshot):
 
 
 class Tossups:
-    """The rows of the store as the reference definitions take them."""
+    """Rows of the store in the form that the reference definitions take."""
 
     def __init__(self, snapshot):
         self.rows = Rows.read(snapshot, "tossups")
@@ -128,7 +128,7 @@ class Tossups:
         return [row for row in self.played if row["team_kind"] == kind and row["question_id"] in kept]
 
     def questions(self, selection, run, scale="confidence"):
-        """What a run was asked, in order."""
+        """Return the questions that a run was asked, by id and in order."""
         low, high = selection.revealed or (0, 1)
         human = selection.conventions.human or "team_share"
         questions_by_name = {}
@@ -200,7 +200,7 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
                 same(reference.expected_wins(questions, min(tried) - 5, curve), greatest)
             assert run.curve.steps == len(run.curve.thresholds)
             for at in {*tried[:: max(len(tried) // 5, 1)], tried[-1]}:  # every score, not only those where something changes
-                step = max(bisect.bisect_right(run.curve.thresholds, at) - 1, 0)  # without a floor, the first holds below, too
+                step = max(bisect.bisect_right(run.curve.thresholds, at) - 1, 0)  # without a floor, the first also holds below
                 expected = reference.outcome(questions, at, curve)
                 same(run.curve.expected_wins[step], expected["expected_wins"])
                 assert (run.curve.score is None) == (run.curve.win is None) == (run.heard == 0)
@@ -316,7 +316,7 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
         same(group.survey_score, reference.mean(scores[team] for team in teams))
 
 
-# -- what it says ------------------------------------------------------------------------------------------------------
+# -- results and missing values ----------------------------------------------------------------------------------------
 
 
 def test_each_part_is_a_query_of_its_own(snapshot):
@@ -351,7 +351,7 @@ def test_a_run_can_have_a_threshold_of_its_own(snapshot):
     assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
 
 
-def test_it_says_on_which_scales_there_are_scores(snapshot):
+def test_the_explorer_lists_the_scales_with_scores(snapshot):
     sql = "select distinct model from responses join runs using (run, dataset) where token_logprobs is not null"
     both = with_runs(snapshot).rows(sql)
     assert "plain" not in {model for (model,) in both} and both
@@ -361,7 +361,7 @@ def test_it_says_on_which_scales_there_are_scores(snapshot):
     assert buzzing.threshold_explorer(snapshot, TOSSUPS.replace(category=("Nowhere",)), Rules()).scales == []
 
 
-def test_what_is_missing_says_why(snapshot):
+def test_missing_values_have_reasons(snapshot):
     runs = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
     unheard = runs["unheard"]
     assert unheard.heard == 0 and unheard.optimum is None and unheard.outcome.threshold is None
@@ -380,7 +380,7 @@ def test_what_is_missing_says_why(snapshot):
     [(Selection("flat"), "clue by clue"), (Selection("one"), "clue by clue"), (TOSSUPS.replace(q="zebra"), "no questions")],
     ids=str,
 )
-def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reason):
+def test_without_clues_or_questions_all_parts_say_why(snapshot, selection, reason):
     result = buzz(snapshot, selection, Rules())
     assert reason in result.missing
     assert result.missing == result.explorer.missing == result.curves.missing == result.accuracy.missing == result.habits.missing
@@ -411,7 +411,7 @@ def test_accuracy_by_fraction_reads_runs_in_batches(snapshot, monkeypatch):
     assert read == [1] * len(whole.runs)
 
 
-# -- what an address may say -------------------------------------------------------------------------------------------
+# -- rules in an address -----------------------------------------------------------------------------------------------
 
 
 def parse_rules(values, offered):
@@ -446,7 +446,7 @@ def test_rules_are_read(offered):
         ({"curve": ["parabola"]}, "unknown_value", "curve"),
     ],
 )
-def test_rules_that_cannot_be_are_named(offered, values, code, field):
+def test_invalid_rules_name_their_field(offered, values, code, field):
     with pytest.raises(BadRequest) as caught:
         parse_rules(values, offered)
     assert (caught.value.code, caught.value.field) == (code, field)

@@ -1,4 +1,4 @@
-"""Intervals of outcomes of buzzing, and the test that says whether teams differ; tests/statistics simulates both."""
+"""Intervals of buzzing outcomes, and the test of whether teams differ; ``tests/statistics`` simulates both."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from queries.selection import Selection
 
 
 def test_the_test_of_teams_is_that_of_its_definition():
-    """Two groups of teams that never meet, and a team that hears a question twice; by the pseudo-inverse of the covariance."""
+    """Two groups of teams that never meet, and a team that hears a question twice, against the pseudo-inverse covariance."""
     chance = np.random.default_rng(5)
     question = np.repeat(np.arange(40), 5)
     team = np.concatenate([chance.permutation(8)[:5] + 8 * (number % 2) for number in range(40)])

@@ -37,6 +37,6 @@ def test_runs_buzz_as_their_thresholds_say(bundled, rules):
         assert (run.questions, run.outcome.correct, run.outcome.incorrect) == (part.heard, part.correct, part.incorrect)
 
 
-def test_a_dataset_that_is_asked_whole_has_none(bundled):
+def test_a_dataset_not_asked_clue_by_clue_has_no_categories(bundled):
     result = category_outcomes(bundled, Selection("lifeeval"), Rules())
     assert result.missing and (result.categories, result.groups) == ([], [])

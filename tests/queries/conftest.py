@@ -14,7 +14,7 @@ from tests.helpers.small_store import write_relay, write_spans
 
 
 def imported(folder, *bundles):
-    """A store with these bundles alone."""
+    """Import only these bundles into a new store and return it."""
     opened = open_store(folder, threads=2)
     assert not ingest.import_paths(opened, bundles, ImportOptions()).warnings
     return opened
@@ -22,19 +22,19 @@ def imported(folder, *bundles):
 
 @pytest.fixture(scope="session")
 def importing():
-    """``imported``, for a store of one's own."""
+    """The function ``imported``, for tests that need a store of their own."""
     return imported
 
 
 @pytest.fixture(scope="session")
 def templates():
-    """Stores that were filled once, by the function that filled them."""
+    """URLs of stores that were filled once, by the function that filled them."""
     return {}
 
 
 @pytest.fixture
 def prefilled(importing, tmp_path, templates, tmp_path_factory):
-    """A store of the test's own, as ``fill(importing, folder)`` makes it, which is called once per process."""
+    """A function that copies the store made by ``fill(importing, folder)`` for the test; ``fill`` is called once per process."""
 
     def copied(fill):
         if fill not in templates:
@@ -79,7 +79,7 @@ def offered(snapshot):
 
 @pytest.fixture(scope="session")
 def polls_folder(tmp_path_factory):
-    """The bundle ``polls``; beside it lie ``quiz`` and ``relay``."""
+    """The bundle ``polls``; ``quiz`` and ``relay`` are in the same folder."""
     root = tmp_path_factory.mktemp("polled")
     write_polls(root / "polls")
     write_quiz(root / "quiz")

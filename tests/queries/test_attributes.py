@@ -1,4 +1,4 @@
-"""Attributes of questions: how they come in, are chosen by, divide questions, and are exported."""
+"""Attributes of questions: import, filters, breakdowns and exports."""
 
 import msgspec
 import pytest
@@ -52,7 +52,7 @@ def read(snapshot, *pairs):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_further_columns_are_kept(ending, importing, tmp_path):
+def test_extra_columns_become_attributes(ending, importing, tmp_path):
     snapshot = stored(importing, tmp_path, ending=ending).snapshot()
     assert question(snapshot, Selection("toy"), "q1").attributes == {ODD: "12.5", "language": "fr", "year": "9"}
     assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar", "year": "10"}
@@ -60,7 +60,7 @@ def test_further_columns_are_kept(ending, importing, tmp_path):
     assert read_facets(snapshot, "toy").values["attr.year"] == ("9", "10")
 
 
-def test_keys_of_later_lines_count(importing, tmp_path):
+def test_keys_of_later_jsonl_lines_become_attributes(importing, tmp_path):
     lines = '{"question_id": "q1", "answer": "Paris"}\n\n{"question_id": "q2", "answer": "Nile", "language": "ar"}\n'
     tables = {"questions__jsonl": lines, "questions": None}
     snapshot = importing(tmp_path / "store", write(tmp_path / "toy", clues=CLUES, **tables)).snapshot()
@@ -98,7 +98,7 @@ def test_an_unknown_attribute_is_refused(described, key, value, code, allowed):
     assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
 
 
-def test_attributes_divide_questions(described):
+def test_questions_are_broken_down_by_attributes(described):
     snapshot = described.snapshot()
     assert breakdown_fields(read_facets(snapshot, "toy"))[-3:] == (f"attr.{ODD}", "attr.language", "attr.year")
     for by in ("attr.language", f"attr.{ODD}"):
@@ -112,7 +112,7 @@ def test_attributes_divide_questions(described):
             assert part.rows[0].metrics["brier"].value == alone.metrics["brier"].value
 
 
-def test_runs_are_tested_by_attributes(importing, tmp_path):
+def test_slices_are_tested_by_attributes(importing, tmp_path):
     rows = [{"question_id": f"q{n:02}", "answer": "Nile", "language": "fr" if n < 10 else "ar", "half": n % 2} for n in range(20)]
     answers = [
         {"model": "a", "question_id": row["question_id"], "guess": "Nile", "confidence": 0.9 if row["language"] == "fr" else 0.2}
@@ -133,7 +133,7 @@ def test_runs_are_tested_by_attributes(importing, tmp_path):
         assert part.questions == 10 and part.value == leaderboard(snapshot, selection, (BRIER,)).rows[0].metrics["brier"].value
 
 
-def test_a_control_offers_few_values_and_those_in_force(described):
+def test_a_control_offers_few_values_or_the_chosen_ones(described):
     fields = read_facets(described.snapshot(), "toy")
     control = Selection.filters()["attr"].control
     assert control("attr.language", (), fields).options == (("ar", "ar"), ("fr", "fr"))
@@ -154,7 +154,7 @@ def test_attributes_make_the_round_trip(ending, described, importing, tmp_path):
         assert question(again, Selection("toy"), name).attributes == question(snapshot, Selection("toy"), name).attributes
 
 
-def test_the_list_of_questions_has_them(described):
+def test_the_question_table_has_attributes(described):
     page = question_table(described.snapshot(), Selection("toy"), [])[0]
     assert page.select("question_id", f"attr.{ODD}", "attr.language").rows() == [("q1", "12.5", "fr"), ("q2", None, "ar")]
 
@@ -184,13 +184,13 @@ def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
     ],
     ids=["long name", "unseen", "long value", "many"],
 )
-def test_attributes_that_cannot_be_kept_are_refused(empty, tmp_path, header, cell, reason):
+def test_attributes_that_cannot_be_stored_are_refused(empty, tmp_path, header, cell, reason):
     path = write(tmp_path / "toy", questions=f"question_id,answer,{header}\nq1,Paris,{cell}\nq2,Nile,{cell}\n", clues=CLUES)
     with pytest.raises(Refused, match=reason):
         import_paths(empty, [path], ImportOptions())
 
 
-def test_the_report_names_them(empty, tmp_path):
+def test_the_import_report_names_the_attributes(empty, tmp_path):
     report = import_paths(empty, [write(tmp_path / "toy", questions=WITH_ATTRIBUTES, clues=CLUES)], ImportOptions())
     assert any("kept as attributes of questions: language" in line for line in report.lines)
 
@@ -206,6 +206,6 @@ def test_a_store_with_attributes_is_not_reverted(described):
     described.write(undo)
 
 
-def test_texts_of_attributes_are_csv(described):
+def test_attributes_with_odd_names_are_exported_as_csv(described):
     exported = export(described, bundle(described.snapshot(), "toy", "csv").tables["questions"], "csv").read().decode()
     assert [row[ODD] for row in records(exported)] == ["12.5", ""]

@@ -1,4 +1,4 @@
-"""Parts of a selection against the leaderboard under the filter that each of them is."""
+"""Parts of a breakdown against the leaderboard with the filter of each part."""
 
 import math
 
@@ -23,7 +23,7 @@ RELAY = Selection("relay", common=False)  # each run on its own questions
 
 
 def part_of(by, question):
-    """The part that a question belongs to, worked out for itself."""
+    """Return the part that a question belongs to, computed independently."""
     value = question[by]
     if by != "difficulty" or value is None:
         return None if value is None else str(value)
@@ -100,7 +100,7 @@ DIFFICULTIES = (0.0, 0.3, 0.1 + 0.2, 0.7, 1.0, 0.95, 0.9, float(np.nextafter(0.9
 
 @pytest.fixture(scope="module")
 def stated(tmp_path_factory):
-    """A dataset of questions with these difficulties, and one that nobody answered, which has none."""
+    """A dataset of questions with these difficulties, and one question that nobody answered, which has no difficulty."""
     folder = tmp_path_factory.mktemp("stated")
     write_steps(folder / "steps", DIFFICULTIES)
     store = open_store(folder / "store")
@@ -109,7 +109,7 @@ def stated(tmp_path_factory):
 
 
 def test_steps_of_difficulty(stated):
-    """Half-open but for the last: 0.3 is in [0.3, 0.4), 1 in [0.9, 1], the number before 0.9 in [0.8, 0.9)."""
+    """Steps are half-open except the last: 0.3 is in [0.3, 0.4), 1 in [0.9, 1], the number before 0.9 in [0.8, 0.9)."""
     steps = Selection("steps", common=False)
     result = breakdown(stated, steps, "difficulty", METRICS).parts
     assert [(part.value, part.questions) for part in result] == [
@@ -132,7 +132,7 @@ def test_intervals_within_parts(snapshot, rows):
             for key, cell in row.metrics.items():
                 same(cell, without.metrics[key])
                 assert without.metrics[key].low is None
-                if cell.low is None:  # the standard error of a slope needs three questions, also without one of them
+                if cell.low is None:  # a slope's standard error needs three questions after one is left out
                     assert cell.value is None or cell.questions < 4
                     assert (cell.high, cell.replicates) == (None, None)
                 else:
@@ -151,7 +151,7 @@ def test_nothing_selected(snapshot, by, intervals):
     assert all(part.rows == [] for part in unanswered.parts)
 
 
-def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
+def test_parts_by_difficulty_match_the_stored_questions(snapshot, rows):
     result = breakdown(snapshot, RELAY, "difficulty", METRICS)
     expected = {}
     for question in rows["relay"].questions:

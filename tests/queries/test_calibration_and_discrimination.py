@@ -1,4 +1,4 @@
-"""What stands beside the reliability diagrams: curves, hulls, parts of the score and tests of calibration."""
+"""Curves, hulls, score parts and calibration tests shown next to the reliability diagrams."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_hulls_are_those_of_scipy(result):
 
 def test_the_area_below_the_murphy_curve_is_the_brier_score(result):
     for run in result.runs:
-        assert np.mean(run.murphy) == pytest.approx(run.brier, abs=0.01)  # on a grid; exactly in test_decisions
+        assert np.mean(run.murphy) == pytest.approx(run.brier, abs=0.01)  # on a grid; test_decisions tests it exactly
 
 
 def test_histograms_are_shares(result, items):
@@ -93,7 +93,7 @@ def test_spiegelhalter_is_near_the_textbook():
     assert ours == pytest.approx(2 * norm.sf(abs(z)), abs=0.02)
 
 
-def test_cumulated_residuals_are_compared_with_their_multiples():
+def test_p_values_of_cumulated_residuals_match_weighted_draws():
     confidence = np.array([0.2, 0.2, 0.6, 0.9, 0.9])
     correct, question = np.array([0.0, 1.0, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1, 2])
     tests = calibration_tests(confidence, correct, question, 3, 7)
@@ -108,31 +108,31 @@ def test_cumulated_residuals_are_compared_with_their_multiples():
         assert p_value == (1 + sum(value >= observed - 1e-12 for value in drawn)) / 1001
 
 
-def test_an_uncalibrated_run_is_seen(result):
+def test_an_uncalibrated_run_is_detected(result):
     worst = max(result.runs, key=lambda run: run.mcb)
     assert worst.p_kuiper < 0.01 and worst.p_ks < 0.01
     alone = calibration_tests(np.array([0.5, 0.6]), np.array([1.0, 0.0]), np.zeros(2, int), 1, 1)
     assert np.isnan(alone).all()
 
 
-def test_the_line_is_that_of_scikit_learn():
+def test_the_calibration_line_is_that_of_scikit_learn():
     chance = np.random.default_rng(6)
     confidence = chance.random(3000).clip(0.001, 0.999)
     correct = (chance.random(3000) < expit(0.7 * logit(confidence) - 0.4)).astype(float)
     line = calibration_line(confidence, correct, np.arange(3000), 3000)
     fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(confidence)[:, None], correct)
     assert line.slope == pytest.approx(fit.coef_[0, 0], abs=1e-5)
-    # With a slope of 1, as many are right as are expected.
+    # With a slope of 1, the expected number of right answers is the observed one.
     assert expit(logit(confidence) + line.intercept).sum() == pytest.approx(correct.sum(), abs=1e-6)
     assert line.slope_low < 0.7 < line.slope_high and line.intercept_high < 0
-    # Of independent items the sandwich is near the inverse of the curvature.
+    # For independent items, the sandwich estimate is close to the inverse of the curvature.
     p = fit.predict_proba(logit(confidence)[:, None])[:, 1]
     x = np.column_stack([logit(confidence), np.ones(3000)])
     error = np.sqrt(np.linalg.inv(x.T @ (x * (p * (1 - p))[:, None]))[0, 0])
     assert (line.slope_high - line.slope_low) / 3.92 == pytest.approx(error, rel=0.1)
 
 
-def test_copies_of_a_question_tell_nothing_new():
+def test_copies_of_a_question_add_no_information():
     chance = np.random.default_rng(8)
     confidence = chance.random(80)
     correct = (chance.random(80) < confidence).astype(float)
@@ -141,7 +141,7 @@ def test_copies_of_a_question_tell_nothing_new():
     assert thrice == pytest.approx(once, abs=1e-7)
 
 
-def test_there_is_no_slope_where_confidence_separates():
+def test_there_is_no_slope_where_confidence_separates_answers():
     separated = calibration_line(np.array([0.2, 0.3, 0.8]), np.array([0.0, 0.0, 1.0]), np.arange(3), 3)
     assert np.isnan(separated.slope) and np.isfinite(separated.intercept)
     assert np.isnan(calibration_line(np.array([0.2, 0.8]), np.ones(2), np.arange(2), 2)).all()

@@ -1,4 +1,4 @@
-"""CalScore worked out clue by clue, against the metrics that kernels compute, and as JSON, CSV and on the page."""
+"""CalScore computed clue by clue, against the metrics that the kernels compute."""
 
 import math
 
@@ -12,7 +12,7 @@ from queries.selection import Selection
 
 @pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 @pytest.mark.parametrize("name", ["r01", "r05", "r11"])
-def test_the_terms_come_to_the_metrics(snapshot, name, curve):
+def test_the_steps_add_up_to_the_metrics(snapshot, name, curve):
     selection = Selection("relay", conventions=Conventions(human=curve))
     metrics = {run.run: run.metrics for run in question(snapshot, selection, name).runs}
     result = clue_steps(snapshot, selection, name)

@@ -36,7 +36,7 @@ def run_of(offered):
 
 
 def both_answered(rows, a, b):
-    """The clues that two runs answered."""
+    """Return a mask of the clues that both runs answered."""
     width = max(question["clues"] for question in rows.questions)
     places = [(question["question_id"], clue) for question in rows.questions for clue in range(width)]
     return ClueMask(width, "".join(str(int(all((run, *place) in rows.responses for run in (a, b)))) for place in places))
@@ -99,7 +99,7 @@ def test_a_comes_first_whichever_was_imported_first(snapshot, run_of):
 
 @examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), metric=st.sampled_from(SINGLE))
-def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, offered, data, dataset, metric):
+def test_question_differences_match_the_pairs_of_a_comparison(snapshot, rows, offered, data, dataset, metric):
     selection = data.draw(selections(offered[dataset]))
     a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
     result = question_differences(snapshot, selection, a, b, metric)
@@ -177,7 +177,7 @@ def test_better_follows_the_direction_of_the_metric(snapshot, rows, key, a_is_be
 
 def test_no_better_run_in_ties_and_neutral_metrics(snapshot, run_of):
     plain, twin = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
-    result = compare(snapshot, RELAY, plain, twin, METRICS).metrics  # the same items, at other questions
+    result = compare(snapshot, RELAY, plain, twin, METRICS).metrics  # the same items at other questions
     assert abs(result["brier"].difference) < 1e-15
     assert result["brier"].better is result["mean_confidence"].better is result["ece"].better is None
     assert result["brier"].p_value > 0.3
@@ -185,7 +185,7 @@ def test_no_better_run_in_ties_and_neutral_metrics(snapshot, run_of):
     assert other.difference != 0 and other.better is None
 
 
-def test_none_in_common(snapshot, run_of):
+def test_runs_without_common_questions_have_no_difference(snapshot, run_of):
     result = compare(snapshot, RELAY, run_of["unheard", "verbalized"], run_of["sure", "verbalized"], METRICS)
     assert (result.questions, result.pairs) == (0, [])
     assert {cell.missing for cell in result.metrics.values()} == {"no question of the selection was answered by both"}
@@ -251,9 +251,9 @@ def test_every_two_runs_with_holms_adjustment(snapshot, offered, conventions):
     assert any(comparison.p_value is None for comparison in briers)  # "unheard" and "sure" have no question in common
 
 
-def test_one_run_and_every_other(snapshot, run_of, rows):
+def test_one_run_is_compared_with_every_other(snapshot, run_of, rows):
     a = run_of["sure", "verbalized"]
-    result = comparisons(snapshot, PLAIN, a, BRIER).comparisons  # whatever the filter says of models
+    result = comparisons(snapshot, PLAIN, a, BRIER).comparisons  # also for a run that the filter on models leaves out
     assert [(comparison.a.model, comparison.b.model, comparison.b.elicitation) for comparison in result] == [
         ("sure", "plain", "verbalized"), ("sure", "twin", "verbalized"), ("sure", "plain", "logit"),
     ]  # fmt: skip
@@ -271,5 +271,5 @@ def test_one_run_and_every_other(snapshot, run_of, rows):
 
 
 @pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("sure",))])
-def test_there_may_be_no_pair(snapshot, selection):
+def test_fewer_than_two_runs_give_no_pairs(snapshot, selection):
     assert comparisons(snapshot, selection, None, METRICS).comparisons == []

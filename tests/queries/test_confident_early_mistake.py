@@ -1,4 +1,4 @@
-"""The surest wrong guess before people knew, against a plain search through all answers."""
+"""The most confident wrong guess before people knew, against a plain search through all answers."""
 
 from queries.confident_early_mistake import surest_early_mistake
 from queries.question import question
@@ -23,7 +23,7 @@ def plain_search(snapshot, selection):
     return best
 
 
-def test_it_is_that_of_a_plain_search(snapshot):
+def test_the_surest_mistake_is_that_of_a_plain_search(snapshot):
     selection = Selection(dataset="relay")
     surest = surest_early_mistake(snapshot, selection).surest
     rank, name, clue, _, _, wrong, runs = plain_search(snapshot, selection)
@@ -31,5 +31,5 @@ def test_it_is_that_of_a_plain_search(snapshot):
     assert (surest.question_id, surest.clue, surest.wrong, surest.runs) == (name, clue, wrong, runs)
 
 
-def test_there_is_none_without_people(snapshot):
+def test_without_people_there_is_no_early_mistake(snapshot):
     assert surest_early_mistake(snapshot, Selection(dataset="spans")).surest is None

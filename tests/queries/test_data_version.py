@@ -1,4 +1,4 @@
-"""What a pinned data version says after each kind of change."""
+"""What a pinned data version reports after each kind of change."""
 
 import shutil
 
@@ -35,7 +35,7 @@ def version_of(store):
 
 
 def named(store):
-    """A selection that names the runs that are published now, as a permanent link does."""
+    """Return a selection that names the currently published runs, as a permanent link does."""
     return ALL.replace(run=tuple(run for (run,) in store.snapshot().rows("select run from runs where withdrawn_at is null")))
 
 
@@ -111,7 +111,7 @@ def test_corrected_grades_change_links_that_read_them(store):
 
 
 @pytest.mark.parametrize("version", ["", "12-0badc0de", "20261399T000000000000-0123456789ab-01234567", "x" * 400])
-def test_what_is_no_version_is_refused(store, version):
+def test_an_invalid_version_is_refused(store, version):
     with pytest.raises(BadRequest) as refusal:
         changes(store, ALL, version)
     assert refusal.value.field == "version"

@@ -1,4 +1,4 @@
-"""What answers are worth by threshold, against the rows of the store."""
+"""What answers are worth at each threshold, against the leaderboard and the rows of the store."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_stretches_cover_every_threshold_once(decisions):
     assert places[1:-1:2] == [start - 1 for start in places[2::2]]
 
 
-def test_the_order_of_two_runs_turns_the_sign(bundled, decisions):
+def test_swapping_the_runs_flips_the_sign(bundled, decisions):
     a, b = decisions.difference.a.run, decisions.difference.b.run
     turned = decide(bundled, PYRAMID, b, a).difference
     assert turned.difference == pytest.approx([-value for value in decisions.difference.difference], abs=1e-15)
@@ -105,7 +105,7 @@ def test_people_earn_by_their_buzzes(bundled, decisions):
     assert decide(bundled, Selection("lifeeval")).people is None
 
 
-def test_runs_that_are_not_there_are_named(bundled):
+def test_unknown_runs_are_refused(bundled):
     for a, b, field in (("nobody", "", "a"), ("", "nobody", "b")):
         with pytest.raises(BadRequest) as caught:
             decide(bundled, PYRAMID, a, b)

@@ -1,4 +1,4 @@
-"""Questions of the writer's desk as a bundle, and what is refused."""
+"""Bundles of questions from the writer's desk, and what is refused."""
 
 import io
 import zipfile
@@ -46,7 +46,7 @@ def test_a_bundle_without_a_title_has_its_id():
         (WrittenQuestion("word " * 2001, "Paris"), "Question 2: The text has 2,001 words"),
     ],
 )
-def test_what_is_not_finished_is_refused(second, reason):
+def test_unfinished_questions_are_refused(second, reason):
     first = WrittenQuestion("It is a capital.", "Paris")
     with pytest.raises(BadRequest, match=reason):
         draft_bundle(WrittenDataset("desk", (first, second)))

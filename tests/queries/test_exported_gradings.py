@@ -1,4 +1,4 @@
-"""Gradings go out with a dataset or a run, and come in again."""
+"""Gradings survive the export and import of a dataset."""
 
 import pytest
 

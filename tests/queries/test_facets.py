@@ -1,4 +1,4 @@
-"""What a store and a dataset offer."""
+"""The datasets of a store, and the filter values that a dataset offers."""
 
 import msgspec
 import pytest

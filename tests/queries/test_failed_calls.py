@@ -1,4 +1,4 @@
-"""Failed calls: left out as if they had not been made, or counted as wrong answers of confidence 0."""
+"""Failed calls: left out as if never made, or counted as wrong answers of confidence 0."""
 
 import csv
 import json
@@ -34,12 +34,12 @@ from tests.helpers.run_tables import with_runs
 from tests.helpers.small_store import CONFIDENCES, write_relay
 from tests.helpers.strategies import selections
 
-SHARE = 0.3  # of the calls that fail
-KINDS = ("failed", "without", "counted")  # a dataset each: as it is, without the failed calls, and with wrong answers for them
+SHARE = 0.3  # share of the calls that fail
+KINDS = ("failed", "without", "counted")  # a dataset each: as it is, without the failed calls, and with wrong answers instead
 
 
 def _crash(folder, kind):
-    """Write the relay under another name, its calls failed at random: the same ones for each kind."""
+    """Write the relay under another name with calls that failed at random: the same ones for each kind."""
     write_relay(folder)
     (folder / "dataset.json").write_text(json.dumps({"dataset": kind, "title": "Relay", "kind": "incremental"}))
     chance = random.Random("crashes")
@@ -78,14 +78,14 @@ def crashed_rows(crashed):
 
 @pytest.fixture(scope="module")
 def ids(crashed):
-    """Run ids of each dataset -> model and elicitation."""
+    """Model and elicitation by run id, for the runs of all three datasets."""
     rows = crashed.rows("select run, model || '/' || elicitation from runs")
     assert sum(failed for (failed,) in crashed.rows("select failed from runs where dataset = 'failed'")) > 50
     return dict(rows)
 
 
 def plain(result, ids):
-    """An answer as JSON, runs by name in place of id, without what says that failed calls are there or count."""
+    """Return a result as JSON, with run names in place of ids and without fields that say whether failed calls exist or count."""
     text = msgspec.json.encode(result).decode()
     text = re.sub(r'"[0-9a-f]{16}"', lambda match: json.dumps(ids[match[0][1:-1]]) if match[0][1:-1] in ids else match[0], text)
     return _without(json.loads(text))
@@ -107,7 +107,7 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     answered = {name: list(questions.values()) for name, questions in answered.items() if questions}
     counts = {row.run: row.failed for row in board.rows}
     assert [row.run for row in board.rows if row.items] == list(answered)
-    for row in board.rows:  # a run without an answer is there only to say that its calls failed
+    for row in board.rows:  # a run without an answer is listed only to show that its calls failed
         assert row.items or (row.failed and not row.ranked and {cell.value for cell in row.metrics.values()} == {None})
     everything = selection.replace(failed=True), selection.replace(failed=False)
     for name in answered:
@@ -121,8 +121,8 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
 
 @pytest.mark.parametrize("address", ["", "revealed=0.3..1", "revealed=0..0.4&binning=mass3", "category=Science&binning=width10r"])
 @pytest.mark.parametrize(("failed", "as_if"), [("0", "without"), ("1", "counted")])
-def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
-    """Not only metrics: the answers are, to the digit, those of a dataset in which nothing failed."""
+def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, failed, as_if):
+    """Every view, not only metrics, equals to the digit that of a dataset in which nothing failed."""
     pairs = [tuple(pair.split("=")) for pair in address.split("&") if pair]
 
     def read(dataset, *more):
@@ -132,7 +132,7 @@ def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
     twin = [[run for run, _, _ in read_facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
     rules = Rules()
     for query in (
-        lambda s, _: leaderboard(crashed, s, METRICS, intervals=not address),  # which take half of the time
+        lambda s, _: leaderboard(crashed, s, METRICS, intervals=not address),  # intervals take half of the time
         lambda s, _: breakdown(crashed, s, "category", METRICS),
         lambda s, _: reliability(crashed, s),
         lambda s, _: difficulty(crashed, s),
@@ -176,7 +176,7 @@ def test_a_question_shows_which_calls_failed(crashed):
 
 
 def test_partly_failed_questions_add_up(crashed):
-    """The contributions of the clues that count are the mean inside CalScore."""
+    """Buzz mass sums to 1, and exactly the clues that count have a contribution."""
     for failed in (False, True):
         for answers in question(crashed, Selection("failed", failed=failed), "r05").runs:
             counted = [clue for clue in answers.clues if failed or not clue.failed]
@@ -185,7 +185,7 @@ def test_partly_failed_questions_add_up(crashed):
                 assert all((clue.contribution is None) == (clue not in counted) for clue in answers.clues)
 
 
-def test_the_control_is_there_where_calls_failed(crashed):
+def test_the_control_is_shown_only_where_calls_failed(crashed):
     kind = Selection.kinds()["failed"]
     control = kind.control("failed", False, read_facets(crashed, "failed"))
     assert control.options == (("", "left out"), ("1", "counted as wrong at confidence 0"))

@@ -1,4 +1,4 @@
-"""Filters as objects: what each says of itself, and that one field of a selection is all that a new one needs."""
+"""Filters as objects: how each describes itself, and that a new filter needs only one field of a selection."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ EVERY = Selection(
 
 
 class WithSource(Selection, frozen=True):
-    """A selection with one filter more."""
+    """A selection with one more filter."""
 
     difficulty_source: Annotated[
         tuple[str, ...], ColumnFilter("questions whose difficulty comes from there", "Source of difficulty", "questions")
@@ -83,13 +83,13 @@ def test_an_applied_filter_has_a_control_that_shows_it(snapshot, relay, key):
     assert isinstance(kind, Filter) and kind.label
     value = relay.values.get(key, ()) or {"run": relay.all_runs[:1], "q": "river"}.get(key, (0.25, 0.5))
     control = kind.control(key, value, relay)
-    if key in ("subcategory", "radius"):  # of which relay has one and none: nothing to choose
+    if key in ("subcategory", "radius"):  # relay has one subcategory and no radius: nothing to choose
         assert control is None
     else:
         assert control.label == kind.label and control.chosen == value
 
 
-def test_a_menu_offers_the_value_in_force(relay):
+def test_a_menu_includes_the_current_value(relay):
     binning = CONVENTIONS.keys["binning"]
     standard = binning.control("binning", "width10", relay)
     options = (
@@ -102,7 +102,7 @@ def test_a_menu_offers_the_value_in_force(relay):
     assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
 
 
-def test_a_menu_of_thresholds_offers_the_one_in_force(relay):
+def test_a_menu_of_thresholds_includes_the_current_one(relay):
     threshold = CONVENTIONS.keys["t"]
     standard = threshold.control("t", 0.5, relay)
     options = (("", "0.5"), ("0.25", "0.25"), ("0.75", "0.75"), ("0.9", "0.9"))
@@ -131,7 +131,7 @@ def test_a_new_filter_is_one_field(snapshot, relay):
 
 
 class WithClue(Selection, frozen=True):
-    """A selection with a filter on clues more."""
+    """A selection with one more filter, on clues."""
 
     clue: Annotated[tuple[int, ...], ColumnFilter("clues with these numbers", "Clue", "clues")] = ()
 
@@ -151,7 +151,7 @@ def test_a_filter_on_clues_reaches_the_metrics(snapshot):
     )
 
 
-def test_a_filter_on_clues_says_who_answered(snapshot):
+def test_a_filter_on_clues_reaches_coverage(snapshot):
     third = SOME_CLUES.replace(clue=(2,))
     expected = with_runs(snapshot).rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
     assert sorted(coverage(snapshot, third).answered.items()) == sorted(expected)
@@ -172,7 +172,7 @@ def test_a_filter_on_clues_reaches_buzzing(snapshot):
 
 
 class WithFile(Selection, frozen=True):
-    """A selection with a filter on runs more."""
+    """A selection with one more filter, on runs."""
 
     file_name: Annotated[tuple[str, ...], ColumnFilter("runs of files of this name", "File", "runs")] = ()
 

@@ -1,4 +1,4 @@
-"""A selection by a grading: every view is that of a run whose file had stated these grades; and how gradings compare."""
+"""Selections by a grading equal those of a run whose file states these grades; and comparisons of gradings."""
 
 import io
 import itertools
@@ -35,7 +35,7 @@ BUNDLE = {
 
 
 def responses(column):
-    """Answers with the grades of three readers; ``column`` of them is that of the file itself."""
+    """Return answers with the grades of three readers; the grades of reader ``column`` are those of the file itself."""
     chance = random.Random(5)
     made = []
     for question, clue in itertools.product(QUESTIONS, range(3)):
@@ -50,7 +50,7 @@ def responses(column):
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """A store with the same answers under two grades of the file, and a run without grades."""
+    """A store with the same answers in two datasets, with the grades of another reader in each file, and a run without grades."""
     root = tmp_path_factory.mktemp("graded")
     store = open_store(root / "store", threads=2)
     for name in ("first", "second"):
@@ -81,7 +81,7 @@ def metrics_of(snapshot, selection):
 
 @pytest.mark.parametrize("narrow", [{}, {"revealed": (0.0, 0.7)}, {"failed": True}])
 def test_every_metric_is_that_of_a_file_with_these_grades(snapshot, narrow):
-    """The grading ``second`` of the first dataset, and the first one of the second, are the same grades."""
+    """The grading ``second`` of the first dataset has the grades that the file of the second dataset states."""
     chosen = Selection("first", model=("m",), grading="second", **narrow)
     assert metrics_of(snapshot, chosen) == metrics_of(snapshot, Selection("second", **narrow))
     assert metrics_of(snapshot, chosen) != metrics_of(snapshot, chosen.replace(grading=""))

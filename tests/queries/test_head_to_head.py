@@ -1,4 +1,4 @@
-"""Where teams play head to head, survival is the curve of teams, unless another one is chosen."""
+"""Where teams play head to head, survival is the human curve of teams unless another one is chosen."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def values(snapshot, selection):
 
 
 @pytest.mark.parametrize("human", [None, "buzz_share", "release_share"])
-def test_calscore2_is_under_survival(bundled, human):
+def test_calscore2_uses_survival(bundled, human):
     survival = values(bundled, Selection("pyramid", conventions=Conventions(human="survival")))
     assert values(bundled, Selection("pyramid", conventions=Conventions(human=human))) == survival
     assert values(bundled, Selection("pyramid", conventions=Conventions(human="team_share"))) != survival
@@ -33,7 +33,7 @@ def test_addresses_know_the_curve_in_use(bundled, snapshot):
 
 
 def test_the_difficulty_page_counts_what_its_slope_uses(snapshot, bundled):
-    """Of the relay, two questions have no difficulty: nobody heard them."""
+    """Two questions of the relay have no difficulty because nobody heard them."""
     result = difficulty(snapshot, Selection("relay", common=False))
     with_difficulty = snapshot.rows("select count(*) from questions where dataset = 'relay' and difficulty is not null")[0][0]
     assert result.without == 12 - with_difficulty > 0

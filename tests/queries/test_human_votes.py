@@ -1,4 +1,4 @@
-"""Histograms beside the votes of people: against reference code, item by item."""
+"""Histograms against the votes of people, compared with reference code item by item."""
 
 import math
 
@@ -29,7 +29,7 @@ def histogram(values, edges):
 
 
 def pairs_turned(shares, other):
-    """Pairs of classes that two distributions rank differently."""
+    """Count the pairs of classes that two distributions rank differently."""
     a, b = votes.ascending(shares), votes.ascending(other)
     return sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(a) for y in a[:i])
 
@@ -97,7 +97,7 @@ def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
         assert row.histograms.ranking[0] / row.histograms.items == pytest.approx(board[row.run]["rank_cs"].value)
 
 
-def test_the_edges(polled):
+def test_edges_of_the_histograms(polled):
     answer = people(polled, POLLS)
     assert answer.distance_edges == pytest.approx([k / 30 for k in range(31)])
     assert answer.entropy_edges[20] == 0
@@ -105,7 +105,7 @@ def test_the_edges(polled):
     assert (answer.classes, answer.reference_votes, answer.missing) == (["yes", "no", "maybe"], 20, None)
 
 
-def test_what_is_missing_says_why(polled):
+def test_missing_histograms_have_reasons(polled):
     assert {row.model: row.missing for row in people(polled, POLLS).rows} == {
         "list": None, "map": None, "sparse": None, "unsure": None, "plain": "the run gives no whole distribution here",
     }  # fmt: skip

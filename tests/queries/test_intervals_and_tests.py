@@ -46,7 +46,7 @@ def test_each_copy_is_worse_in_one_way():
 
 
 def test_what_the_examples_refute():
-    """HMR sees every copy; ECE, max CE and KS miss some, in example 3 none; accuracy ties where UO asks for strictness."""
+    """HMR detects every copy; ECE misses some, but none in example 3; accuracy ties where UO asks for strictness."""
     refuted = {(e.example, s.system): s.refuted for e in sakai_examples() for s in e.systems if s.axiom}
     assert not any("hmr" in keys for keys in refuted.values())
     assert {place for place, keys in refuted.items() if "ece" in keys} == {(1, "Z"), (1, "W"), (2, "Y"), (2, "W")}

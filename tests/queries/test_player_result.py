@@ -1,4 +1,4 @@
-"""A player beside the models: by the reference definitions, and as a run with the same answers."""
+"""A player among the models: against the reference definitions and a run with the same answers."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def plain(rows):
 
 
 def as_run(rows, run, questions):
-    """What a player says who answers as a run does."""
+    """Return the clues played by a player who answers as a run does."""
     return tuple(
         PlayedClue(question, clue, answer["confidence"], answer["correct"] == 1)
         for (name, question, clue), answer in rows["relay"].responses.items()
@@ -27,7 +27,7 @@ def as_run(rows, run, questions):
 
 
 @pytest.mark.parametrize("questions", [("r05", "r01", "r02"), ("r03",), ("r10", "r11"), ("r01", "r11")], ids="-".join)
-def test_a_player_who_answers_as_a_run_stands_where_it_does(snapshot, rows, plain, questions):
+def test_a_player_who_answers_as_a_run_gets_its_values(snapshot, rows, plain, questions):
     result = player_result(snapshot, RELAY, as_run(rows, plain, questions)[::-1])
     by_run = {row.run: row for row in result.standings}
     answered = rows["relay"].answered(RELAY.replace(questions=questions), plain)

@@ -1,4 +1,4 @@
-"""Power holds what it says: simulated comparisons reject as often as stated."""
+"""Stated power: simulated comparisons reject as often as it says."""
 
 import math
 
@@ -16,7 +16,7 @@ NOISE = 4 * math.sqrt(POWER * (1 - POWER) / BOARDS)
 
 
 def differences_of_brier(random, boards, questions):
-    """Differences of two runs question by question, not normal: one run is surer than the other, and wrong in a third."""
+    """Draw differences of two runs by question, not normal: one run is surer than the other, and a third of answers are wrong."""
     right = random.random((boards, questions)) < 2 / 3
     sure, hesitant = random.beta(8, 2, right.shape), random.beta(3, 2, right.shape)
     return (sure - right) ** 2 - (hesitant - right) ** 2
@@ -27,7 +27,7 @@ def normal_differences(random, boards, questions):
 
 
 def rejected(sample, shift):
-    """Share of boards on which a true difference is shown."""
+    """Return the share of boards on which a true difference is detected."""
     sample = sample + shift
     estimates, errors = sample.mean(axis=1), sample.std(axis=1, ddof=1) / math.sqrt(sample.shape[1])
     return float((t_test(estimates, errors, np.full(len(sample), sample.shape[1])) < 0.05).mean())
@@ -42,7 +42,7 @@ def test_the_stated_power_holds(draw, questions):
     assert abs(share - POWER) <= 0.03 + NOISE
 
 
-def test_so_many_questions_show_a_difference_and_fewer_do_not():
+def test_questions_needed_are_enough_and_half_are_too_few():
     random = np.random.default_rng(7)
     needed = questions_needed(0.2, 0.05)
     assert abs(rejected(normal_differences(random, BOARDS, needed), 0.05) - POWER) <= 0.01 + NOISE

@@ -1,4 +1,4 @@
-"""The papers' figures: of known metrics, in their range, and such as their caveats say."""
+"""Figures of the papers: of known metrics, in their range, and consistent with their caveats."""
 
 import math
 
@@ -8,7 +8,7 @@ from queries.metrics import CATALOGUE
 from queries.published_values import COUNT, published, published_rows
 
 TABLES = {table.key: table for table in published().tables}
-# Of human votes: 0 to 1 each, the divergences apart.
+# Metrics of human votes; their figures here are between 0 and 1.
 VOTES = {"dist_ce", "ent_ce_abs", "rank_cs", "classwise_ece", "kl_ref", "tvd_ref"}
 
 

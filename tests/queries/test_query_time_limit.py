@@ -1,4 +1,4 @@
-"""A query whose time is up ends soon, in DuckDB and in computations on arrays, and others go on."""
+"""A query that exceeds its time limit ends soon, in DuckDB and in computations on arrays, and others continue."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ import pytest
 
 from queries.query_time_limit import Abandoned, TimeLimitExceeded, check_time_limit, time_limit
 
-# Takes hours: a product of two hundred thousand million rows.
+# Takes hours: a product of 250 billion rows.
 ENDLESS = "select sum(a.range * b.range % 7) from range(500000) a, range(500000) b"
 
 
@@ -22,7 +22,7 @@ def connection():
 def test_duckdb_is_interrupted(connection):
     with pytest.raises(TimeLimitExceeded), time_limit(0.2, connection.interrupt):
         connection.execute(ENDLESS).fetchall()
-    assert connection.execute("select 1").fetchall() == [(1,)]  # the connection is as good as before
+    assert connection.execute("select 1").fetchall() == [(1,)]  # the connection still works
 
 
 def test_a_statement_that_begins_late_is_interrupted_too(connection):
@@ -32,7 +32,7 @@ def test_a_statement_that_begins_late_is_interrupted_too(connection):
 
 
 def test_only_the_query_whose_time_is_up_is_ended(connection):
-    """Cursors of one connection are for one thread each."""
+    """Each thread has its own cursor of the connection."""
     going_on = threading.Event()
 
     def short():
@@ -58,7 +58,7 @@ def test_arrays_are_ended_at_their_next_step(connection):
             time.sleep(0.01)
 
 
-def test_what_nobody_waits_for_is_ended(connection):
+def test_an_abandoned_query_is_ended(connection):
     left = threading.Event()
     left.set()
     with pytest.raises(Abandoned), time_limit(3600, connection.interrupt, left.is_set):
@@ -70,7 +70,7 @@ def test_what_nobody_waits_for_is_ended(connection):
     assert connection.execute("select 1").fetchall() == [(1,)]
 
 
-def test_no_limit_is_no_limit(connection):
+def test_checks_pass_without_a_limit_and_within_one(connection):
     check_time_limit()
     with time_limit(3600, connection.interrupt):
         check_time_limit()

@@ -141,7 +141,7 @@ def test_a_lifeeval_question(snapshot):
 
 
 @pytest.mark.parametrize("dataset, name", [("relay", "r99"), ("relay", ""), ("relay", "s6"), ("spans", "r05"), ("nosuch", "r05")])
-def test_a_question_that_is_not_there(snapshot, dataset, name):
+def test_an_unknown_question_is_refused(snapshot, dataset, name):
     with pytest.raises(BadRequest) as caught:
         question(snapshot, Selection(dataset), name)
     assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_question", "question_id", 404)
@@ -166,7 +166,7 @@ def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows, name
         stated[len(stated) // 2],
         stated[-1],
         1.0,
-    ):  # one that is stated is not above itself
+    ):  # a stated confidence does not pass a threshold equal to it
         answered = question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),)))
         for run in answered.runs:
             tau = 0.25 if run.run == first else threshold
@@ -174,7 +174,7 @@ def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows, name
             assert run.buzzpoint == Buzzpoint(tau, False, above[0] if above else None, None)
 
 
-def test_a_best_threshold_counts_where_none_is_asked_for(snapshot):
+def test_best_thresholds_apply_where_none_is_requested(snapshot):
     first, two, *_ = [run.run for run in question(snapshot, RELAY, "r05").runs]
     result = question(snapshot, RELAY, "r05", Rules(thresholds=((first, 0.5),)), ((first, 0.1), (two, 0.2)))
     points = {run.run: run.buzzpoint for run in result.runs}
@@ -190,7 +190,7 @@ def test_no_logprob_buzz_without_token_logprobs(snapshot):
     assert missing and all("log-probabilities" in point.missing and point.clue is None for point in missing)
 
 
-def test_nobody_buzzes_unasked(snapshot):
+def test_without_rules_there_are_no_buzzpoints(snapshot):
     assert all(run.buzzpoint is None for run in question(snapshot, RELAY, "r05").runs)
 
 
@@ -218,7 +218,7 @@ def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder, na
 
 
 def test_questions_with_their_own_classes_list_them_by_name(polled):
-    answered = question(polled, Selection("quiz"), "k0")  # two options, and votes for what is none of them
+    answered = question(polled, Selection("quiz"), "k0")  # two options, and votes for a class that is neither
     assert (
         answered.votes.classes == sorted(answered.votes.classes)
         and "Quito" in answered.votes.classes
@@ -229,6 +229,6 @@ def test_questions_with_their_own_classes_list_them_by_name(polled):
         assert math.fsum(run.shares) == pytest.approx(1)
 
 
-def test_without_votes_there_are_none(snapshot):
+def test_a_question_without_votes_has_no_shares(snapshot):
     answered = question(snapshot, RELAY, "r05")
     assert answered.votes is None and {run.shares is None for run in answered.runs} == {True}

@@ -1,4 +1,4 @@
-"""What guessers say of a question that is being written, and the warnings that follow."""
+"""Guesses for a question that is being written, and the warnings that follow from them."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_without_an_answer_line_nothing_is_graded(answer):
     assert not written.warnings and any(guesser.buzz == 1 for guesser in written.guessers)
 
 
-def test_what_no_guesser_knows_has_no_guess():
+def test_a_text_without_known_words_has_no_guess():
     written = draft("Zzyzx qwrtpl! 🦉 ¿?", "Frankenstein")
     assert written.guessers[0].guesses[0].guess is None
     assert {guesser.buzz for guesser in written.guessers} == {None} and not written.warnings
@@ -90,7 +90,7 @@ def test_an_empty_text_has_no_clues():
         ("A word.", "x" * 2001, "answer", "has 2,001 characters; it can have 2,000"),
     ],
 )
-def test_what_is_too_long_is_refused(text, answer, field, reason):
+def test_too_long_texts_are_refused(text, answer, field, reason):
     with pytest.raises(BadRequest, match=reason) as refused:
         draft(text, answer)
     assert (refused.value.code, refused.value.field) == ("too_long", field)

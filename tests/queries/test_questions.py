@@ -1,4 +1,4 @@
-"""The list of questions: its order, its pages, its values."""
+"""The list of questions: order, pages and values."""
 
 import msgspec
 import pytest
@@ -18,7 +18,7 @@ RELAY, SPANS = Selection("relay"), Selection("spans")
 
 
 def paged(snapshot, selection, sort, limit, metrics=()):
-    """All questions, a page at a time."""
+    """Return all questions, read page by page."""
     listed, cursor = [], None
     while True:
         page = questions(snapshot, selection, metrics, sort, limit, cursor)
@@ -32,11 +32,11 @@ def paged(snapshot, selection, sort, limit, metrics=()):
 
 @pytest.fixture(scope="module")
 def facts(snapshot, rows):
-    """What is known of each question of ``relay``."""
+    """Facts of each question of ``relay``, by question id."""
     return {row["question_id"]: row | human_facts(snapshot, rows["relay"], row) for row in rows["relay"].questions}
 
 
-LIMITS = {"people": (1, 5, 12), "-category": (1, 5, 12)}  # of the other orders, 5: how pages are cut does not depend on the order
+LIMITS = {"people": (1, 5, 12), "-category": (1, 5, 12)}  # 5 for the other orders: how pages are cut does not depend on the order
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_pages_sorted_by_a_fact(snapshot, facts, sort, limit):
     result = paged(snapshot, RELAY, sort, limit)
     with_value = [name for name in facts if facts[name][fact] is not None]
     without = [name for name in facts if facts[name][fact] is None]
-    with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: in the dataset's order where tied
+    with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: ties keep the dataset's order
     assert (
         [question.question_id for question in result]
         == with_value + without
@@ -56,7 +56,7 @@ def test_pages_sorted_by_a_fact(snapshot, facts, sort, limit):
 
 
 def human_facts(snapshot, rows, question):
-    """What people did on a question, counted in Python."""
+    """Return what people did on a question, counted in Python."""
     name, last = question["question_id"], rows.curves.get((question["question_id"], question["clues"] - 1))
 
     def of_people(table):
@@ -211,7 +211,7 @@ WINDOWS = [None, (0.3, 1.0), (0.0, 0.5)]
 
 
 def in_order(values, names, descending):
-    """Names with a value, by it, then those without, both in the dataset's order where tied."""
+    """Sort the names that have a value by it and append those without; ties keep the dataset's order."""
     known = [name for name in names if name in values]
     return sorted(known, key=lambda name: -values[name] if descending else values[name]) + [n for n in names if n not in values]
 
@@ -234,8 +234,8 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
     values = {name: value for name, value in values.items() if value == value}
     names = [row["question_id"] for row in rows["relay"].questions]
     result = ordered_questions(snapshot, selection, f"{sign}{metric}:{a}-{b}")
-    assert len(values) < len(names)  # somebody left something out
-    assert values or metric == "auroc"  # which one question seldom has
+    assert len(values) < len(names)  # some run left out a question
+    assert values or metric == "auroc"  # a single question seldom has one
     assert dict(zip(result.questions, result.values, strict=True)) == pytest.approx(
         {name: values.get(name) for name in names}, abs=1e-12
     )
@@ -294,7 +294,7 @@ def test_without_people_nobody_knew(snapshot, rows, offered):
     assert result.values == sorted(result.values, reverse=True)
 
 
-def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
+def test_the_list_shows_the_value_it_is_sorted_by(snapshot, offered):
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
     for sort in (f"-brier:{a}-{b}", f"wrong:{b}", f"brier:{a}"):
         result = ordered_questions(snapshot, RELAY, sort)
@@ -308,7 +308,7 @@ def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
     assert "position" not in question_table(snapshot, RELAY, [], "position")[0].columns
 
 
-def test_runs_of_an_order_are_checked(snapshot, offered):
+def test_unknown_runs_in_a_sort_order_are_refused(snapshot, offered):
     runs = [*(run for run, _, _ in offered["relay"].runs), *offered["relay"].withdrawn]
     a, b = runs[:2]
 
@@ -327,12 +327,12 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
     assert "wrong:RUN" in refused(f"hard_easy_slope:{a}-{b}")
 
 
-# -- the small figures --------------------------------------------------------------------------------------------------
+# -- sparklines ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
 @pytest.mark.parametrize("human", [None, "survival"])
-def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
+def test_sparklines_match_the_responses(snapshot, rows, revealed, human):
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
     ids = tuple(row["question_id"] for row in rows["relay"].questions)[2:11]
     result = sparklines(snapshot, selection, ids).questions

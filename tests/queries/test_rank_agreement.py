@@ -20,7 +20,7 @@ RANKED = [metric for metric in METRICS if metric.direction != "none"]
 
 
 def tau_b(pairs):
-    """(concordant - discordant) / sqrt((all - ties in x) (all - ties in y)): Kendall 1945; None where all tie in one."""
+    """(concordant - discordant) / sqrt((all - ties in x) (all - ties in y)): Kendall 1945. None where all pairs tie in x or y."""
     together = ties_x = ties_y = 0
     for (x, y), (other_x, other_y) in combinations(pairs, 2):
         sign = ((x > other_x) - (x < other_x)) * ((y > other_y) - (y < other_y))
@@ -30,7 +30,7 @@ def tau_b(pairs):
 
 
 def test_tau_b_by_hand():
-    # Six pairs: five alike; one ties in y alone. tau-b = 5 / sqrt(6 x 5).
+    # Six pairs: five agree, and one ties in y only. tau-b = 5 / sqrt(6 x 5).
     assert tau_b([(1, 1), (2, 2), (3, 3.5), (4, 3.5)]) == pytest.approx(5 / math.sqrt(30))
 
 
@@ -59,7 +59,7 @@ def _loss(metric, value):
     return {"lower": value, "higher": -value, "zero": abs(value)}[metric.direction]
 
 
-def test_metrics_that_rank_nothing_are_named(snapshot):
+def test_metrics_without_a_ranking_are_left_out(snapshot):
     result = agreement(snapshot, RELAY, METRICS)
     assert result.metrics == [metric.key for metric in RANKED]
     ranked_by_none = {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
@@ -80,7 +80,7 @@ def test_runs_that_tie(snapshot):
     assert tau.tau == pytest.approx(tau_b(pairs), abs=1e-12)
 
 
-def test_too_few_runs_or_ranks_say_so(snapshot):
+def test_a_missing_tau_has_a_reason(snapshot):
     def missing(selection, *keys):
         (tau,) = agreement(snapshot, selection, [CATALOGUE[key] for key in keys]).pairs
         assert tau.tau is None

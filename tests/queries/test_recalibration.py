@@ -1,4 +1,4 @@
-"""Recalibration: fits against other optimisers, no leaks, and metrics after it against reference code."""
+"""Recalibration: fits against other optimisers, no leaks between folds, and metrics after it against reference code."""
 
 import math
 
@@ -28,7 +28,7 @@ GRID = np.linspace(0, 1, 201)
 
 
 def answers(seed, count=400, slope=0.6, shift=-0.4, digits=15, shares=False):
-    """Confidences and what was correct: log-odds of the truth are slope x log-odds of the confidence + shift."""
+    """Draw confidences and correctness. The log-odds of the truth are slope x log-odds of the confidence + shift."""
     chance = np.random.default_rng(seed)
     confidence = chance.beta(2, 1.2, count).round(digits)
     likely = expit(slope * logit(np.clip(confidence, 1e-6, 1 - 1e-6)) + shift)
@@ -36,7 +36,7 @@ def answers(seed, count=400, slope=0.6, shift=-0.4, digits=15, shares=False):
 
 
 def grouped(confidence, correct):
-    """As kernels want them: distinct confidences, items and correct ones of each."""
+    """Group items as the kernels take them: distinct confidences, with the items and the correct items of each."""
     stated, place = np.unique(confidence, return_inverse=True)
     return stated, np.bincount(place).astype(float), np.bincount(place, correct)
 
@@ -55,7 +55,7 @@ def test_temperature_is_the_most_likely_one(slope, shares):
     odds = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
     fitted = temperature(*grouped(confidence, correct))
     best = minimize_scalar(lambda t: minus_likelihood(odds / math.exp(t), correct), bounds=(-6, 6), options={"xatol": 1e-10})
-    # A search for the top of a parabola knows where it is to the root of the precision of its height.
+    # A search for the top of a parabola finds its place to the square root of the precision of its height.
     assert fitted(GRID) == pytest.approx(expit(log_odds(GRID) / math.exp(best.x)), abs=1e-5)
     recovered = logit(float(fitted(np.array(0.9)))) / logit(0.9)
     grid = [minus_likelihood(odds * inverse, correct) for inverse in np.geomspace(1e-3, 1e3, 2000)]
@@ -67,9 +67,9 @@ def test_temperature_is_the_most_likely_one(slope, shares):
 @pytest.mark.parametrize(
     ("confidence", "correct", "expected"),
     [
-        ([0.2, 0.9], [0, 1], [1e3]),  # all that is confident is correct: as steep as may be
-        ([0.2, 0.9], [1, 0], [1e-3]),  # the other way round: as flat as may be
-        ([0.5, 0.5], [1, 0], [1]),  # nothing to tell by
+        ([0.2, 0.9], [0, 1], [1e3]),  # everything confident is correct: as steep as allowed
+        ([0.2, 0.9], [1, 0], [1e-3]),  # the other way round: as flat as allowed
+        ([0.5, 0.5], [1, 0], [1]),  # no information
         ([0.5], [1], [1]),
         ([0.8], [1], [1e3]),
         ([0.0, 1.0], [0, 1], [1e3]),
@@ -104,7 +104,7 @@ def test_platt_is_that_of_scikit_learn(seed, digits):
     confidence, correct = answers(seed, digits=digits)
     expected = CalibratedClassifierCV(FrozenEstimator(LogOdds()), method="sigmoid").fit(confidence[:, None], correct)
     fitted = platt(*grouped(confidence, correct))
-    # It stops when a step gains 1e-6 or so.
+    # scikit-learn stops when a step gains about 1e-6.
     assert fitted(GRID) == pytest.approx(expected.predict_proba(GRID[:, None])[:, 1], abs=2e-4)
 
 
@@ -119,7 +119,7 @@ def test_platt_is_the_most_likely_sigmoid(slope, shift, shares):
     fitted = platt(*grouped(confidence, correct))
     assert fitted(GRID) == pytest.approx(expit(best.x[0] * log_odds(GRID) + best.x[1]), abs=1e-4)
     off = aim - fitted(confidence)
-    assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # no step goes up
+    assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # the gradient is 0: no step improves the fit
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -146,13 +146,13 @@ def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
     ],
 )
 @ANY
-def test_fits_of_little(method, confidence, correct):
+def test_fits_of_few_or_identical_items(method, confidence, correct):
     confidence, correct = np.array(confidence, float), np.array(correct, float)
     fitted = METHODS[method](*grouped(confidence, correct))(GRID)
     assert np.isfinite(fitted).all() and (fitted >= 0).all() and (fitted <= 1).all()
     if method == "isotonic":
         assert fitted == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
-    if len(np.unique(confidence)) == 1 and method == "platt":  # whatever the slope, what was seen goes to the smoothed share
+    if len(np.unique(confidence)) == 1 and method == "platt":  # for any slope, the confidence seen maps to the smoothed share
         n, right = len(correct), correct.sum()
         share = (right * (right + 1) / (right + 2) + (n - right) / (n - right + 2)) / n
         assert METHODS[method](*grouped(confidence, correct))(confidence) == pytest.approx([share] * n, abs=1e-9)
@@ -162,7 +162,7 @@ def test_fits_of_little(method, confidence, correct):
 def test_a_calibrated_model_is_left_nearly_alone(method):
     confidence, correct = answers(3, count=20_000, slope=1, shift=0)
     fitted = METHODS[method](*grouped(confidence, correct))
-    # Isotonic regression follows noise: some hundred items in a block have an accuracy 0.05 off.
+    # Isotonic regression follows noise: blocks of about a hundred items have an accuracy 0.05 off.
     assert np.abs(fitted(confidence) - confidence).mean() < (0.02 if method == "isotonic" else 0.01)
 
 
@@ -180,7 +180,7 @@ def test_a_miscalibrated_model_gains(method):
 def test_cross_fitting_is_fitting_without_the_fold(method, digits):
     confidence, correct = answers(5, count=200, digits=digits)
     fold = np.random.default_rng(5).integers(0, 4, 200)
-    fold[fold == 2] = 3  # a fold may be empty
+    fold[fold == 2] = 3  # a fold can be empty
     after = cross_fitted(method, confidence, correct, fold, 4)
     for held_out in (0, 1, 3):
         others = fold != held_out
@@ -189,7 +189,7 @@ def test_cross_fitting_is_fitting_without_the_fold(method, digits):
 
 
 @ANY
-def test_nothing_is_judged_by_what_it_was_fitted_to(method):
+def test_no_item_is_judged_by_a_fit_that_includes_it(method):
     confidence, correct = answers(6, count=60)
     question = np.arange(60) // 3
     fold = folds_of_questions(20)[question]
@@ -199,12 +199,12 @@ def test_nothing_is_judged_by_what_it_was_fitted_to(method):
         after = cross_fitted(method, confidence, other, fold, 5)
         mine = fold == fold[question == changed][0]
         assert after[mine].tolist() == before[mine].tolist()
-        if method != "isotonic":  # which may be flat there
+        if method != "isotonic":  # an isotonic fit can be flat there
             assert (after[~mine] != before[~mine]).all()
 
 
 @pytest.mark.parametrize("questions", [1, 4, 5, 12, 808, 1001])
-def test_folds_are_of_one_size_and_by_lot(questions):
+def test_folds_are_random_and_nearly_equal_in_size(questions):
     fold = folds_of_questions(questions)
     sizes = np.bincount(fold, minlength=5)
     assert (len(fold), len(sizes)) == (questions, 5)
@@ -218,7 +218,7 @@ def test_folds_are_of_one_size_and_by_lot(questions):
 
 
 def slowly(method, answered, fold_of):
-    """What one run said, with its confidences recalibrated: a plain loop over folds."""
+    """Recalibrate the confidences of one run in a plain loop over folds."""
     folds = {name: fold_of[name] for name in answered}
     if len({*folds.values()}) == 1:
         folds = {name: index for index, name in enumerate(answered)}
@@ -235,7 +235,7 @@ def near(value, tolerance):
     return None if math.isnan(value) else pytest.approx(value, abs=tolerance)
 
 
-# What jumps where a confidence moves by one digit: bins, ties and multiples of 5 %.
+# Metrics that jump where a confidence moves by one digit: they depend on bins, ties or multiples of 5 %.
 JUMPS = ("net_score",
          "ece", "ece_debiased", "max_ce", "reliability", "resolution", "residual", "ks_sequential", "auroc", "pct_rounded", "ks",
          "corp_mcb", "corp_dsc", "correlation")  # fmt: skip
@@ -300,7 +300,7 @@ def _check_items(run, before, after):
 )
 @pytest.mark.parametrize("revealed", [None, (0.2, 0.9)])
 def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, method, conventions, revealed):
-    """A run of random confidences, correct to quarters, which add up exactly: what jumps has nowhere to jump from."""
+    """Use a run of random confidences whose correctness is in quarters, which add up exactly, so that no metric jumps."""
     selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
@@ -325,12 +325,12 @@ def test_a_fold_is_the_same_for_all_runs(snapshot, method):
 
 
 @ANY
-def test_all_correct_and_sure_stays(snapshot, method):
+def test_a_run_that_is_right_and_sure_stays_so(snapshot, method):
     (run,) = recalibration(snapshot, RELAY.replace(model=("sure",)), method, METRICS).runs
     assert run.missing is None
     assert run.metrics["accuracy"].before == run.metrics["accuracy"].after == 1
-    # Platt's target for n correct items is (n + 1) / (n + 2): the 3, 5 and 1 clues of three questions, each in a fold of its
-    # own, see 6, 4 and 8 others, and are 1/8, 1/6 and 1/10 off.
+    # Platt's target for n correct items is (n + 1) / (n + 2). The three questions have 3, 5 and 1 clues and are each in a fold
+    # of their own, so they see 6, 4 and 8 other items and are 1/8, 1/6 and 1/10 off.
     expected = (3 / 8**2 + 5 / 6**2 + 1 / 10**2) / 9 if method == "platt" else 0
     assert run.metrics["brier"].after == pytest.approx(expected, abs=1e-9)
     assert run.metrics["auroc"].missing == "either nothing is correct or nothing is incorrect"
@@ -407,7 +407,7 @@ def test_items_are_those_of_the_selection(snapshot, rows):
 
 
 def test_the_temperature_of_a_run_is_that_of_all_its_items(snapshot):
-    """By a search of the likelihood."""
+    """Compare with a search of the likelihood."""
     items = selected_items(snapshot, RELAY).partition_by("run", as_dict=True)
     checked = 0
     for run in recalibration(snapshot, RELAY, "temperature", [CATALOGUE["brier"]]).runs:

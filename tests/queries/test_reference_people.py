@@ -1,4 +1,4 @@
-"""Human collections: as if their players had been imported as teams, by a slow definition, and never mixed with those."""
+"""Human collections: equal to players imported as teams, checked by a slow definition, and never mixed with imported people."""
 
 import random
 
@@ -25,7 +25,7 @@ PLAYERS = [f"P{index:03d}" for index in range(1, 7)]
 
 
 def played(seed):
-    """What each player says: (player, question) -> guess, confidence and whether to buzz at each clue."""
+    """Return what each player says: (player, question) -> guess, confidence and whether to buzz, for each clue."""
     chance = random.Random(seed)
     return {
         (player, name): [
@@ -39,7 +39,7 @@ def played(seed):
 
 
 def first_buzz(answers, name):
-    """Clue and correctness of the first buzz; None without one."""
+    """Return the clue and correctness of the first buzz, or None without one."""
     return next(((clue, guess == RIGHT[name]) for clue, (guess, _, buzzes) in enumerate(answers) if buzzes), None)
 
 
@@ -69,7 +69,7 @@ def played_store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    """The same dataset and model, with the players of the first collection imported as teams of their own rooms."""
+    """The same dataset and model, with the players of the first collection imported as teams, each in its own room."""
     folder = tmp_path_factory.mktemp("twin")
     heard = ["question_id,match_id,team,team_kind,heard_words,ended_by"]
     buzzes = ["question_id,match_id,team,word,correct,guess"]
@@ -86,7 +86,7 @@ def twin(tmp_path_factory):
 
 
 def plain(result):
-    """A result without what names the version or the people."""
+    """Return a result without the fields that name the version or the people."""
     built = msgspec.to_builtins(result)
     for key in ("data_version", "selection", "difficulty", "difficulty_source"):
         built.pop(key, None)
@@ -94,7 +94,7 @@ def plain(result):
 
 
 def without_guesses(result):
-    """What is known of teams whose guesses before a buzz are not."""
+    """Return a result without the guesses before a buzz, which are unknown for imported teams."""
     for team in result.habits.teams:
         team.given_correct = team.given_incorrect = None
         team.missing = {}
@@ -196,7 +196,7 @@ def test_calscore_follows_by_the_reference_definition(played_store):
 
 
 def test_people_are_never_mixed(played_store):
-    """Each choice gives the same whatever was asked before, and other people give other values."""
+    """Each choice gives the same value in any order of reading, and other people give other values."""
     store, (first, second) = played_store
 
     def calscore(people):
@@ -213,7 +213,7 @@ def test_people_are_never_mixed(played_store):
         assert calscore(people) == values[people or "imported"]
 
 
-def test_the_newest_collection_stands_in_for_nobody_imported(played_store, tmp_path):
+def test_the_newest_collection_is_the_default_without_people(played_store, tmp_path):
     store, runs = played_store
     assert with_people(store.snapshot(), "toy", "").people == ""
     assert [part.run for part in human_collections(store.snapshot(), "toy")] == runs[::-1]
@@ -226,7 +226,7 @@ def test_the_newest_collection_stands_in_for_nobody_imported(played_store, tmp_p
     assert read_facets(bare.snapshot(), "toy").human_teams == len(PLAYERS)
     bare.write(lambda connection: connection.execute(f"update runs set withdrawn_at = now()::timestamp where run = '{newer}'"))
     assert with_people(bare.snapshot(), "toy", "").people == older
-    assert with_people(bare.snapshot(), "toy", newer).people == newer  # links to it stay true
+    assert with_people(bare.snapshot(), "toy", newer).people == newer  # links to it still work
     bare.close()
 
 
@@ -236,7 +236,7 @@ def test_a_collection_does_not_buzz_as_a_system(played_store):
     assert [row.model for row in shown.explorer.runs] == [row.model for row in shown.accuracy.runs] == ["alpha"]
 
 
-def test_an_address_names_whom(played_store):
+def test_an_address_names_the_people(played_store):
     store, (run, _) = played_store
     offered = read_facets(store.snapshot(), "toy")
     chosen = read_selection([("people", run)], lambda _: offered)

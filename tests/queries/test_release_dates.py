@@ -1,4 +1,4 @@
-"""A metric over release dates, against the leaderboard and a plain definition of what was best so far."""
+"""A metric by release date, against the leaderboard and a plain definition of the best so far."""
 
 import pytest
 

@@ -24,7 +24,7 @@ EXACT = {"abs": 1e-12}
 
 
 def cut(pairs, binning):
-    """(lower, upper, pairs) of each bin, empty ones too."""
+    """Cut pairs into bins and return (lower, upper, pairs) of each bin, including empty ones."""
     if binning.startswith("mass"):
         count, ranked = int(binning[4:]), sorted(pairs, key=lambda pair: pair[0])
         size, larger = divmod(len(pairs), count)
@@ -65,7 +65,7 @@ def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, da
                 assert [bin_.mean_confidence, bin_.accuracy] == pytest.approx([stated, right], **EXACT)
             else:
                 assert (bin_.mean_confidence, bin_.accuracy, bin_.low, bin_.high) == (None,) * 4
-        # The bins are those that ECE sums over.
+        # ECE sums over these bins.
         ece = sum(bin_.items * abs(bin_.mean_confidence - bin_.accuracy) for bin_ in run.bins if bin_.items) / run.items
         assert ece == pytest.approx(reference.ece(answered[run.run], selection.conventions), **EXACT)
         _check_blocks(run.corp, answered[run.run])
@@ -100,7 +100,7 @@ def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
 
 
 def test_confidences_at_edges(snapshot, rows, offered):
-    """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each begins a bin."""
+    """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each is the lower edge of a bin."""
     run = offered["relay"].runs[0][0]
     pairs = reference.pairs_of(rows["relay"].answered(RELAY, run).values())
     assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
@@ -133,7 +133,7 @@ def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binni
                 of_question.setdefault(left.pop(place)[1], []).append(pair[1])
             if binning.startswith("mass"):
                 assert 0 <= bin_.low <= bin_.accuracy <= bin_.high <= 1 and bin_.low < bin_.high
-                continue  # which of equal items is in which bin depends on their order
+                continue  # which of the tied items is in which bin depends on their order
             n, k = len(pairs), len(of_question)
             mean = sum(y for _, y in pairs) / n
             variance = sum((sum(ys) - mean * len(ys)) ** 2 for ys in of_question.values()) / n**2 * k / max(k - 1, 1)

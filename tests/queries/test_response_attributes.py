@@ -1,4 +1,4 @@
-"""Attributes of responses: how they come in, are filtered by, divide responses, and are exported."""
+"""Attributes of responses: import, filters, breakdowns and exports."""
 
 import json
 import random
@@ -79,7 +79,7 @@ def toy(prefilled):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
-def test_further_columns_of_responses_are_kept(ending, importing, tmp_path):
+def test_extra_columns_of_responses_become_attributes(ending, importing, tmp_path):
     snapshot = stored(importing, tmp_path, ending=ending).snapshot()
     (a,), (b,) = snapshot.rows("select run from runs order by position")
     kept = snapshot.rows(f"select attributes from {snapshot.responses([a])} order by question_id, clue")
@@ -106,7 +106,7 @@ def test_the_report_names_what_is_kept_and_what_is_not(tmp_path):
     assert "an attribute has at most 500 characters: reasoning (has 501)" in warning
 
 
-def test_attributes_are_part_of_what_a_run_is(importing, tmp_path):
+def test_attributes_are_part_of_a_runs_identity(importing, tmp_path):
     def runs(name, text):
         (tmp_path / name).mkdir()
         return [name for (name,) in stored(importing, tmp_path / name, text).snapshot().rows("select run from runs order by 1")]
@@ -146,13 +146,13 @@ def test_exports_give_the_same_run_again(form, toy, tmp_path):
         ("attr.prompt", "", "unknown_value", ["terse", "verbose"]),
     ],
 )
-def test_what_no_response_has_is_refused(toy, key, value, code, allowed):
+def test_unknown_response_attributes_are_refused(toy, key, value, code, allowed):
     with pytest.raises(BadRequest) as caught:
         read(toy.snapshot(), ("dataset", "toy"), (key, value))
     assert (caught.value.code, caught.value.field, sorted(caught.value.allowed)) == (code, key, sorted(allowed))
 
 
-def test_an_attribute_of_many_values_cannot_be_chosen_by(importing, tmp_path):
+def test_an_attribute_of_many_values_cannot_be_filtered_by(importing, tmp_path):
     rows = [{"question_id": f"q{n:03}", "answer": "Nile"} for n in range(101)]
     answers = [
         {"model": "a", "question_id": row["question_id"], "guess": "Nile", "confidence": 0.5, "latency": n, "half": n % 2}
@@ -175,7 +175,7 @@ def test_an_attribute_of_many_values_cannot_be_chosen_by(importing, tmp_path):
 QUESTION_ATTRIBUTE = "question_id,answer,prompt\nq1,Paris,x\nq2,Nile,y\n"
 
 
-def test_a_name_is_of_questions_or_of_responses(tmp_path):
+def test_an_attribute_name_is_for_questions_or_responses(tmp_path):
     store = open_store(tmp_path / "store", threads=1)
     both = write(tmp_path / "toy", questions=QUESTION_ATTRIBUTE, clues=CLUES, responses=RESPONSES)
     with pytest.raises(Refused, match="the questions of dataset toy have an attribute of this name already"):
@@ -186,7 +186,7 @@ def test_a_name_is_of_questions_or_of_responses(tmp_path):
         put(store, tmp_path / "run.csv", dataset="toy")
 
 
-def test_replaced_questions_leave_names_to_responses(toy, tmp_path):
+def test_replaced_questions_cannot_take_names_of_responses(toy, tmp_path):
     path = write(tmp_path / "other", questions=QUESTION_ATTRIBUTE, clues=CLUES)
     with pytest.raises(Refused, match="the stored responses of dataset toy have an attribute of this name already"):
         import_paths(toy, [path], ImportOptions(replace=True))
@@ -203,7 +203,7 @@ def test_a_store_with_response_attributes_is_not_reverted(toy):
     toy.write(undo)
 
 
-def test_versions_tell_other_attributes_apart(importing, tmp_path):
+def test_other_attributes_give_another_version(importing, tmp_path):
     versions = set()
     for name, text in (("one", RESPONSES), ("two", RESPONSES.replace("terse", "short"))):
         (tmp_path / name).mkdir()
@@ -211,7 +211,7 @@ def test_versions_tell_other_attributes_apart(importing, tmp_path):
     assert len(versions) == 2
 
 
-# -- a filtered store says what a store of the filtered responses says ------------------------------------------------
+# -- a filtered store gives what a store of only the filtered responses gives -----------------------------------------
 
 QUIZ = [
     {"question_id": f"q{n:02}", "answer": "Nile", "category": "Places" if n % 3 else "Science", "difficulty": n / 40}
@@ -236,7 +236,7 @@ BUZZED = table(
 
 
 def quiz_answers(draw, samples):
-    """Answers of three runs, of which each has an attribute at random; some calls failed."""
+    """Draw the answers of three runs, each with attributes at random; some calls failed."""
     rows = []
     for model in ("a", "b", "c"):
         for q in QUIZ:
@@ -295,7 +295,7 @@ SETS = {
 
 @pytest.fixture(scope="module", params=[("quiz", 1), ("quiz", 3), ("voted", 1), ("voted", 2)], ids=str)
 def two_stores(request, tmp_path_factory):
-    """A store with every response, one with those that are terse and of shot 1, and the id of their dataset."""
+    """A store with all responses, one with only the terse ones of shot 1, and the id of their dataset."""
     name, samples = request.param
     facts, tables = SETS[name]
     rows = {"quiz": quiz_answers, "voted": voted_answers}[name](random.Random(samples), samples)
@@ -316,7 +316,7 @@ CONDITIONS = [
 
 
 def alike(snapshot, selection, query):
-    """What a query says, with the names of runs in the place of their ids, and without what tells the stores apart."""
+    """Return the result of a query, with run names in place of ids and without the fields in which the stores differ."""
     answer = json.loads(msgspec.json.encode(query(snapshot, selection)))
     if isinstance(answer, dict):
         answer = {key: value for key, value in answer.items() if key not in ("data_version", "selection")}
@@ -327,7 +327,7 @@ def alike(snapshot, selection, query):
 
 
 def flat(value, place=""):
-    """The texts and numbers of nested values by place; numbers with a tolerance, for sums may be made in another order."""
+    """Flatten nested values by place. Numbers have a tolerance, because sums can be added in another order."""
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         return {inner: leaf for key, part in pairs for inner, leaf in flat(part, f"{place}/{key}").items()}
@@ -388,7 +388,7 @@ def test_guesses_to_review_are_those_of_the_kept_responses(two_stores):
     assert filtered.guesses == graded_guesses(kept, Selection(name), runs[1], "all").guesses
 
 
-def test_attributes_divide_responses(two_stores):
+def test_responses_are_broken_down_by_attributes(two_stores):
     whole, _, name = two_stores
     assert breakdown_fields(read_facets(whole, name))[-2:] == ("attr.prompt", "attr.shot")
     parts = breakdown(whole, Selection(name, common=False), "attr.prompt", [BRIER]).parts
@@ -402,7 +402,7 @@ def test_attributes_divide_responses(two_stores):
     assert [part.value for part in narrowed.parts] == ["terse"]
 
 
-def test_parts_of_responses_are_not_tested(two_stores):
+def test_slices_leave_out_attributes_of_responses(two_stores):
     whole, _, name = two_stores
     tested = slices(whole, Selection(name), BRIER).slices
     assert not [part for part in tested if any(key.startswith("attr.") for key in part.filters)]

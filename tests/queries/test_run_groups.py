@@ -1,4 +1,4 @@
-"""Runs pooled by a tag, against means of the leaderboard and a simulation of their intervals."""
+"""Runs pooled by a tag, against means of the leaderboard and a simulation of the intervals."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_an_unknown_tag_is_refused(tagged):
 
 
 def evidence(seed, runs, questions):
-    """Equal runs that share what is hard, one clue each, and the expectation of their Brier score over all such questions."""
+    """Evidence of equal runs that share which questions are hard, with one clue per question."""
     confidence, correct = board(np.random.default_rng(seed), runs, questions, 1)
     items = Items(confidence.ravel(), correct.ravel(), np.arange(runs * questions + 1), {})
     ids = np.array([f"q{question}" for question in range(questions)], dtype=object)
@@ -79,7 +79,7 @@ def evidence(seed, runs, questions):
 
 @pytest.mark.parametrize(("questions", "studies"), [(20, 600), (100, 300)])
 def test_intervals_of_means_cover(questions, studies):
-    """Each method of its own number of questions; runs drawn as independent would be too narrow."""
+    """Each method is used at its own number of questions; treating runs as independent would be too narrow."""
     runs = 4
     confidence, correct = board(np.random.default_rng(99), runs, 200_000, 1)
     expected = ((confidence - correct) ** 2).mean()

@@ -1,4 +1,4 @@
-"""Addresses: what is understood, what is refused and how, and that text is only ever text."""
+"""Addresses: what is read, what is refused and how, and that text never becomes SQL."""
 
 from typing import Annotated
 
@@ -102,7 +102,7 @@ def test_addresses(pairs, expected):
         (Selection("relay", difficulty=(0.25, 1.0), q="a b"), [("dataset", "relay"), ("difficulty", "0.25..1"), ("q", "a b")]),
         (Selection("relay", common=True), [("dataset", "relay"), ("common", "1")]),
         (Selection("relay", common=False), [("dataset", "relay"), ("common", "0")]),
-        (Selection("relay", questions=("r1",), question_mask="01"), [("dataset", "relay")]),  # a query's own affair
+        (Selection("relay", questions=("r1",), question_mask="01"), [("dataset", "relay")]),  # internal to a query
     ],
     ids=str,
 )  # fmt: skip
@@ -123,7 +123,7 @@ def test_unknown_keys_can_be_ignored():
     request = read(("utm_source", "x"), ("category", "Arts"), ("utm_source", "y"), ("fbclid", "z" * 501), ignore_unknown=True)
     assert request.selection == Selection("relay", category=("Arts",))
     assert request.ignored == ("utm_source", "fbclid")
-    with pytest.raises(BadRequest):  # unknown values are not
+    with pytest.raises(BadRequest):  # unknown values are not ignored
         read(("category", "Cookery"), ignore_unknown=True)
 
 
@@ -134,7 +134,7 @@ def test_query_may_repeat_the_dataset_of_the_path():
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 UNKNOWN = [
-    # pairs of which the last is wrong, what is allowed there
+    # Pairs, the last of them invalid, and the values allowed there.
     ([("run", "x")], ["a1", "a2", "b1", "z9"]),
     ([("model", "Alpha")], ["alpha", "beta"]),
     ([("elicitation", "")], ["verbalized", "logit"]),
@@ -222,11 +222,11 @@ def test_what_an_analyst_types_never_becomes_sql(snapshot, rows, key, text):
     assert listed.questions == expected
     assert board.questions == len(expected)
     assert bool(board.rows) == bool(expected and not about_runs)
-    assert len(gather(snapshot, Selection("relay"), METRICS).runs) == 6  # all is where it was
+    assert len(gather(snapshot, Selection("relay"), METRICS).runs) == 6  # the store is unchanged
 
 
 @pytest.mark.parametrize("text", EVIL, ids=repr)
-def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
+def test_ids_sort_orders_and_cursors_never_become_sql(snapshot, text):
     selection = Selection("relay")
     for ask in (
         lambda: question(snapshot, selection, text),

@@ -1,4 +1,4 @@
-"""Slices against the leaderboard of the same filters, and their adjustment against all that were tested."""
+"""Slices against the leaderboard with the same filters, and their adjustment for all slices tested."""
 
 import numpy as np
 import pytest
@@ -41,8 +41,8 @@ def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
         assert slice_.low <= slice_.high
 
 
-def test_too_sure_in_a_part_is_never_called_better(bundled):
-    """Where 0 is best, a part is higher or lower than the whole, in the metric's own sign."""
+def test_differences_of_overconfidence_keep_their_sign(bundled):
+    """For a metric where 0 is best, a part is higher or lower than the whole, in the metric's own sign."""
     result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["overconfidence"])
     whole = {
         row.run: row.metrics["overconfidence"].value
@@ -71,13 +71,13 @@ def test_the_interval_of_a_mean_is_welchs(bundled, against):
     assert [first.low, first.high] == pytest.approx(expected, abs=1e-10)
 
 
-def test_all_that_were_tested_are_adjusted_for(bundled):
+def test_p_values_are_adjusted_for_all_slices_tested(bundled):
     result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"])
     raw, adjusted = ([getattr(slice_, name) for slice_ in result.slices] for name in ("p_value", "p_adjusted"))
     assert raw == sorted(raw)
     assert all(0 < p <= q <= 1 for p, q in zip(raw, adjusted, strict=True))
     assert adjusted != raw
-    # The parts of these forecasters differ for certain, and no p-value is below what the permutations allow.
+    # The parts of these forecasters certainly differ, and no p-value is below the minimum of the permutations.
     assert min(adjusted) == min(raw) < 0.01
 
 
@@ -94,7 +94,7 @@ def test_a_run_can_be_compared_with_another_in_each_part(bundled):
     first = result.slices[-1]
     (row,) = leaderboard(bundled, filtered(SELECTION["lifeeval"], first.filters, runs[0]), [CATALOGUE["brier"]]).rows
     assert first.reference == pytest.approx(row.metrics["brier"].value, abs=1e-12)
-    # The first bundled run gives the guess that is likeliest to be right: nobody is right more often anywhere.
+    # The first bundled run gives the guess most likely to be right: no run is right more often in any part.
     right = slices(bundled, SELECTION["lifeeval"], CATALOGUE["accuracy"], runs[0])
     assert right.slices and all(other.difference > -1e-12 for other in right.slices)
     with pytest.raises(BadRequest, match="no run 'nobody'"):

@@ -1,4 +1,4 @@
-"""Tags of runs: how they come in, are changed, chosen by and exported."""
+"""Tags of runs: import, changes, filters and exports."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_runs_are_chosen_by_their_tags(tagged):
         ("tag.reasoning", "maybe", "unknown_value", ["no", "yes"]),
     ],
 )
-def test_an_unknown_tag_is_refused_with_what_there_is(tagged, key, value, code, allowed):
+def test_an_unknown_tag_is_refused_with_the_allowed_ones(tagged, key, value, code, allowed):
     with pytest.raises(BadRequest) as caught:
         read(tagged.snapshot(), ("dataset", "toy"), (key, value))
     assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
@@ -107,7 +107,7 @@ def test_tags_make_the_round_trip(tagged, importing, tmp_path):
         assert run(again, name).tags == run(snapshot, name).tags != {}
 
 
-def test_a_run_that_is_there_keeps_its_tags(tagged, tmp_path):
+def test_a_stored_run_keeps_its_tags(tagged, tmp_path):
     path = write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES)
     report = import_paths(tagged, [path], ImportOptions(tags=(("reasoning", "yes"),)))
     name = ids(tagged.snapshot())["beta"]
@@ -133,7 +133,7 @@ def test_bad_tags_of_a_bundle_are_refused(importing, tmp_path, row, reason):
 
 
 @pytest.mark.parametrize("text", ["reasoning", "=yes", "reasoning=", "x" * 101 + "=1", "a=" + "x" * 501, "a\x07=1"])
-def test_what_is_no_tag_is_refused(text):
+def test_invalid_tags_are_refused(text):
     with pytest.raises(BadTag):
         read_tag(text)
 
@@ -149,14 +149,14 @@ def test_a_store_with_tags_is_not_reverted(tagged):
     tagged.write(undo)
 
 
-def test_what_is_stated_of_all_runs_comes_before_the_bundle(store, tmp_path):
+def test_tags_stated_for_all_runs_override_the_bundle(store, tmp_path):
     path = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
     import_paths(store, [path], ImportOptions(tags=(("reasoning", "unknown"), ("size", "7b"))))
     snapshot = store.snapshot()
     assert run(snapshot, ids(snapshot)["beta"]).tags == {"a = b": "ü", "reasoning": "unknown", "size": "7b"}
 
 
-def test_runs_of_a_batch_have_tags(importing, tmp_path):
+def test_runs_of_a_distributed_import_have_tags(importing, tmp_path):
     store = importing(tmp_path / "store", write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=None))
     path = tmp_path / "rows.parquet"
     path.write_bytes(in_format(RESPONSES, "parquet"))

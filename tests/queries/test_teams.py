@@ -11,7 +11,7 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.teams import human_teams
 from tests.helpers.bundle_factory import put, write
 
-# The first question has its power mark after seven words, a guide among them; the second has none.
+# The first question has its power mark after seven words, one of them a pronunciation guide; the second has none.
 MARKED = {
     "questions": """question_id,text,answer
 q1,"This city (“SIT-ee”) has a tower of iron. (*) It stands on the Seine.",Paris
@@ -46,7 +46,7 @@ def marked(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def played(snapshot):
-    """Question id to its words, rooms, teams that heard it and human buzzes (team, room, share read, correct, word)."""
+    """Question id -> (room, team) pairs that heard it, and human buzzes (team, room, share read, correct, word)."""
     played = {}
     for name, words in snapshot.rows(
         "select question_id, max(word_end) from clues where dataset = 'relay' group by all order by question_id"
@@ -84,7 +84,7 @@ def test_teams_equal_a_count_by_hand(snapshot, played):
 
 
 def _equals(part, names, played):
-    """Whether a summary is that of some questions."""
+    """Check that a summary is that of some questions."""
     heard = [(name, room) for name in names for room, _ in played[name][0]]
     right = [(name, *buzz) for name in names for buzz in played[name][1] if buzz[3]]
     wrong = [buzz for name in names for buzz in played[name][1] if not buzz[3]]

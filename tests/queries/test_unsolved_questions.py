@@ -7,7 +7,10 @@ from queries.unsolved_questions import unsolved
 
 
 def expected(snapshot, dataset, where="true"):
-    """Question -> runs, mean over runs of the mean confidence, the highest of these; of the questions of two runs or more."""
+    """Return how many questions two or more runs answered, and the unsolved ones with their values.
+
+    The values are the runs, the mean over runs of their mean confidence, and the highest of these means.
+    """
     runs = [run for (run,) in snapshot.rows(f"select run from runs where dataset = '{dataset}' and withdrawn_at is null")]
     rows = snapshot.rows(
         f"""with by_run as (
@@ -30,7 +33,7 @@ def expected(snapshot, dataset, where="true"):
         (Selection("spans", common=False), "true"),
     ],
 )
-def test_they_are_those_that_no_row_has_right(snapshot, selection, where):
+def test_unsolved_questions_have_no_right_answer_in_any_row(snapshot, selection, where):
     answered, questions = expected(snapshot, selection.dataset, where)
     result = unsolved(snapshot, selection)
     assert result.answered == answered > 0
@@ -40,7 +43,7 @@ def test_they_are_those_that_no_row_has_right(snapshot, selection, where):
 
 
 def test_early_clues_leave_more_questions_unsolved(bundled):
-    """Of Pyramid's first clues, and against its people; each category counts its own."""
+    """Read the first clues of Pyramid and compare with its people; each category counts its own questions."""
     whole, early = (unsolved(bundled, Selection("pyramid", revealed=span)) for span in (None, (0.0, 0.4)))
     names = [row.question_id for row in early.questions]
     assert {row.question_id for row in whole.questions} < {*names}

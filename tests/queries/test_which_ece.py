@@ -1,4 +1,4 @@
-"""The page Which ECE: values of the catalogue, ranks, bins, and what is left out."""
+"""The page Which ECE: values of the variants, ranks, bins and left-out items."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_the_binning_of_the_address_does_not_matter(bundled, result):
     assert other.variants == result.variants
 
 
-def test_a_run_that_is_not_there_is_named(bundled):
+def test_an_unknown_run_is_refused(bundled):
     with pytest.raises(BadRequest) as caught:
         which_ece(bundled, PYRAMID, "nobody")
     assert caught.value.field == "focus"

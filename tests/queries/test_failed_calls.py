@@ -122,7 +122,7 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
 @pytest.mark.parametrize("address", ["", "revealed=0.3..1", "revealed=0..0.4&binning=mass3", "category=Science&binning=width10r"])
 @pytest.mark.parametrize(("failed", "as_if"), [("0", "without"), ("1", "counted")])
 def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, failed, as_if):
-    """Every view, not only metrics, equals to the digit that of a dataset in which nothing failed."""
+    """To the digit, every view (not only metrics) is that of a dataset in which nothing failed."""
     pairs = [tuple(pair.split("=")) for pair in address.split("&") if pair]
 
     def read(dataset, *more):

@@ -79,7 +79,7 @@ def evidence(seed, runs, questions):
 
 @pytest.mark.parametrize(("questions", "studies"), [(20, 600), (100, 300)])
 def test_intervals_of_means_cover(questions, studies):
-    """Each method is used at its own number of questions; treating runs as independent would be too narrow."""
+    """Each method is used at its own number of questions; treating runs as independent would give too narrow intervals."""
     runs = 4
     confidence, correct = board(np.random.default_rng(99), runs, 200_000, 1)
     expected = ((confidence - correct) ** 2).mean()

@@ -1,8 +1,8 @@
 """Signed links: an address with a signature that opens it without a token, until a date.
 
 The signature covers the path, the keys of the address (see ``UNSIGNED_KEYS`` for exceptions) and the dataset, so the link does
-not open an address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A page
-that was opened by a link signs such addresses, until the same date.
+not open an address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A
+page that was opened by a link signs such addresses, until the same date.
 """
 
 from __future__ import annotations

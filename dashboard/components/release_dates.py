@@ -49,8 +49,8 @@ def release_dates_section(
             figure(
                 "release-dates",
                 release_dates_figure(runs, metric, names, colours),
-                f"{metric.name} of each run at the release date of its model, with its 95 % interval. "
-                + ("The line is the best so far" if metric.ranks else ""),
+                f"{metric.name} of each run at the release date of its model, with its 95 % interval"
+                + (". The line is the best so far" if metric.ranks else ""),
                 table(["Run", "Released", metric.name, "95 % interval", "Best so far"], rows, f"{metric.name} by release date"),
                 legend([run.run for run in runs], names, colours),
             ),

@@ -11,6 +11,7 @@ from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.question_votes import votes_figure
+from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from queries.question import Question
 
 
@@ -39,7 +40,7 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
         "votes",
         votes_figure(question, names, colours),
         f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
-        + ("" if few else ", grey if more than 8 runs are shown")
+        + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
         + (". Runs without a full distribution have no dots" if without else ""),
         table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
         legend([run.run for run in question.runs if run.shares], names, colours, "People"),

@@ -23,6 +23,7 @@ from queries.selection.parameter_kinds import Flag
 
 PATH = "/across"
 DEFAULT_METRIC = "net_score"
+ONE_RUN = "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. "
 POOLED = (
     " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
     "other questions, not for other models; distances from calibration have none."
@@ -60,13 +61,14 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
+    rows = "run" if request.parameters.rows == "runs" else "model"
     pools = {"": "None"} | {tag: tag for tag in tags}
     return [
         html.Div(
             [
                 html.H1("All datasets"),
                 html.P(
-                    f"{metric.name} of {count(len(result.rows), 'model')} on {count(len(result.datasets), 'dataset')}",
+                    f"{metric.name} of {count(len(result.rows), rows)} on {count(len(result.datasets), 'dataset')}",
                     className="lead",
                 ),
             ],
@@ -84,8 +86,9 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         ),
         across_table(result, metric),
         html.P(
-            "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. Each dataset "
-            "is measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals."
+            ("" if request.parameters.rows == "runs" else ONE_RUN)
+            + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
+            + "Brackets are 95 % intervals."
             + (POOLED if result.groups else ""),
             className="note",
         ),

@@ -73,7 +73,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""
     runs = _runs(request)
     if len(runs) < 2:
-        return [nothing_selected(PATH, request.selection, "two runs", request.facets, "Compare")]
+        return [nothing_selected(PATH, request.selection, "pairs of runs", request.facets, "Compare")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(question_differences, request.selection, a, b, metric)

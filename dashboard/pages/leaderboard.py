@@ -175,7 +175,12 @@ def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
 def _meaning(sort: str) -> str:
     """What the metric that sorts the runs says."""
     metric = CATALOGUE.get(sort.removeprefix("-"))
-    return f", by {metric.name}: {metric.words[0].lower()}{metric.words[1:].partition('. ')[0].rstrip('.')}" if metric else ""
+    if metric is None:
+        return ""
+    sentence = metric.words.partition(". ")[0].rstrip(".")
+    if sentence[1:2].islower():  # no acronym, such as ECE
+        sentence = sentence[0].lower() + sentence[1:]
+    return f", by {metric.name}: {sentence}"
 
 
 def _zero_confidence_scores(shown: Sequence[Metric]) -> str:

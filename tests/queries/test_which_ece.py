@@ -4,8 +4,8 @@ import pytest
 
 from dashboard.components.which_ece import review_words
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE
-from queries.selection import Conventions, Selection
+from queries.metrics import CATALOGUE, Conventions
+from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.which_ece import WHICH_METRICS, which_ece
 

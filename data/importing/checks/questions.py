@@ -217,7 +217,6 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         if (reworded or recut) and not options.replace:
             run("delete from new_attributes where dataset = $d", d)
             run("insert into new_attributes by name from store.attributes where dataset = $d", d)
-        if (reworded or recut) and not options.replace:
             run(
                 """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
                 from store.datasets o where r.dataset = $d and o.dataset = $d""",

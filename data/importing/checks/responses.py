@@ -12,6 +12,7 @@ from data.importing.failed_calls import is_failed, states_an_answer
 from data.importing.staging import OF_QUESTION, Staging
 from data.store.run_files import TYPES
 
+PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
 BATCH = 500_000  # keys in memory at a time, for each of two threads
 STATED_LISTS = ("token_logprobs", "options")  # what a response can state besides, or instead of, a confidence
 # Columns that many files lack. Distributions are still JSON here.
@@ -40,9 +41,9 @@ def _order(staging: Staging) -> bool:
     run("""create table numbered_questions as
         select (row_number() over (order by dataset, question_id) - 1)::integer as n, dataset, question_id, clues
         from questions semi join (select distinct dataset from responses_read) using (dataset)""")
-    run("""create table numbered_runs as
+    run(f"""create table numbered_runs as
         select (row_number() over (order by place) - 1)::integer as n, * from (
-            select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place
+            select dataset, model, elicitation, min(file * {PLACES} + ordinal) as place
             from responses_read group by all)""")
     _check_names(staging)
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from data.duckdb_and_polars import ArrowStream, frame
+from data.importing.checks.responses import PLACES
 from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
 from data.importing.report import rows_without_answer
 from data.importing.run_hashes import run_hashes
@@ -16,7 +17,6 @@ from data.importing.staging import RunKey, Staging
 from data.store.gradings import grading_name
 
 ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
-PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
 
 
 def name_runs(staging: Staging) -> None:

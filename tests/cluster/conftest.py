@@ -1,4 +1,4 @@
-"""Stores of every kind, on real servers."""
+"""Fixtures: stores of every kind, on real servers."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def store(url):
 
 @pytest.fixture
 def other_host(url, tmp_path):
-    """The same store, opened by another host: what is local to a host is not shared."""
+    """The same store opened by another host, which has a local folder of its own."""
     shared = url.replace(f"local={tmp_path / 'local'}", f"local={tmp_path / 'other'}")
     opened = open_store(shared, threads=1)
     yield opened

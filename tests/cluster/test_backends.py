@@ -1,4 +1,4 @@
-"""Whatever keeps a store, it holds the same and behaves the same."""
+"""Stores of every kind hold the same data and behave in the same way."""
 
 import multiprocessing
 import os
@@ -26,14 +26,14 @@ NEW_PROCESS = multiprocessing.get_context("spawn")
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """What the metrics of the bundled data come to."""
+    """Return a digest of the metrics of the bundled data."""
     store = open_store(tmp_path_factory.mktemp("expected"), threads=1)
     seed(store)
     return metric_digest(store)
 
 
 def add_runs(url, path, models):
-    """Import a run for each of some models."""
+    """Import one run for each model."""
     store = open_store(url, threads=1)
     questions = [row[0] for row in store.snapshot().rows("select question_id from questions where dataset = 'pyramid' limit 5")]
     for model in models:
@@ -83,7 +83,7 @@ def test_a_first_change_that_raises_leaves_an_empty_store(store, other_host):
     assert (store.version(), other_host.version(), store.catalogues()) == ("0", "0", [])
 
 
-def test_a_lost_pointer_is_not_taken_for_a_new_store(store, url, request):
+def test_a_store_that_lost_its_pointer_is_not_treated_as_new(store, url, request):
     seed(store)
     if "postgres:" in url:
         with request.getfixturevalue("postgres").connect(url.split("?")[0].rpartition("/")[2]) as connection:
@@ -137,7 +137,7 @@ def test_a_damaged_copy_is_fetched_again(store, other_host, url):
     assert other_host.snapshot().read_runs("statistics", [part.run], ["position"])[part.run].height == part.rows
 
 
-def test_what_no_catalogue_names_goes_at_the_second_sweep(store):
+def test_objects_in_no_catalogue_go_at_the_second_sweep(store):
     seed(store)
     name = "objects/responses/dataset=pyramid/run=00/0123456789abcdef.parquet"
     draft = store.files.draft(name)
@@ -150,7 +150,7 @@ def test_what_no_catalogue_names_goes_at_the_second_sweep(store):
     assert damage_of(store) is None
 
 
-def test_few_catalogues_are_kept(store):
+def test_only_the_last_three_catalogues_are_kept(store):
     for _ in range(6):
         store.write(lambda connection: None)
     assert [file.number for file in store.catalogues()] == [4, 5, 6]
@@ -174,7 +174,7 @@ def test_six_writers_lose_nothing(store, url, tmp_path):
     assert damage_of(store) is None
 
 
-def test_tokens_are_made_by_several_processes_at_once(store, url):
+def test_several_processes_create_tokens_at_once(store, url):
     names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
     running = [NEW_PROCESS.Process(target=_make_tokens, args=(url, some)) for some in names]
     for process in running:
@@ -190,7 +190,7 @@ def _make_tokens(url, names):
         Tokens(open_store(url).register).create(name)
 
 
-def test_a_second_writer_waits_and_says_so_when_it_is_too_long(store):
+def test_a_writer_that_waits_too_long_for_the_lock_raises(store):
     seed(store)
     with (
         store.register.locked(),
@@ -211,7 +211,7 @@ def test_threads_read_while_others_write(store, other_host):
 
 
 def test_a_backup_of_a_damaged_object_is_refused(store, tmp_path):
-    """Though this host has a good copy of it."""
+    """The backup is refused even though this host has a good copy of the object."""
     seed(store)
     part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
     spoiled = tmp_path / "spoiled"
@@ -227,7 +227,7 @@ def test_a_backup_of_a_damaged_object_is_refused(store, tmp_path):
         back_up(store, tmp_path / "saved")
 
 
-def test_copies_that_were_not_read_for_long_make_room(s3, tmp_path):
+def test_the_least_recently_read_copies_are_removed_first(s3, tmp_path):
     files = S3Files(s3.new_bucket(), tmp_path / "copies", capacity=2500)
     names = [f"objects/responses/dataset=d/run=r/{number}.parquet" for number in range(4)]
     for name in names:
@@ -272,10 +272,10 @@ def test_each_schema_of_a_database_holds_a_store(postgres, tmp_path):
         store.write(note(name))
     assert {name: notes(store) for name, store in stores.items()} == {"first": ["first"], "second": ["second"]}
     with stores["first"].register.locked(), stores["second"].register.locked(0.2):
-        pass  # the lock of one is not that of the other
+        pass  # the lock of one schema does not lock the other
 
 
-def test_a_user_without_rights_is_told_after_one_try(postgres, tmp_path):
+def test_a_write_without_permission_fails_after_one_try(postgres, tmp_path):
     database = postgres.new_database()
     url = f"{database}?objects={tmp_path / 'objects'}&local={tmp_path / 'local'}"
     store = open_store(url, threads=1)

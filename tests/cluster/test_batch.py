@@ -1,4 +1,4 @@
-"""Imports by the workers of a Dask cluster: the same runs, with the same figures, as an import on one host."""
+"""Imports by the workers of a Dask cluster store the same runs, with the same metrics, as an import on one host."""
 
 import csv
 
@@ -21,7 +21,7 @@ RUNS = "select run, dataset, model, elicitation, sha256, items, questions, missi
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """The answers of seven runs to ``relay`` as one table, the bundle without them, and another bundle."""
+    """Write the answers of seven runs to ``relay`` as one table, the bundle without them, and a second bundle."""
     folder = tmp_path_factory.mktemp("answers")
     write_relay(folder / "relay")
     rows = []
@@ -44,7 +44,7 @@ def new_store(answers, path):
 
 @pytest.fixture(scope="module")
 def imported(answers, tmp_path_factory):
-    """A store that got the answers from an import."""
+    """A store into which an import on one host put the answers."""
     store = new_store(answers, tmp_path_factory.mktemp("imported") / "store")
     import_paths(store, [answers / "all.parquet"], ImportOptions(dataset="relay"))
     return store
@@ -52,20 +52,20 @@ def imported(answers, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scheduler():
-    """A cluster of two processes."""
-    from distributed import LocalCluster  # here, for other tests are collected faster without it
+    """The address of the scheduler of a cluster of two processes."""
+    from distributed import LocalCluster  # imported here so that other tests are collected faster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
         yield cluster.scheduler_address
 
 
 def by_run(answers, folder):
-    """Files of their own for each run, in folders that name it."""
+    """Write a file for each run, in folders named after its model and elicitation."""
     duckdb.sql(f"copy (from '{answers / 'all.parquet'}') to '{folder}' (format parquet, partition_by (model, elicitation))")
 
 
 def in_slices(answers, folder):
-    """Files that hold rows of many runs."""
+    """Write files that each hold rows of many runs."""
     folder.mkdir()
     for number, rows in enumerate(
         pl.read_parquet(answers / "all.parquet").sample(fraction=1, shuffle=True, seed=1).iter_slices(60)
@@ -98,7 +98,7 @@ def test_a_batch_fills_a_store_of_several_hosts(request, answers, imported, tmp_
 
 
 def assert_same_metrics(store, imported):
-    """Every metric to 1e-12: sums over runs, which lie in the order in which workers were done, may differ in the last digit."""
+    """Compare every metric to 1e-12: runs lie in the order in which workers finished, so sums can differ in the last digit."""
     values, expected = metric_values_by_run(store), metric_values_by_run(imported)
     assert values.keys() == expected.keys()
     for key, value in values.items():
@@ -110,7 +110,7 @@ def assert_same_metrics(store, imported):
 
 
 def metric_values_by_run(store):
-    """Every metric of every run, as texts to the last digit, and every difficulty: whatever the order of import."""
+    """Return every metric of every run and every difficulty, as texts to the last digit, independent of the order of import."""
     runs = [run for (run,) in store.snapshot().rows("select run from runs where dataset = 'relay' order by position")]
     values = metric_values(store)
     return {
@@ -119,7 +119,7 @@ def metric_values_by_run(store):
     }
 
 
-def test_what_is_refused_does_not_hold_up_the_rest(answers, scheduler, tmp_path):
+def test_refused_runs_do_not_stop_the_others(answers, scheduler, tmp_path):
     rows = pl.read_parquet(answers / "all.parquet")
     bad = rows.with_columns(confidence=pl.when(pl.col("model") == "twin").then(7.0).otherwise("confidence"))
     bad.write_parquet(tmp_path / "bad.parquet")
@@ -133,7 +133,7 @@ def test_what_is_refused_does_not_hold_up_the_rest(answers, scheduler, tmp_path)
     assert done.returncode == 0 and "1 runs imported" in done.stdout
 
 
-def test_without_a_cluster_one_is_started_here(answers, tmp_path):
+def test_without_a_scheduler_a_local_cluster_is_started(answers, tmp_path):
     rows = pl.read_parquet(answers / "all.parquet").filter(pl.col("model") == "sure").drop("model")
     rows.write_parquet(tmp_path / "sure.parquet")
     store = new_store(answers, tmp_path / "store")

@@ -1,4 +1,4 @@
-"""PostgreSQL goes away, hangs and comes back. Readers go on, writers wait, nothing is lost."""
+"""PostgreSQL stops, hangs and comes back: readers carry on, writers wait, and nothing is lost."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from tests.helpers.waiting import wait_until
 
 @pytest.fixture
 def server():
-    """A PostgreSQL server that a test may end."""
+    """A PostgreSQL server that a test can stop."""
     started = PostgresServer()
     yield started
     started.remove()
@@ -63,12 +63,12 @@ def test_readers_go_on_while_the_server_hangs(server, store):
     hanging = seconds_of_reading()
     server.resume()
     wait_until(lambda: store.register.age() == 0)
-    # The first reader waits half a second, all others not at all.
+    # The first reader waits half a second; the others do not wait.
     assert hanging < before + 30
     assert store.register.latest() == store.pointer()
 
 
-def test_a_reader_that_never_reached_the_server_is_told(server, store, monkeypatch):
+def test_a_reader_that_never_reached_the_server_gets_an_error(server, store, monkeypatch):
     store.write(note("a"))
     server.stop()
     monkeypatch.setattr("data.store.postgres_register.RECONNECT", 0.5)
@@ -91,7 +91,7 @@ def test_a_writer_waits_for_the_server(server, store):
 
 
 def test_a_writer_whose_lock_is_lost_writes_again(server, store):
-    """Another writer takes the lock meanwhile, so that the first one must begin with what that one published."""
+    """Another writer publishes a version in between, so the first writer must start again from that version."""
     store.write(note("a"))
     began = []
 
@@ -109,7 +109,7 @@ def test_a_writer_whose_lock_is_lost_writes_again(server, store):
     assert notes(open_store(store.url)) == ["a", "b", "c"]
 
 
-def test_a_pointer_that_moved_is_not_moved_again(server, store, monkeypatch):
+def test_an_update_whose_reply_was_lost_is_not_repeated(server, store, monkeypatch):
     store.write(note("a"))
     execute = psycopg.Connection.execute
     lost = []
@@ -130,7 +130,7 @@ def test_a_pointer_that_moved_is_not_moved_again(server, store, monkeypatch):
     assert store.version().startswith("2-")
 
 
-def test_an_error_of_a_change_is_raised_though_the_lock_is_lost(server, store):
+def test_an_error_of_a_change_is_raised_after_a_lost_lock(server, store):
     store.write(note("a"))
     tries = []
 
@@ -156,7 +156,7 @@ store.write(change)
 """
 
 
-def test_a_killed_writer_holds_nobody_up(server, store):
+def test_a_killed_writer_does_not_block_others(server, store):
     store.write(note("a"))
     killed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED), store.url], cwd=ROOT, stdout=subprocess.PIPE)
     assert killed.stdout.readline() == b"locked\n"
@@ -171,7 +171,7 @@ def test_withdrawals_through_a_restart_count_once(server, store):
     runs = [row[0] for row in store.snapshot().rows("select run from runs order by position")]
     began = time.monotonic()
     assert withdraw(store, runs[0], None)
-    pause = max(0.3, 2 * (time.monotonic() - began))  # else a busy machine never ends a withdrawal between two restarts
+    pause = max(0.3, 2 * (time.monotonic() - began))  # otherwise a busy machine never finishes a withdrawal between two restarts
     stop = threading.Event()
 
     def disturb():

@@ -1,4 +1,4 @@
-"""Two hosts with one store behind nginx: whatever goes away, readers get answers, and both hosts show what either stored."""
+"""Two hosts that share one store behind nginx: readers get answers whichever part fails, and both hosts show the same runs."""
 
 import json
 import os
@@ -31,11 +31,11 @@ ADDRESSES = (
     "/", "/api/v1/leaderboard?dataset=pyramid", "/api/v1/questions?dataset=tone", "/api/v1/reliability?dataset=lifeeval",
     "/api/v1/runs?dataset=pyramid", "/questions?dataset=tone",
 )  # fmt: skip
-TOGETHER = 4  # readers
+TOGETHER = 4  # readers at the same time
 
 
 class Cluster:
-    """Two servers on one store, a proxy before them, and a Redis server for both."""
+    """Two servers on one store, a proxy in front of them, and a Redis server that both use."""
 
     def __init__(self, folder, s3):
         self.folder = folder
@@ -68,7 +68,7 @@ class Cluster:
         self.postgres.remove()
 
     def upload(self, address, model):
-        """The run id of an upload."""
+        """Upload a run and return its id."""
         lines = ["question_id,clue,guess,confidence", *(f"{question},0,Rome,0.5" for question in self.questions[:5])]
         path = f"{address}/api/v1/runs?dataset=pyramid&model={model}"
         request = urllib.request.Request(path, "\n".join(lines).encode(), {"Authorization": f"Bearer {self.token}"})
@@ -81,7 +81,7 @@ class Cluster:
 
     @contextmanager
     def readers(self, together=TOGETHER):
-        """Let so many clients read through the proxy all the while; gives the count of each status."""
+        """Let ``together`` clients read through the proxy during the block; yield the count of each status."""
         counts, stop, lock = Counter(), threading.Event(), threading.Lock()
 
         def read(number):
@@ -118,12 +118,12 @@ def cluster(tmp_path, s3):
 
 
 def answered(counts, more):
-    """Wait for so many more answers."""
+    """Wait for ``more`` further answers, or until any status other than 200 appears."""
     goal = counts[200] + more
     wait_until(lambda: counts[200] >= goal or len(counts) > 1)
 
 
-def test_readers_get_answers_whatever_goes_away(cluster):
+def test_readers_get_answers_whichever_part_fails(cluster):
     with cluster.readers() as counts:
         answered(counts, 20)
         os.killpg(cluster.hosts[0].process.pid, signal.SIGKILL)
@@ -175,7 +175,7 @@ def test_an_upload_waits_while_the_database_restarts(cluster):
     assert results and results[0] in cluster.runs(cluster.hosts[1].address)
 
 
-def test_a_host_without_its_database_is_not_ready_for_long(cluster):
+def test_a_host_is_not_ready_until_its_database_returns(cluster):
     address = f"{cluster.hosts[0].address}/readyz"
     cluster.runs(cluster.hosts[0].address)
     cluster.postgres.stop()
@@ -204,7 +204,7 @@ def revert(connection):
 
 
 def next_version(folder):
-    """A folder with the code of a later version of Clueline, which has one migration more."""
+    """Copy the code to a folder and add a migration to it, as in a later version of Clueline; return the folder."""
     for name in ("assets", "dashboard", "data", "queries"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
@@ -213,7 +213,7 @@ def next_version(folder):
 
 
 def test_hosts_are_upgraded_one_by_one_while_runs_come_in(cluster, tmp_path):
-    """First the one, then the other, then the store: this code serves beside that of a later version."""
+    """First one host is upgraded, then the other, then the store. Meanwhile this version and the later one serve side by side."""
     later = next_version(tmp_path / "later")
     uploaded, failures, done = [], [], threading.Event()
 
@@ -234,7 +234,7 @@ def test_hosts_are_upgraded_one_by_one_while_runs_come_in(cluster, tmp_path):
         uploading.start()
         more_uploads()
         for index in range(2):
-            cluster.hosts[index].process.terminate()  # it finishes what has begun
+            cluster.hosts[index].process.terminate()  # it finishes the requests that it has begun
             cluster.hosts[index].process.wait(300)
             cluster.start_again(index, code=later)
             more_uploads()
@@ -258,7 +258,7 @@ def test_hosts_are_upgraded_one_by_one_while_runs_come_in(cluster, tmp_path):
 
 
 def schema(cluster):
-    """The schema of the catalogue in force."""
+    """Return the schema version of the current catalogue."""
     store = open_store(cluster.urls[0])
     with duckdb.connect(str(store.catalogue_file(store.pointer())), read_only=True) as connection:
         return schema_of(connection)

@@ -1,6 +1,6 @@
-"""Writers killed at any moment, and PostgreSQL with them: nothing acknowledged is lost, nothing is half stored.
+"""Writers are killed at random moments and PostgreSQL is restarted: no acknowledged run is lost, and none is stored in part.
 
-``CLUSTER_KILLS=200`` kills as often; 40 takes a minute for each kind of store.
+``CLUSTER_KILLS=200`` sets the number of kills to 200. The default of 40 takes a minute for each kind of store.
 """
 
 import multiprocessing
@@ -17,15 +17,15 @@ from data.store.repair import damage_of
 
 KILLS = int(os.environ.get("CLUSTER_KILLS", "40"))
 WRITERS = 2
-MIN_ACKNOWLEDGED = 2  # runs that a test must see acknowledged, or it shows nothing; on a slow machine it kills more for that
-# The programs are loaded once, so that a writer starts at once.
+MIN_ACKNOWLEDGED = 2  # acknowledged runs without which the test shows nothing; a slow machine needs more kills to reach them
+# The modules are loaded once, so that a writer starts immediately.
 PRELOADED = multiprocessing.get_context("forkserver")
 PRELOADED.set_forkserver_preload(["tests.cluster.test_kills", "data.store.postgres_register", "data.store.s3_files"])
 
 
 def import_runs(url, folder, name, environment, acknowledged):
-    """Import runs, and tell of each that is acknowledged, until killed."""
-    os.environ.update(environment)  # that of the process which forks may be older
+    """Import runs until killed, and send the id of each acknowledged run through the pipe."""
+    os.environ.update(environment)  # the process that forks may have an older environment
     store = open_store(url, threads=1)
     questions = [row[0] for row in store.snapshot().rows("select question_id from questions where dataset = 'pyramid' limit 5")]
     path = folder / f"{name}.csv"
@@ -46,7 +46,7 @@ class Writer:
         sending.close()
 
     def kill(self):
-        """Kill it, and return the runs that it told of."""
+        """Kill the writer and return the runs that it acknowledged."""
         self.process.kill()
         self.process.join()
         runs = []
@@ -54,19 +54,19 @@ class Writer:
             while self.receiving.poll():
                 runs.append(self.receiving.recv())
         except (EOFError, OSError):
-            pass  # killed while it told of one
+            pass  # killed while it was sending a run id
         self.receiving.close()
         return runs
 
 
-def test_no_acknowledged_run_is_lost_and_none_is_half(store, url, tmp_path, request):
+def test_no_acknowledged_run_is_lost_or_stored_in_part(store, url, tmp_path, request):
     seed(store)
     bundled = {run for (run,) in store.snapshot().rows("select run from runs")}
     postgres = request.getfixturevalue("postgres") if "postgres:" in url else None
     acknowledged, killed, restarts = [], [0] * WRITERS, [0]
     lock = threading.Lock()
 
-    def besiege(writer):
+    def keep_killing(writer):
         chance = random.Random(writer)
         while sum(killed) < KILLS or (len(acknowledged) < MIN_ACKNOWLEDGED and sum(killed) < 10 * KILLS):
             started = Writer(url, tmp_path, f"{writer}-{killed[writer]}")
@@ -79,10 +79,10 @@ def test_no_acknowledged_run_is_lost_and_none_is_half(store, url, tmp_path, requ
                     postgres.restart()
                     restarts[0] += 1
 
-    besieging = [threading.Thread(target=besiege, args=(writer,)) for writer in range(WRITERS)]
-    for thread in besieging:
+    killers = [threading.Thread(target=keep_killing, args=(writer,)) for writer in range(WRITERS)]
+    for thread in killers:
         thread.start()
-    for thread in besieging:
+    for thread in killers:
         thread.join()
     last = Writer(url, tmp_path, "last")
     assert last.receiving.poll(120), "nothing is written any more"

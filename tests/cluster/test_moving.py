@@ -1,4 +1,4 @@
-"""A store moves from one kind to another and back."""
+"""Moving a store from one kind to another and back."""
 
 from data.importing.seed import seed
 from data.store import open_store
@@ -24,7 +24,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     assert Tokens(moved.register).latest().private == {"tone": ("ann",)}
     assert Audit(moved.register).page(1000) == changes != []
     Tokens(moved.register).make_public("tone")
-    assert Tokens(moved.register).latest().private == {}  # whoever reads sees it at once
+    assert Tokens(moved.register).latest().private == {}  # readers see it at once
     again = cli("migrate", "--to", shared, store=folder)
     assert again.returncode == 1 and "already holds data" in again.stderr
     assert cli("migrate", "--to", back, store=shared).returncode == 0
@@ -34,7 +34,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     assert [event.action for event in Audit(returned.register).page(2)] == ["made_public", "made_private"]
 
 
-def test_a_password_is_in_no_message(tmp_path, cli, postgres):
+def test_no_message_contains_the_password(tmp_path, cli, postgres):
     folder = tmp_path / "store"
     seed(open_store(folder, threads=1))
     address = postgres.new_database().replace("clueline@", "clueline:geheim@")

@@ -1,4 +1,4 @@
-"""The log of sessions of people, on stores of every kind, used by two hosts at once."""
+"""The log of people's play sessions, on stores of every kind, used by two hosts at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ def test_hosts_share_the_log(store, other_host):
 
 
 def test_hosts_share_a_race(store, other_host, tmp_path):
-    """A question that begins on one host is read and buzzed on another, and nothing is known that the log does not have."""
+    """A question that begins on one host is read and buzzed on another: the log holds all of the state."""
     put(store, write(tmp_path / "toy"))
     here, other = store.register.play_log(), other_host.register.play_log()
     until = datetime.now(UTC) + timedelta(days=1)
@@ -56,7 +56,7 @@ def test_a_session_is_not_replaced(store):
 
 
 def test_a_log_is_copied_to_a_store_of_any_kind(store, tmp_path):
-    """From PostgreSQL to a file, and back into a store that has one of the sessions already."""
+    """Copy to a file and back. The store still has both sessions, so the erased player does not return."""
     log = store.register.play_log()
     for session in ("s", "t"):
         log.add_session(session, "{}")

@@ -1,4 +1,4 @@
-"""Pages of a served store are read while runs are withdrawn and restored: none is an error, and each is of one version."""
+"""Pages of a served store are read while runs are withdrawn and restored: no page fails, and each shows one version."""
 
 import json
 import threading
@@ -30,7 +30,7 @@ def draw(served, path, query="dataset=pyramid"):
 
 @pytest.mark.soak
 def test_pages_while_the_store_changes(copied, tmp_path):
-    """Each names the run in both its table and its figures, or in neither."""
+    """The page Reliability names the run in both its table and its figures, or in neither."""
     served = start_server(copied, tmp_path / "log", workers=2, uploads="open")
     with urllib.request.urlopen(f"{served.address}/api/v1/runs?dataset=pyramid", timeout=60) as answer:
         first = json.load(answer)["runs"][0]

@@ -1,4 +1,4 @@
-"""A thousand connections and bodies that never end: others are answered meanwhile, and everybody afterwards."""
+"""A thousand connections, and bodies that never end: others are answered meanwhile, and everybody afterwards."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ from tests.helpers.serving import run_cli, start_server
 from tests.helpers.soak_figures import note
 
 MANY = 1000
-PATIENT = 60.0  # seconds in which somebody else must be answered, on a busy machine too; never, where all threads are held
+PATIENT = 60.0  # seconds until another client must be answered, on a busy machine too; it never is if all threads are held
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def network(seeded, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def open_files():
-    """As many open files as this takes."""
+    """Raise the limit of open files to what these tests need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MANY + 500
     if hard != resource.RLIM_INFINITY and hard < wanted:
@@ -47,7 +47,7 @@ def place(network):
 
 
 def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None, patience=120):
-    """Status of a request, and seconds until it was answered."""
+    """Return the status of a request, and the seconds until it was answered."""
     began = time.monotonic()
     connection = http.client.HTTPConnection(*place(network), timeout=patience)
     connection.request(method, path, body, headers or {})
@@ -74,7 +74,7 @@ def test_a_thousand_connections_that_say_nothing(network):
 
 @pytest.mark.soak
 def test_a_thousand_readers_at_once(network):
-    """Each is answered."""
+    """Every request is answered."""
     answers, gate = [], threading.Barrier(50)
 
     def read():
@@ -91,8 +91,8 @@ def test_a_thousand_readers_at_once(network):
     note("readers", [(f"{MANY:,} requests over 50 connections at once, slowest", f"{max(s for _, s in answers):.2f} s")])
 
 
-def test_headers_that_do_not_end_hold_nobody_up(network):
-    """They hold no thread: a connection gets one when its headers are there."""
+def test_headers_that_do_not_end_block_nobody(network):
+    """They hold no thread: a connection gets one when its headers are complete."""
     sockets = [socket.create_connection(place(network), timeout=60) for _ in range(MANY)]
     try:
         for sock in sockets:
@@ -111,7 +111,7 @@ def test_headers_that_come_byte_by_byte_are_answered(network):
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with socket.create_connection(place(network), timeout=60) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(2):  # the second one on the connection that is kept
+        for _ in range(2):  # the second time on the connection that is kept open
             for byte in request:
                 sock.sendall(bytes([byte]))
             answer = b""
@@ -133,7 +133,7 @@ def test_headers_that_break_off_end_the_connection(network):
 
 
 def test_a_thousand_connections_each_with_a_request(network):
-    """All sent before one is read, and none closed by us before all are answered."""
+    """All requests are sent before one is read, and the client closes no connection before all are answered."""
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     sockets = [socket.create_connection(place(network), timeout=120) for _ in range(MANY)]
     try:
@@ -153,7 +153,7 @@ def test_a_thousand_connections_each_with_a_request(network):
 
 @pytest.mark.soak
 def test_readers_who_do_not_read_are_cut_off(network):
-    """More of them than there are threads, each with an answer too large for the buffers between."""
+    """There are more of them than threads, each with an answer too large for the buffers in between."""
     token = {"Authorization": f"Bearer {network.token}"}
     guess = "long " * 50_000
     lines = [json.dumps({"question_id": QUESTION, "clue": clue, "guess": guess * 6, "confidence": 0.5}) for clue in range(CLUES)]
@@ -166,7 +166,7 @@ def test_readers_who_do_not_read_are_cut_off(network):
     runs.close()
     sockets = []
     try:
-        # Two workers have 32 threads each, but connections are not shared out evenly: until others wait, this shows nothing.
+        # Two workers have 32 threads each, but connections are not shared evenly: this shows nothing until others have to wait.
         since = time.monotonic()
         while len(sockets) < 30 or not waits(network):
             assert len(sockets) < 200, "nobody waits"
@@ -183,12 +183,12 @@ def test_readers_who_do_not_read_are_cut_off(network):
         for sock in sockets:
             sock.close()
     assert status == 200
-    assert seconds < 30 * (-(-len(sockets) // 32) + 1)  # at worst, all of them lie before it in one worker, 32 at a time
+    assert seconds < 30 * (-(-len(sockets) // 32) + 1)  # at worst, all of them come before it in one worker, 32 at a time
     note("unread", [(f"an answer while {len(sockets)} connections do not read theirs", f"{seconds:.0f} s")])
 
 
 def waits(network):
-    """Whether another client waits for its answer, longer than it takes to make one."""
+    """Return whether another client has to wait for its answer, longer than it takes to compute one."""
     try:
         ask(network, patience=10)
     except TimeoutError:
@@ -198,7 +198,7 @@ def waits(network):
 
 @pytest.mark.soak
 def test_bodies_that_trickle_are_cut_off(network):
-    """A byte a second: uploads are given up after a minute, other bodies after half of one; others are answered meanwhile."""
+    """A byte a second: uploads are given up after a minute, other bodies after half a minute. Others are answered meanwhile."""
     bearer = f"Authorization: Bearer {network.token}\r\n"
     upload = f"POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 100000\r\n\r\n"
     kind = "Content-Type: application/json\r\n"

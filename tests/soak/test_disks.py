@@ -1,4 +1,4 @@
-"""Disks that are full or cannot be written: it is said, nothing is lost, and reading goes on."""
+"""Disks that are full or cannot be written: the error is reported, nothing is lost, and reading goes on."""
 
 import json
 import os
@@ -26,7 +26,7 @@ IMPORT = (sys.executable, "-m", "dashboard", "import")
 
 @pytest.fixture
 def disk(tmp_path):
-    """A small disk of its own, which only root can make."""
+    """A small disk for one test. Only root can mount it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     made = subprocess.run(
@@ -40,7 +40,7 @@ def disk(tmp_path):
 
 @contextmanager
 def filled(disk, free):
-    """The disk with so many bytes left."""
+    """Fill the disk until ``free`` bytes are left."""
     filler = disk / "filler"
     with filler.open("wb") as file:
         room = os.statvfs(disk)
@@ -79,7 +79,7 @@ def upload(served, token, name):
 
 @pytest.mark.soak
 def test_a_disk_that_is_full_at_any_point_of_an_import(disk, seeded, tmp_path):
-    """From no room at all to enough of it, in small steps."""
+    """The free space grows from none to enough, in small steps."""
     store = open_store(shutil.copytree(seeded, disk / "store"), threads=1)
     before, size = stored(store), store.catalogue().stat().st_size
     outcomes = []
@@ -142,11 +142,11 @@ def test_a_server_with_a_full_disk_still_answers_readers(disk, seeded, tmp_path)
     finally:
         served.stop()
     log = (tmp_path / "log").read_text(encoding="utf-8")
-    assert "Exception on" not in log and "Error handling" not in log  # the cache says that it cannot keep answers
+    assert "Exception on" not in log and "Error handling" not in log  # the cache says that it cannot store answers
 
 
 @pytest.mark.soak
-def test_a_store_that_cannot_be_written_is_read(disk, seeded, tmp_path):
+def test_a_store_that_cannot_be_written_can_be_read(disk, seeded, tmp_path):
     store = shutil.copytree(seeded, disk / "store")
     token = run_cli("token", "create", "lab", store=store).stdout.strip()
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -166,8 +166,8 @@ def test_a_store_that_cannot_be_written_is_read(disk, seeded, tmp_path):
 
 
 @pytest.mark.parametrize("part", [0.5, 0.999])
-def test_an_import_that_may_not_write_enough(copied, tmp_path, part):
-    """Where nobody can mount a disk: a process whose files may not grow beyond a part of the store's."""
+def test_an_import_whose_files_cannot_grow_enough(copied, tmp_path, part):
+    """For machines where no disk can be mounted: the files of a process may not grow beyond a part of the catalogue's size."""
     store = open_store(copied, threads=1)
     version, before = store.version(), stored(store)
     most = int(store.catalogue().stat().st_size * part)

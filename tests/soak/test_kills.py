@@ -1,4 +1,4 @@
-"""kill -9 at random points: nothing that was acknowledged is lost, nothing is half there, and the store goes on."""
+"""kill -9 at random moments: nothing acknowledged is lost, nothing is stored in part, and the store stays usable."""
 
 import random
 

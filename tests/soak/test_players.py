@@ -1,4 +1,4 @@
-"""Many players of a race at once, and kill -9 of workers in mid-game: no buzz and no answer that was acknowledged is lost."""
+"""Many players of a race at once, and workers killed with kill -9 in mid-game: no acknowledged buzz or answer is lost."""
 
 import random
 import time
@@ -29,10 +29,10 @@ def network(copied, tmp_path):
 
 
 def play(network, players, seconds, kills, pace):
-    """Let people play while workers are killed, whether others are ready or not, and then the server is begun anew.
+    """Let people play while workers are killed, whether others are ready or not; then start the server again.
 
     Returns:
-        What came of it, and how many were killed.
+        The outcome of the players, and how many workers were killed.
     """
     process = start_players(network.link, players, seconds, think=(0.2, 1.0), pace=pace)
     chance, killed = random.Random(players), 0
@@ -48,7 +48,7 @@ def play(network, players, seconds, kills, pace):
 
 
 def check(network, played):
-    """Everything that was acknowledged is there once, and the run has it."""
+    """Check that every acknowledged entry is stored once, and that the session can be collected."""
     with closing(open_store(network.store, threads=1)) as store:
         assert lost_entries(store.register.play_log(), network.link, played["acknowledged"]) == []
     keys = Counter((player, step) for player, step, _ in played["acknowledged"])

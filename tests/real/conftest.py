@@ -1,4 +1,4 @@
-"""Real data lies beside the checkout; without it, these tests are skipped."""
+"""Fixtures for tests with real data, which lies next to the checkout. Without the data, these tests are skipped."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SHARED = ROOT.parent / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def shared():
-    """Path of a folder of real data."""
+    """Return a function that gives the path of a folder of real data."""
 
     def folder(name):
         path = SHARED / name

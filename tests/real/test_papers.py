@@ -1,4 +1,4 @@
-"""docs/papers.md names tests that exist, and every table and figure whose numbers were collected from the papers."""
+"""docs/papers.md names tests that exist, and lists every table and figure whose numbers were collected from the papers."""
 
 import ast
 import csv
@@ -14,7 +14,7 @@ PAPERS = {"GRACE": "GRACE", "LifeEval": "LifeEval", "Baan": "Baan et al."}
 
 
 def section(paper):
-    """The part of the page that is about a paper, named as the files name it."""
+    """Return the part of the page about a paper, which is named as in the files."""
     return next(SECTIONS[title] for name, title in PAPERS.items() if paper.startswith(name))
 
 
@@ -24,14 +24,14 @@ def collected(shared, name, place):
 
 
 def is_named(place, text):
-    """Whether a row is about a place, such as ``fig. 10`` or ``Table 5 (no evidence)``."""
+    """Return whether a row of the page is about a place, such as ``fig. 10`` or ``Table 5 (no evidence)``."""
     kind, _, number = place.partition(" (")[0].rpartition(" ")
     kind = {"Tables": "Table", "App. N": "App. N"}.get(kind, kind).rstrip(".")
     rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| ")]
     return any(kind.lower() in row.lower() and re.search(rf"(?<![\w.]){re.escape(number)}(?!\w)", row) for row in rows)
 
 
-def test_every_test_that_it_names_exists():
+def test_every_test_that_is_named_exists():
     names = set(re.findall(r"`(test_\w+)`", TEXT))
     defined = {
         node.name

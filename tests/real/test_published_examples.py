@@ -1,4 +1,4 @@
-"""The worked examples of Sakai and of GRACE, cell by cell as printed, by our kernels."""
+"""The worked examples of Sakai and of GRACE, computed with our kernels and compared with every printed cell."""
 
 import csv
 from collections import Counter, defaultdict
@@ -16,8 +16,8 @@ from queries.metrics.kernels.replicate_weights import ItemWeights
 pytestmark = pytest.mark.real
 
 BINS = 3  # Sakai's number of bins of equal mass
-EXAMPLES = {"Table 1": "1", "Table 4": "2", "Table 9": "3"}  # of Sakai: the tables with the probabilities
-# Printed cells of Sakai that are slips, and what they should be.
+EXAMPLES = {"Table 1": "1", "Table 4": "2", "Table 9": "3"}  # Sakai's tables with the probabilities
+# Printed cells of Sakai that are slips, and the correct values.
 SLIPS = {("sec. 4.2.1", "Y", "3", "abs_difference"): 0.033}
 
 
@@ -27,7 +27,7 @@ def read(folder, name):
 
 
 def printed_as(value, printed):
-    """Whether a value rounds to the printed digits; a fraction such as 2/3 is compared as a number."""
+    """Return whether a value rounds to the printed digits. A fraction such as 2/3 is compared as a number."""
     if "/" in printed:
         numerator, denominator = printed.split("/")
         return value == pytest.approx(int(numerator) / int(denominator), abs=1e-12)
@@ -44,7 +44,7 @@ def folder(shared):
 
 
 class Example:
-    """One system's answers in one example."""
+    """The answers of one system in one example."""
 
     def __init__(self, rows):
         classes = [name for name in ("p1", "p2", "p3", "p4", "p5", "p6") if rows[0][name]]
@@ -66,7 +66,7 @@ class Example:
         return bins.mass_bins(self.confidence, self.correct, BINS)
 
     def measures(self):
-        """By the names that the paper uses."""
+        """Return the measures by the names that the paper uses."""
         totals = pooled(self.confidence, self.correct) | dict(zip(BIN_COLUMNS, self.bins, strict=True))
         conventions = Conventions(f"mass{BINS}")
         keys = {"accuracy": "accuracy", "R_O": "r_over", "R_U": "r_under", "HMR": "hmr", "ECE": "ece", "MCE": "max_ce"}
@@ -77,13 +77,13 @@ class Example:
         return values
 
     def steps(self):
-        """The walk behind KS: by the names of the columns of tables 3 and 6, one value per instance."""
+        """Return the walk behind KS by the names of the columns of tables 3 and 6, one value per instance."""
         confidence, correct = self.ascending
         stated, right = np.cumsum(confidence) / len(confidence), np.cumsum(correct) / len(confidence)
         return {"p_j": confidence, "cp_j": stated, "GOLD_j": correct, "cGOLD_j": right, "delta_j": np.abs(stated - right)}
 
     def in_bins(self):
-        """By the names that sec. 4.1.2 and 4.2.1 use, one value per bin."""
+        """Return the values by the names that sec. 4.1.2 and 4.2.1 use, one value per bin."""
         items, confidence, correct = self.bins
         gaps = bins.calibration_gaps(items, confidence, correct)
         return {"mean_confidence": confidence / items, "accuracy": correct / items, "abs_difference": gaps}
@@ -103,7 +103,7 @@ def sakai(folder):
 
 
 def recomputed(examples, row):
-    """What a row of the file states of one system, from the probabilities."""
+    """Recompute what a row of the file states about one system, from the probabilities."""
     example = examples[row["example"], row["system"]]
     place = int(row["instance_j"] or 1) - 1
     match row["kind"]:
@@ -139,7 +139,7 @@ def test_sakai_every_cell(sakai, examples):
 
 
 def test_sakai_examples_of_the_product(examples, sakai):
-    """The page Metrics has these instances, and the values that the paper prints."""
+    """The page Metrics shows these instances, and the values that the paper prints."""
     product = {(str(e.example), s.system): s for e in sakai_examples() for s in e.systems}
     assert product.keys() == examples.keys()
     names = {
@@ -224,7 +224,7 @@ def table_6(folder):
 
 @pytest.fixture(scope="module")
 def table_7(folder):
-    """Its h_t are increments of the curve."""
+    """The printed h_t are increments of the curve."""
     rows = read(folder, "grace_table7")
     curve = np.cumsum(numbers(rows, "h_t_printed"))
     return rows, one_question(numbers(rows, "confidence_printed"), numbers(rows, "correct_inferred"), curve)
@@ -252,13 +252,13 @@ def test_grace_table_7_clue_by_clue(table_7):
 
 
 def value_of_question(key, items):
-    """A metric of the catalogue over one question."""
+    """Return a metric of the catalogue over one question."""
     metric, conventions = CATALOGUE[key], Conventions()
     totals = metric.contributions(sums(items, metric.reads(conventions)), conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in totals.items()}, conventions))
 
 
-# What the text says of table 7. The reward and the first SH_3 contradict the table.
+# What the text says about table 7. The reward and the first SH_3 contradict the table.
 TEXT_ONLY = {
     ("Table 7", "'reported' reward in app. M"): "0.53",
     ("Table 7", "SH_3 in app. M text"): "0.02 (0.27)",
@@ -299,6 +299,6 @@ def test_grace_results_of_both_tables(folder, table_6, table_7):
             assert row["printed"] == TEXT_ONLY[key]
         elif row["printed"]:
             assert printed_as(values[key], row["printed"].split(" ")[0]), key
-    # Eq. 1 as printed puts the example's CalScore above its MCE, so weights in [0, 1] can.
+    # Eq. 1 as printed puts the example's CalScore above its MCE, so weights in [0, 1] can do that.
     assert value_of_question("calscore", six) > value_of_question("grace_mce", six)
     assert reward != pytest.approx(0.53, abs=0.05) and right != pytest.approx(0.53, abs=0.05)

@@ -1,4 +1,4 @@
-"""ChaosNLI-SNLI and the classifiers of Baan et al. 2022 through the real importer: their figures, and those of their paper."""
+"""ChaosNLI-SNLI and the classifiers of Baan et al. 2022, imported and compared with the released figures and the paper's."""
 
 import csv
 import gzip
@@ -19,20 +19,20 @@ from tests.helpers.run_tables import with_runs
 pytestmark = pytest.mark.real
 
 CHAOS = Selection("chaosnli-snli")
-CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
+CLASSES = ("entailment", "contradiction", "neutral")  # in the order of the predictions
 ITEMS = 1514
 SEEDS = (0, 1, 2)
 
 
 @pytest.fixture(scope="module")
 def items(shared):
-    """The rows of the release."""
+    """Rows of the release."""
     with (shared("chaosnli") / "chaosNLI_snli.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def logits(shared, items, seed):
-    """RoBERTa's logits, in ChaosNLI's order of classes, shape (items, 3)."""
+    """Return RoBERTa's logits in ChaosNLI's order of classes, shape (items, 3)."""
     by_item = {}
     for path in sorted((shared("chaosnli") / "predictions").glob(f"SNLI_*_roberta-base_{seed}.json.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -47,7 +47,7 @@ def softmax(scores, temperature):
 
 
 def tempered(shared, items, seed):
-    """RoBERTa with one temperature on its logits, fitted to the majority labels of these items."""
+    """Return RoBERTa's shares after one temperature on its logits, fitted to the majority labels of these items."""
     scores = logits(shared, items, seed)
     gold = np.array(["enc".index(item["majority_label"]) for item in items])
     temperature = min(np.linspace(1, 4, 301), key=lambda t: -np.log(softmax(scores, t)[np.arange(len(gold)), gold]).sum())
@@ -55,7 +55,7 @@ def tempered(shared, items, seed):
 
 
 def write(folder, model, items, distributions):
-    """A file of responses; the guess is left to the distribution or, for the oracle, what most people said."""
+    """Write a file of responses. The guess follows from the distribution; the oracle guesses what most people said."""
     path = folder / f"{model}.jsonl"
     with path.open("w", encoding="utf-8") as out:
         for item, shares in zip(items, distributions, strict=True):
@@ -68,7 +68,7 @@ def write(folder, model, items, distributions):
 
 @pytest.fixture(scope="module")
 def board(store, shared, items, tmp_path_factory):
-    """Cells by model: the released runs, RoBERTa with a temperature, the oracle f = pi, and a second human reference."""
+    """Leaderboard rows by model: released runs, RoBERTa with a temperature, the oracle f = pi, and a second human reference."""
     folder = shared("chaosnli")
     import_paths(store, [folder / "chaosNLI_snli.jsonl"], ImportOptions(dataset="chaosnli-snli"))
     for model, name in [(f"RoBERTa-{seed}", f"roberta-base_{seed}") for seed in SEEDS] + [("BERT-0", "bert-base-uncased_0")]:
@@ -107,12 +107,12 @@ def test_figures_that_came_with_the_data(board):
 def test_the_oracle_is_what_people_said(board):
     values = {key: cell.value for key, cell in board["Oracle"].metrics.items()}
     assert [values[key] for key in ("accuracy", "rank_cs", "rank_cs_tied")] == [1, 1, 1]
-    # Shares of hundredths, whose differences from votes / 100 are rounding.
+    # The shares are hundredths, so their differences from votes / 100 are rounding.
     assert [values[key] for key in ("dist_ce", "ent_ce", "ent_ce_abs")] == pytest.approx([0, 0, 0], abs=1e-15)
 
 
-# How far a figure of the paper is from ours where it is by more than rounding. The divergences of the paper are of seed 0 alone
-# and hang on the draw of the reference: see ``test_table_2_is_of_seed_0_at_t_2``.
+# Distance of a figure of the paper from ours, where it is more than rounding. The divergences of the paper are of seed 0 alone
+# and depend on the draw of the reference: see ``test_table_2_is_of_seed_0_at_t_2``.
 APART = {
     ("RoBERTa", "kl_ref"): 0.018, ("RoBERTa", "tvd_ref"): 0.013, ("RoBERTa-TS", "kl_ref"): 0.01, ("RoBERTa-TS", "tvd_ref"): 0.003,
     ("H2", "kl_ref"): 0.001, ("H2", "tvd_ref"): 0.012, ("RoBERTa-TS", "classwise_ece"): 0.032, ("Oracle", "classwise_ece"): 0.011,
@@ -137,7 +137,7 @@ def test_published_figures(board, shared):
 
 
 def test_another_order_of_the_classes_would_rank_otherwise(store, board, items):
-    """RankCS of the paper is that of an ascending sort in ChaosNLI's order of classes; any other choice gives another figure."""
+    """RankCS in the paper sorts in ascending order, in ChaosNLI's order of classes. Any other choice gives another figure."""
     stated = dict(
         with_runs(store.snapshot()).rows(
             "select question_id, options from responses join runs using (run) where model = 'RoBERTa-0' and options is not null"
@@ -158,7 +158,7 @@ def test_people(store, board, binning):
     answer = people(store.snapshot(), CHAOS.replace(conventions=Conventions(binning)))
     rows = {row.model: row for row in answer.rows}
     references = {tuple(row.reference.distance) for row in answer.rows}
-    assert len(references) == 1  # the same draw beside every run
+    assert len(references) == 1  # the same draw for every run
     for model, row in rows.items():
         cells = board[model].metrics
         assert row.histograms.items == row.reference.items == ITEMS
@@ -171,7 +171,7 @@ def test_people(store, board, binning):
 # -- seed 0 at T = 1 and T = 2, as the paper's figures and its table 2 have it ------------------------------------------
 
 TEMPERATURES = (1.0, 2.0)
-# Rows of the figures that do not follow from the data, and why. Those of ChaosNLI-MNLI have no predictions beside the checkout.
+# Rows of the figures that do not follow from the data, and why. ChaosNLI-MNLI has no predictions next to the checkout.
 NOT_RECOMPUTED = {
     ("fig. 5", "ECE %"): "T = 2 gives 3.59; the printed 3.33 is passed between T = 1.95 and T = 2",
     ("app. B.1", "EntCE median and mean"): "-.26 is T = 1; T = 2 gives .07 and .05, and .12 is only reached near T = 2.25",
@@ -180,7 +180,7 @@ NOT_RECOMPUTED = {
 
 @pytest.fixture(scope="module")
 def seed_0(shared, items):
-    """Shares by temperature."""
+    """RoBERTa's shares by temperature."""
     scores = logits(shared, items, 0)
     return {temperature: softmax(scores, temperature) for temperature in (*TEMPERATURES, 1.95, 2.25)}
 
@@ -191,7 +191,7 @@ def votes(items):
 
 
 def ece(shares, votes):
-    """Ten bins; the right class is the one with most votes, the first in class order where two tie."""
+    """Return the ECE in ten bins. The right class has the most votes; in a tie, it is the first in class order."""
     confidence, correct = shares.max(axis=1), shares.argmax(axis=1) == votes.argmax(axis=1)
     place = np.searchsorted(np.arange(1, 10) / 10, confidence, side="left")
     return float(bins.ece(*(np.bincount(place, weights, 10) for weights in (None, confidence, correct))))
@@ -210,7 +210,7 @@ def test_figures_of_seed_0(shared, seed_0, votes):
             "ECE %": 100 * ece(shares, votes),
             "HCE (mean DistCE)": distributions.total_variation(shares, distributions.vote_shares(votes)).mean(),
             "accuracy": (shares.argmax(axis=1) == votes.argmax(axis=1)).mean(),
-            # The figures break ties the other way round than table 1, or leave them free: .636 and .645.
+            # The figures break ties in the opposite way to table 1, or leave them: .636 and .645.
             "HRE (RankCS)": distributions.compatible_ranking(shares, votes).mean(),
         }[row["measure"]]
         digits = len(row["printed"].partition(".")[2])
@@ -233,7 +233,7 @@ def test_figures_that_t_2_does_not_give(seed_0, votes):
 
 
 def test_table_2_is_of_seed_0_at_t_2(shared, seed_0, votes):
-    """The printed values are those of draws of the reference, within 0.002, as the product computes them."""
+    """The printed values lie among those of 400 draws of the reference, within 0.002, as the product computes them."""
     with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
         printed = {
             (row["model"], row["metric"]): float(row["value"])

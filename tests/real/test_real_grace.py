@@ -1,4 +1,4 @@
-"""The buzzes of the GRACE tournaments: counts, and curves of people alone."""
+"""The buzzes of the GRACE tournaments: counts, and curves of people only."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def write(folder, name, header, lines):
 
 
 def bundle(folder, released, *, models=True):
-    """The release as a bundle: the words of a question are placeholders, its clues 20 words long."""
+    """Write the release as a bundle. The words of a question are placeholders, and its clues are 20 words long."""
     folder.mkdir()
     (folder / "dataset.json").write_text(json.dumps({"dataset": folder.name, "kind": "incremental"}))
     questions = {f"{row['packet']}/{row['tossup_index']}": row for row in released}
@@ -76,7 +76,7 @@ def test_counts(imported):
     ]
     teams = "select team_kind, count(distinct team) from exposures where dataset = 'grace' group by 1 order by 1"
     assert imported.rows(teams) == [("human", 17), ("model", 3)]
-    # The index 128 stands in two packets: each is a question of its own.
+    # The index 128 appears in two packets: each is a question of its own.
     assert imported.rows(
         "select count(*), count(distinct split_part(question_id, '/', 2)) from questions where dataset = 'grace'"
     ) == [(240, 239)]
@@ -106,7 +106,7 @@ def test_curves_count_what_the_release_says(imported, released):
         assert teams == len(buzzes[question])
         assert buzz_share == pytest.approx(sum(so_far) / len(so_far) if so_far else 0)
         assert release_share == pytest.approx(sum(so_far) / len(buzzes[question]))
-        # All that heard a question, as far as the release says, buzzed on it: nobody is censored.
+        # As far as the release says, every team that heard a question buzzed on it: nobody is censored.
         assert team_share == pytest.approx(sum(so_far) / teams)
         assert survival == pytest.approx(team_share)
 
@@ -115,7 +115,7 @@ def test_curves_count_what_the_release_says(imported, released):
 
 
 def tallies(released, kind):
-    """Team -> its buzzes as (words heard, of so many, correct)."""
+    """Return the buzzes of each team as (words heard, words of the question, correct)."""
     buzzes = defaultdict(list)
     for row in released:
         if row["team_kind"] == kind:

@@ -1,4 +1,4 @@
-"""Tables 6 and 7 of GRACE as the product works them out, from questions whose people make the printed human curves."""
+"""Tables 6 and 7 of GRACE, computed by the product for questions whose people give the printed human curves."""
 
 import csv
 import json
@@ -16,8 +16,8 @@ from queries.selection import Selection
 
 pytestmark = pytest.mark.real
 
-# Correct and incorrect buzzes at each clue, and teams that never buzz: h of table 6 is correct / all buzzes so far (0.1, 0.2,
-# 0.5, 0.9), and the increments of table 7 are correct buzzes / teams (0.1, 0.1, 0.2, 0.3).
+# Correct and incorrect buzzes at each clue, and the number of teams that never buzz. In table 6, h is correct / all buzzes so
+# far (0.1, 0.2, 0.5, 0.9); in table 7, the increments are correct buzzes / teams (0.1, 0.1, 0.2, 0.3).
 PEOPLE = {"six": ([(1, 9), (2, 3), (12, 3), (120, 0)], 0), "seven": ([(1, 0), (1, 0), (2, 0), (3, 0)], 3)}
 
 

@@ -1,4 +1,4 @@
-"""The life table that the product states, against the file of the Social Security Administration and LifeEval's own values."""
+"""The life table of the product, compared with the file of the Social Security Administration and LifeEval's own values."""
 
 import csv
 
@@ -32,4 +32,4 @@ def test_published_best_ages(shared):
     for person, (age, mas) in published.items():
         best, probability = best_guess(*person)
         assert probability == pytest.approx(mas, abs=1e-6), person
-        assert best == age or mas > 1 - 1e-6, person  # several ages are as good where everybody is within the radius
+        assert best == age or mas > 1 - 1e-6, person  # several ages are equally good if everybody is within the radius

@@ -1,4 +1,4 @@
-"""The answers of eleven models to LifeEval, as released, through the real importer: what the paper reports."""
+"""The released answers of eleven models to LifeEval, imported and compared with the figures of the paper."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ KEYS = ("accuracy", "ece", "mean_confidence", "pct_rounded", "hard_easy_slope")
 
 @pytest.fixture(scope="module")
 def imported(store, shared):
-    """Reports by model, after the questions and all answer files were imported."""
+    """Reports by model, after an import of the questions and all answer files."""
     folder = shared("lifeeval")
     import_paths(store, [folder / "life_eval_formatted.csv"], ImportOptions())
     reports = {}
@@ -85,11 +85,11 @@ def test_the_error_of_the_slope_is_that_of_scipy(store, board):
         assert slope == pytest.approx([fit.slope, fit.stderr], abs=1e-10)
 
 
-def test_what_was_skipped_is_told(store, imported):
+def test_skipped_rows_are_reported(store, imported):
     for model, skipped, items, missing in store.snapshot().rows("select model, skipped, items, missing_questions from runs"):
         counts = json.loads(skipped) if skipped else {}
         assert items + missing == 808
-        assert sum(counts.values()) == missing or model.startswith("o3"), model  # o3's file lacks rows besides
+        assert sum(counts.values()) == missing or model.startswith("o3"), model  # o3's file also lacks rows
         line = imported[model].lines[-1]
         assert all(f"{count:,} row{'s' * (count > 1)}: {reason}" in line for reason, count in counts.items())
 
@@ -121,7 +121,7 @@ NAMES = {
 }  # fmt: skip
 COMMON = 751
 UNCLEAR = "the paper does not say over which questions, and with which weights, the sets are averaged"
-# Rows of the text that the release does not give, and why.
+# Rows of the text that do not follow from the release, and why.
 NOT_RECOMPUTED = {
     "mean stated confidence, all sets": UNCLEAR,
     "mean accuracy, all sets": UNCLEAR,
@@ -131,13 +131,13 @@ NOT_RECOMPUTED = {
 
 
 class CommonAnswers:
-    """One model's answers to the common questions, in the order of questions."""
+    """Answers of one model to the common questions, in the order of the questions."""
 
     def __init__(self, rows):
         self.confidence, self.correct, self.difficulty, self.radius = np.array(rows).T
 
     def metric(self, key):
-        """A metric of the catalogue, with the default conventions."""
+        """Return a metric of the catalogue, with the default conventions."""
         items = Items(self.confidence, self.correct, np.arange(len(self.correct) + 1))
         totals = sums(items, ITEM_SUMS) | {"difficulty": self.difficulty}
         metric = CATALOGUE[key]
@@ -151,7 +151,7 @@ class CommonAnswers:
         return float(CATALOGUE["ece"].value(pooled(self.confidence, self.correct, conventions.closed), conventions))
 
     def rounded(self):
-        """Share of multiples of 5 %, by the release's own test in floating point."""
+        """Return the share of multiples of 5 %, by the release's own test in floating point."""
         return float(((100 * self.confidence) % 5 == 0).mean())
 
 
@@ -190,7 +190,7 @@ def test_table_2_to_the_last_digit(common, table_2):
 
 
 def test_the_leaderboard_is_table_2(store, imported, table_2):
-    """Its common questions, by default, are those of the paper. Only the test of rounding is another one."""
+    """By default, its common questions are those of the paper. Only the test of rounding differs."""
     snapshot = store.snapshot()
     selection = read_selection([("binning", "width10r")], lambda dataset: read_facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, [CATALOGUE[key] for key in KEYS])
@@ -253,7 +253,7 @@ def test_figures_of_the_text(common, table_2, shared):
 
 
 def accuracy_of_common_questions(shared, question_set):
-    """Of the questions of another set that all eleven models answered."""
+    """Return the accuracy on the questions of another set that all eleven models answered."""
     grades = defaultdict(list)
     with (shared("lifeeval") / "llm-confidence-correct.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
@@ -286,7 +286,7 @@ def test_the_answers_of_people(imported, store, shared):
     facts = "select model, items, questions, samples, respondents, failed from runs where run = $run"
     assert snapshot.rows(facts, {"run": run}) == [("People", 980, 88, 19, True, 0)]
     assert snapshot.rows("select count(distinct sample) from responses where run = $run", {"run": run}) == [(98,)]
-    # Each probability that the life table gives a guess lies below that of the best guess, which the file has right.
+    # No guess is more probable by the life table than the best guess, which the file states correctly.
     best = snapshot.rows(
         """select max(correct - (1 - difficulty)) from responses join questions using (dataset, question_id) where run = $run""",
         {"run": run},

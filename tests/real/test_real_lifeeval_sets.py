@@ -1,7 +1,7 @@
 """LifeEval's figures by model and question set, from the released pairs: accuracy (11), ECE (12), reliability (9).
 
-The figures print no numbers. Those below are of the appendix's two tables of models by question set, as the authors'
-repository has them (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
+The figures print no numbers. The numbers below come from the appendix's two tables of models by question set, in the authors'
+repository (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
 """
 
 import csv
@@ -51,7 +51,7 @@ def snapshot(pairs, store):
 
 
 def gaps(snapshot, metric, printed, scale=1.0):
-    """By set: how far each value on the common questions, times the scale, is from the printed one."""
+    """Return by set how far each value on the common questions, times the scale, is from the printed one."""
     result = {}
     for name, values in printed.items():
         selection = Selection(f"lifeeval-{name}", elicitation=("stated",), conventions=Conventions(binning="width10r"))
@@ -62,7 +62,7 @@ def gaps(snapshot, metric, printed, scale=1.0):
 
 
 def agreeing(values, step):
-    """How many agree to the last printed digit."""
+    """Return how many values agree to the last printed digit."""
     return sum(value <= step / 2 + 1e-9 for value in values)
 
 
@@ -70,7 +70,7 @@ def test_accuracy_by_set_is_figure_11(snapshot):
     apart = gaps(snapshot, "accuracy", ACCURACY, scale=100)
     for name in ("boolq-valid", "halu-eval-qa", "sat-en"):
         assert agreeing(apart[name], 0.01) == 11, name
-    # Other common questions: 87 of LSAT-AR and 996 of SciQ in the release, a multiple of 1/86 and of 1/995 in print.
+    # The common questions differ: 87 of LSAT-AR and 996 of SciQ in the release, multiples of 1/86 and 1/995 in print.
     assert max(apart["sciq-test"]) < 0.11 and max(apart["lsat-ar-test"]) < 1.21
     for name, questions in (("lsat-ar-test", 86), ("sciq-test", 995)):
         for value in ACCURACY[name]:
@@ -85,7 +85,7 @@ def test_ece_by_set_is_figure_12(snapshot):
 
 
 def test_reliability_by_set_is_figure_9(pairs, snapshot):
-    """The bins of every model on every set, against bins that were counted from the file."""
+    """The bins of every model on every set are compared with bins counted from the file."""
     answers = defaultdict(dict)
     with pairs.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):

@@ -1,4 +1,4 @@
-"""The checksums of public datasets are those of the files as they were released."""
+"""The checksums of public datasets are those of the files as released."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The published figures as they were collected from the papers, against the ones that the product states."""
+"""The published figures that the product states, compared with those collected from the papers."""
 
 import csv
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.real
 RENAMED = {"dist_ce_mean": "dist_ce", "ent_ce_abs_mean": "ent_ce_abs"}
 
 
-def test_nothing_was_lost_or_changed(shared):
+def test_no_published_figure_is_lost_or_changed(shared):
     with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as file:
         given = [
             (

@@ -1,4 +1,4 @@
-"""Simulations are tests of `make test-slow`."""
+"""Simulations are tests that `make test-slow` runs."""
 
 import pytest
 

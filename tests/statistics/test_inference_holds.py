@@ -1,4 +1,4 @@
-"""Inference does what it promises, on boards of simulated runs: the short form of ``benchmarks/inference.py``."""
+"""Inference does what it promises on boards of simulated runs: the short form of ``benchmarks/inference.py``."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ SEED = 11
 
 
 def check_coverage(measurements, boards_below=0.03):
-    """At least nominal, but for noise and so much of what the method itself falls short."""
+    """Check that coverage is at least nominal, except for noise and ``boards_below``, the shortfall of the method itself."""
     for measurement in measurements:
         assert measurement.measured >= measurement.nominal - boards_below - measurement.noise, measurement
 
 
 def check_errors(measurements, above=0.02):
-    """At most nominal, but for noise and so much of what the method itself exceeds."""
+    """Check that errors are at most nominal, except for noise and ``above``, the excess of the method itself."""
     for measurement in measurements:
         assert measurement.measured <= measurement.nominal + above + measurement.noise, measurement
 
@@ -28,7 +28,7 @@ def test_p_values_of_equal_runs():
 
 
 def test_p_values_of_equal_runs_are_uniform():
-    """Not only their tail: by Kolmogorov and Smirnov's test. Accuracy has ties, which make steps."""
+    """The whole distribution and not only its tail, by Kolmogorov and Smirnov's test. Accuracy has ties, which make steps."""
     for clues in (1, 5):
         p_values = simulation.equal_run_p_values(500, SEED, 200, clues)
         for name in ("Brier", "HMR"):
@@ -37,8 +37,8 @@ def test_p_values_of_equal_runs_are_uniform():
         assert abs(measurement.measured - measurement.nominal) <= measurement.noise + 0.01, measurement
 
 
-def test_that_test_sees_p_values_that_are_not():
-    """Where clues are taken for questions, small p-values are too many."""
+def test_the_uniformity_test_detects_bad_p_values():
+    """If clues are treated as questions, there are too many small p-values."""
     random = np.random.default_rng(SEED)
     p_values = []
     for _ in range(300):
@@ -60,7 +60,7 @@ def test_jackknife_intervals_cover():
 def test_intervals_of_slices_cover():
     measurements = list(simulation.slice_intervals(300, SEED))
     check_coverage(measurement for measurement in measurements if measurement.study == "interval of a slice")
-    # The bootstrap's percentiles, which the jackknife replaced, do not.
+    # The bootstrap's percentile intervals, which the jackknife replaced, do not cover.
     replaced = [
         measurement.measured
         for measurement in measurements
@@ -76,7 +76,7 @@ def test_intervals_of_distances_from_calibration_cover():
 def test_intervals_of_the_variants_of_ece_cover():
     measurements = {m.setting.split(",")[0]: m for m in simulation.variant_intervals(100, SEED, [(60, 5, 0.7)])}
     many_bins = measurements.pop("ece_mass100")
-    assert many_bins.measured < 0.7  # with three items to a bin, as its caveat says
+    assert many_bins.measured < 0.7  # with three items per bin, as its caveat says
     check_coverage(measurements.values())
 
 
@@ -98,7 +98,7 @@ def test_the_debiased_ece_of_calibrated_runs_is_0_on_average():
 def test_the_debiased_ece_is_nearer_to_a_small_error():
     for runs in simulation.calibration_errors(600, SEED, shift=0.2):
         if (runs.questions, runs.clues) == (200, 5):
-            continue  # the bias of ECE is small here, too: benchmarks/ece_bias.md has both
+            continue  # the bias of ECE is small here as well: benchmarks/ece_bias.md has both
         assert 0.03 < runs.truth < 0.04
         assert abs(runs.debiased.mean() - runs.truth) < abs(runs.plain.mean() - runs.truth), (runs.questions, runs.clues)
 
@@ -117,18 +117,18 @@ def test_letters_of_equal_runs():
 
 
 def test_the_band_of_a_difference_holds_the_whole_curve():
-    """Simultaneous coverage of the band on the page Decide, nominally 95 %, of two runs that differ for some t."""
+    """Simultaneous coverage of the band on the page Decide, nominally 95 %, for two runs that differ for some t."""
     check_coverage(simulation.curve_bands(200, SEED))
 
 
 @pytest.mark.parametrize("clues", [1, 4])
 def test_p_values_of_calibrated_runs_are_uniform(clues):
-    """Of the tests that the page Reliability shows, for calibrated runs whose clues hang together."""
+    """The tests that the page Reliability shows, for calibrated runs whose clues depend on each other."""
     chance = np.random.default_rng((SEED, clues))
     p_values = []
     for board in range(400):
         confidence = chance.random((100, clues))
-        # One number decides all clues of a question, so that they are right together.
+        # One number decides all clues of a question, so they are right together.
         correct = (chance.random((100, 1)) < confidence).astype(float)
         question = np.repeat(np.arange(100), clues)
         p_values.append(calibration_tests(confidence.ravel(), correct.ravel(), question, 100, board))
@@ -136,12 +136,12 @@ def test_p_values_of_calibrated_runs_are_uniform(clues):
         assert kstest(values, "uniform").pvalue > 0.01
 
 
-def test_slices_that_mean_nothing():
+def test_false_alarms_of_slices_that_mean_nothing():
     check_errors(simulation.slices(100, SEED, sizes=(60,), flips=200))
 
 
-def test_the_simulation_sees_a_bad_method():
-    """The percentile interval that these replaced covers nothing where a run is calibrated."""
+def test_the_simulation_detects_a_bad_method():
+    """The percentile interval that was replaced covers nothing if a run is calibrated."""
     random = np.random.default_rng(SEED)
     hits = 0
     for _ in range(30):

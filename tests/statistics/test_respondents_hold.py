@@ -1,4 +1,4 @@
-"""Intervals of runs of respondents cover where people differ from each other. Those of questions alone do not."""
+"""Intervals of runs of respondents cover where people differ from each other. Intervals over questions alone do not."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ OVERCONFIDENCE = 0.1  # in the population of people and questions
 
 
 def study(seed):
-    """Evidence of people who each answered ten questions and differ in confidence; and the same as of a mere run of samples."""
+    """Return evidence of people who each answered ten questions and differ in confidence; and the same as a run of samples."""
     chance = np.random.default_rng(seed)
     person = np.repeat(np.arange(PEOPLE), ANSWERS)
     question = np.concatenate([chance.choice(QUESTIONS, ANSWERS, replace=False) for _ in range(PEOPLE)])

@@ -1,4 +1,4 @@
-"""The bundled guessers against scikit-learn and bm25s, and what they do with texts that they know nothing of."""
+"""The bundled guessers compared with scikit-learn and bm25s, and their scores for texts without known words."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ REVEALED = [" ".join(CLUES[: clue + 1]) for clue in range(len(CLUES))]
         (tfidf_characters, {"analyzer": "char_wb", "ngram_range": (3, 5)}),
     ],
 )
-def test_tf_idf_is_that_of_scikit_learn(build, options):
+def test_tf_idf_agrees_with_scikit_learn(build, options):
     text = pytest.importorskip("sklearn.feature_extraction.text", reason="scikit-learn is a development dependency")
     vectorizer = text.TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", **options)
     known = vectorizer.fit_transform(DOCUMENTS)
@@ -26,7 +26,7 @@ def test_tf_idf_is_that_of_scikit_learn(build, options):
     assert build(DOCUMENTS)(CLUES) == pytest.approx(expected, abs=1e-12)
 
 
-def test_lsa_is_that_of_scikit_learn():
+def test_lsa_agrees_with_scikit_learn():
     text = pytest.importorskip("sklearn.feature_extraction.text", reason="scikit-learn is a development dependency")
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
@@ -38,7 +38,7 @@ def test_lsa_is_that_of_scikit_learn():
     assert lsa(DOCUMENTS)(CLUES) == pytest.approx(expected, abs=1e-9)
 
 
-def test_bm25_is_that_of_bm25s():
+def test_bm25_agrees_with_bm25s():
     bm25s = pytest.importorskip("bm25s", reason="bm25s is a development dependency")
     index = bm25s.BM25()
     index.index(bm25s.tokenize(DOCUMENTS, return_ids=False, show_progress=False), show_progress=False)

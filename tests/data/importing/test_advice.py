@@ -1,4 +1,4 @@
-"""The mistakes that a whole file has: many problems in a sentence, a kind of problem in a line."""
+"""Advice about mistakes that run through a whole file, and counts of problems by kind."""
 
 import pytest
 
@@ -10,7 +10,7 @@ HEAD = "question_id,clue,guess,confidence\n"
 
 @pytest.fixture
 def relay(store, tmp_path):
-    """A store with a dataset of two questions, of three clues each."""
+    """A store with a dataset of two questions with three clues each."""
     put(store, write(
         tmp_path / "relay",
         facts={"dataset": "relay", "kind": "incremental"},
@@ -46,7 +46,7 @@ def rows(questions=("River-1", "River-2"), clues=(0, 1, 2), confidence="0.5"):
         (rows(clues=(0, 1, 9)), None), (rows(("Lake-1", "Lake-2")), None),
     ],
 )  # fmt: skip
-def test_one_mistake_is_told_in_a_sentence(relay, tmp_path, lines, sentence):
+def test_a_mistake_of_every_row_is_explained_in_one_sentence(relay, tmp_path, lines, sentence):
     assert refused(relay, tmp_path / "answers.csv", lines).advice == ([sentence] if sentence else [])
 
 

@@ -1,4 +1,4 @@
-"""What an analyst decides of guesses: it stands for what the file would state, and is remembered."""
+"""Decisions of an analyst about guesses: they count as if the file stated them, and are stored with the run."""
 
 import json
 
@@ -39,7 +39,7 @@ def decisions_of(store, run):
     return rows, decisions and json.loads(decisions)
 
 
-def test_a_decision_holds_and_is_kept(store, run):
+def test_a_decision_sets_the_grade_and_is_stored(store, run):
     rows, decisions = decisions_of(store, put(store, run, ROME, Decision("q2", 0, None, 0.5)))
     assert rows == [
         ("q1", 0, 1.0, "person"), ("q1", 1, 1.0, "answer"), ("q1", 2, 1.0, "answer"),
@@ -51,14 +51,14 @@ def test_a_decision_holds_and_is_kept(store, run):
     ]
 
 
-def test_without_a_clue_it_is_about_every_clue_of_that_guess(store, run):
+def test_a_decision_without_a_clue_covers_every_clue(store, run):
     run.write_text(bundles.RESPONSES.replace("paris", "Paris"))
     rows, decisions = decisions_of(store, put(store, run, Decision("q1", None, "Paris", 0.0)))
     assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [decision["clue"] for decision in decisions] == [1, 2]
 
 
 def test_a_decision_counts_as_if_the_file_stated_it(store, run, tmp_path):
-    """Runs are named by content: another decision is another run, the same one the same, stated or decided."""
+    """Runs are named by content. Another decision gives another run; the same decision gives the same run, stated or decided."""
     plain, decided = put(store, run), put(store, run, ROME)
     assert plain != decided == put(store, run, ROME)
     lines = bundles.RESPONSES.splitlines()
@@ -95,7 +95,7 @@ def test_stated_and_life_table_grades_are_not_decided(store, run, tmp_path):
         import_paths(store, [run], ImportOptions(dataset="ages", model="m", decisions=(Decision("a", 0, "80", 1.0),)))
 
 
-def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
+def test_replaced_answers_leave_decisions_unchanged(store, run, tmp_path):
     name = put(store, run, ROME)
     other = bundles.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "Lyon")
     bundles.put(store, bundles.write(tmp_path / "toy", questions=other), replace=True)
@@ -118,6 +118,6 @@ def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
         ("Paris", "ERROR", None),
     ],
 )
-def test_which_grades_a_person_should_look_at(line, guess, reason):
+def test_doubtful_grades_come_with_a_reason(line, guess, reason):
     given_reason = doubt(line, guess)
     assert given_reason is None if reason is None else reason in given_reason

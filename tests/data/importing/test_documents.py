@@ -1,4 +1,4 @@
-"""Files that are no tables: JSON documents, and zips that are packed or encrypted in other ways than most."""
+"""Files that are not tables: JSON documents, and zips with unusual compression or encryption."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
-# packet1.json with [] in it, encrypted by Info-ZIP (zip -P sesame), which Python cannot do.
+# packet1.json with the content [], encrypted by Info-ZIP (zip -P sesame) because Python cannot encrypt.
 ENCRYPTED = (
     "UEsDBAoACQAAAFlpdl0pu0wNDgAAAAIAAAAMABwAcGFja2V0MS5qc29uVVQJAAPZ6QJr2ekCa3V4CwABBAAAAAAEAAAAAMFTBlhXZBIRx8R59f"
     "TOUEsHCCm7TA0OAAAAAgAAAFBLAQIeAwoACQAAAFlpdl0pu0wNDgAAAAIAAAAMABgAAAAAAAEAAACkgQAAAABwYWNrZXQxLmpzb25VVAUAA9np"
@@ -46,13 +46,13 @@ def incoming(staging, path, content, **options):
         ('{"a": 1}\n', {"a": 1}), ('{"a": 1}\n\n{"a": 2}\n', None), ("a,b\n1,2\n", None),
     ],
 )  # fmt: skip
-def test_a_json_document_is_told_from_tables(staging, tmp_path, text, content):
+def test_json_documents_are_distinguished_from_tables(staging, tmp_path, text, content):
     document = incoming(staging, tmp_path / "file", text).document
     assert repr(document) == repr(content)
 
 
 @pytest.mark.parametrize(("text", "reason"), [('{"a": [1,\n 2}', "delimiter"), ("[" * 100_000, "nests"), ('["\\ud8', "JSON")])
-def test_a_broken_document_is_none_and_says_why(staging, tmp_path, text, reason):
+def test_a_broken_document_is_none_with_a_reason(staging, tmp_path, text, reason):
     file = incoming(staging, tmp_path / "file.json", text)
     assert file.document is None
     assert reason in str(file.unreadable)
@@ -72,7 +72,7 @@ def test_a_packed_document_is_read(staging, tmp_path):
     assert incoming(staging, tmp_path / "file.json.gz", gzip.compress(b'{"a":\n1}')).document == {"a": 1}
 
 
-def test_cells_of_a_document_keep_the_contract(staging):
+def test_cells_of_a_document_are_checked_like_a_table(staging):
     rows = pl.DataFrame({"id": ["a", None, "c"], "confidence": ["0.5", "1", "85"], "place": ["sample a", "sample b", "sample c"]})
     file = staging.add_rows("log.json", rows)
     assert staging.load(file, COLUMNS) == ["id", "confidence"]
@@ -110,8 +110,8 @@ def test_an_encrypted_zip_needs_its_password(staging, encrypted):
     assert (Incoming(encrypted, staging, password="sesame").folder / "packet1.json").read_text() == "[]"
 
 
-def test_a_wrong_password_past_the_check_byte_is_wrong(staging, tmp_path):
-    """A byte of the header tells 255 of 256 wrong passwords; the others unpack to nonsense."""
+def test_a_wrong_password_past_the_check_byte_is_refused(staging, tmp_path):
+    """A byte of the header detects 255 of 256 wrong passwords; with the others the file unpacks to nonsense."""
     path = tmp_path / "release.zip"
     path.write_bytes(encrypted_zip({"packet1.json": b"[]"}, "sesame"))
     with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""An import that is not done: what it shows is what the import would bring, and the store stays as it was."""
+"""Dry runs of an import: they show what the import would store, and the store stays unchanged."""
 
 import tempfile
 from pathlib import Path
@@ -30,7 +30,7 @@ def run(tmp_path):
 
 
 def rows(snapshot, dataset="toy"):
-    """What a version holds of a dataset, but for the times of import."""
+    """Return the rows of a dataset, without the times of import."""
     columns, stored = {"runs": "* exclude (imported_at)"}, with_runs(snapshot)
     return {
         name: sorted(stored.rows(f"select {columns.get(name, '*')} from {name} where dataset = '{dataset}'"), key=repr)
@@ -44,7 +44,7 @@ def files(folder):
 
 @pytest.mark.parametrize("people", [{}, PEOPLE], ids=["alone", "with people"])
 def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, people):
-    """Difficulty among it, which hangs on the runs where there are no people."""
+    """This includes difficulty, which depends on the runs where there are no people."""
     bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES, **people), model="old")
     bundles.put(
         store,
@@ -63,7 +63,7 @@ def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, peo
     assert tried.report == report
 
 
-def test_a_run_that_is_there_is_shown_once(store, tmp_path, run):
+def test_a_run_that_is_already_stored_is_shown_once(store, tmp_path, run):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     bundles.put(store, run, dataset="toy", model="new")
     with open_dry_run(store, [run], OPTIONS) as tried:
@@ -71,16 +71,16 @@ def test_a_run_that_is_there_is_shown_once(store, tmp_path, run):
         assert rows(tried.snapshot) == rows(store.snapshot())
 
 
-def test_it_holds_while_others_write(store, tmp_path, run):
+def test_a_dry_run_keeps_its_version_while_others_write(store, tmp_path, run):
     bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="old")
     with open_dry_run(store, [run], OPTIONS) as tried:
         seen = rows(tried.snapshot)
-        for name in "abcde":  # more versions than are kept
+        for name in "abcde":  # more versions than are retained
             bundles.put(store, run, dataset="toy", model=name)
         assert rows(tried.snapshot) == seen
 
 
-def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
+def test_a_dry_run_starts_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     staging, tries = dry_run.open_staging, []
 
@@ -112,7 +112,7 @@ def test_nothing_is_left_behind(store, tmp_path, run, monkeypatch):
     assert not list(scratch.iterdir())
 
 
-def test_a_disk_that_cannot_be_written_is_said(store, tmp_path, run, monkeypatch):
+def test_a_disk_that_cannot_be_written_raises_an_error(store, tmp_path, run, monkeypatch):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(StoreError, match="cannot work with its files"), open_dry_run(store, [run], OPTIONS):
@@ -125,7 +125,7 @@ def refusal(store, paths, options=OPTIONS):
     return [str(problem) for problem in refused.value.problems]
 
 
-def test_what_an_import_refuses_is_refused_in_its_words(store, tmp_path, run):
+def test_a_dry_run_refuses_in_the_words_of_an_import(store, tmp_path, run):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     run.write_text("question_id,clue,confidence\nq1,0,0.5\nq9,0,0.5\nq2,7,x\n")
     with pytest.raises(Refused) as refused:
@@ -134,7 +134,7 @@ def test_what_an_import_refuses_is_refused_in_its_words(store, tmp_path, run):
     assert len(refused.value.problems) == 3
 
 
-def test_only_answers_are_taken(store, tmp_path, run):
+def test_only_answers_are_accepted(store, tmp_path, run):
     bundles.put(store, bundles.write(tmp_path / "bare"))
     bundle = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
     other = bundles.write(tmp_path / "other", facts=bundles.FACTS | {"dataset": "other"}, responses=bundles.RESPONSES)
@@ -144,12 +144,12 @@ def test_only_answers_are_taken(store, tmp_path, run):
     assert "no answers" in refusal(store, [tmp_path / "bare"])[0]
     bundles.put(store, other, model="old")
     assert "several datasets (other, toy)" in refusal(store, [bundle, other], ImportOptions(model="new"))[0]
-    # A bundle whose questions are there already is as good as its answers.
+    # A bundle whose questions are already stored is treated like its answers alone.
     with open_dry_run(store, [bundle], ImportOptions(model="new")) as tried:
         assert len(tried.report.runs) == 1
 
 
-def test_an_empty_store_is_said(store, run):
+def test_an_empty_store_is_refused(store, run):
     with pytest.raises(StoreError, match="is empty"), open_dry_run(store, [run], OPTIONS):
         pass
     assert not store.files.root.exists()

@@ -1,4 +1,4 @@
-"""Failed calls: what a file may say of them, what is stored, and what stores of earlier versions have."""
+"""Failed calls: how files mark them, how they are stored, and how older stores get them."""
 
 import duckdb
 import pytest
@@ -48,7 +48,7 @@ def test_a_guess_of_error_is_a_failed_call(toy, tmp_path, mark):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
-def test_a_column_states_them(toy, tmp_path, ending):
+def test_a_column_marks_failed_calls(toy, tmp_path, ending):
     run = add(toy, tmp_path, FAILED).runs
     assert rows(toy, "select question_id, clue from responses where failed order by all") == [("q1", 2), ("q2", 0)]
     again = add(toy, tmp_path, bundle_factory.in_format(FAILED, ending), f"again.{ending}")
@@ -57,8 +57,8 @@ def test_a_column_states_them(toy, tmp_path, ending):
     assert marked.runs == run, "the same content, marked another way"
 
 
-def test_ids_of_runs_without_failures_stay(toy, tmp_path):
-    """The ids are those that version 0.1.0 gave."""
+def test_ids_of_runs_without_failures_are_unchanged(toy, tmp_path):
+    """The ids are those given by version 0.1.0."""
     plain = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}")
     assert plain.runs == ["9e119436cfa4e844"]
     assert add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\n", "error.csv").runs == ["80da599ca5d141a9"]
@@ -66,14 +66,14 @@ def test_ids_of_runs_without_failures_stay(toy, tmp_path):
     assert add(toy, tmp_path, none_failed, "none.csv").stored == plain.runs
 
 
-def test_a_failed_call_is_told_from_no_answer(toy, tmp_path):
+def test_a_failed_call_differs_from_no_answer(toy, tmp_path):
     failed = add(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,Paris,1\n")
     blank = add(toy, tmp_path, f"{HEAD}\nq1,0,,0\nq1,1,Paris,1\n", "blank.csv")
     assert failed.runs != blank.runs
     assert rows(toy, "select items, failed from runs order by position") == [(1, 1), (2, 0)]
 
 
-def test_what_a_failed_call_states_is_left_out(toy, tmp_path):
+def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
     report = add(toy, tmp_path, f"{HEAD},correct,failed\nq1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n")
     assert rows(toy, f"select {COLUMNS} from responses where failed order by all") == [
         ("q1", 0, None, 0.0, 0.0, True, "file"),
@@ -84,8 +84,8 @@ def test_what_a_failed_call_states_is_left_out(toy, tmp_path):
     ]
 
 
-def test_the_word_may_be_an_answer(toy, tmp_path):
-    """A class of that name, and a guess that the file states to be correct."""
+def test_error_can_be_an_answer(toy, tmp_path):
+    """A class can have that name, and a file can state that such a guess is correct."""
     add(toy, tmp_path, 'question_id,clue,guess,options,correct\nq1,0,error,"{""error"": 0.75, ""fine"": 0.25}",\n')
     add(toy, tmp_path, f"{HEAD},correct\nq1,0,error,0.5,1\n", "stated.csv")
     assert rows(toy, "select guess, failed from responses") == [("error", False)] * 2
@@ -110,14 +110,14 @@ def test_an_answer_still_needs_a_confidence(toy, tmp_path):
         add(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,Rome,false\nq1,1,,true\n")
 
 
-def test_a_run_may_fail_altogether(toy, tmp_path):
+def test_all_calls_of_a_run_can_fail(toy, tmp_path):
     add(toy, tmp_path, "question_id,clue,failed\nq1,0,true\nq1,1,true\n")
     assert rows(toy, "select items, questions, missing_questions, failed from runs") == [(0, 0, 2, 2)]
     assert rows(toy, "select count(*) from statistics") == [(0,)]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_what_comes_out_goes_in_again(toy, tmp_path, form):
+def test_exported_failed_calls_can_be_imported_again(toy, tmp_path, form):
     (run,) = add(toy, tmp_path, FAILED).runs
     with export(toy, responses(toy.snapshot(), run, form), form) as file:
         text = file.read()
@@ -128,7 +128,7 @@ def test_what_comes_out_goes_in_again(toy, tmp_path, form):
     assert rows(other, kept) == rows(toy, kept)
 
 
-def test_other_questions_leave_failed_calls_alone(toy, tmp_path):
+def test_replaced_questions_leave_failed_calls_unchanged(toy, tmp_path):
     add(toy, tmp_path, FAILED)
     put(toy, write(tmp_path / "toy", questions=bundle_factory.QUESTIONS.replace("Nile", "Danube")), replace=True)
     assert rows(toy, "select question_id, clue, correct, failed from responses where graded = 'failed' order by all") == [
@@ -139,7 +139,7 @@ def test_other_questions_leave_failed_calls_alone(toy, tmp_path):
 
 
 def test_a_second_try_counts(store, tmp_path):
-    """LifeEval's rows that were never parsed are failed calls, unless the model answered in another row."""
+    """Rows of LifeEval that could not be parsed are failed calls, unless the model answered in another row."""
     (tmp_path / "q.csv").write_text("Question Prompt,Question ID\nHow old?,0\nHow old?,1\nHow old?,2\n")
     (tmp_path / "a.csv").write_text("Answer,Confidence,Question ID\nold,0.5,0\n80,0.5,0\n80,high,1\n80,7,1\n80,0.25,2\n")
     put(store, tmp_path / "q.csv")
@@ -158,7 +158,7 @@ def test_a_second_try_counts(store, tmp_path):
 
 
 def as_before(store, folder):
-    """A copy of a store as version 0.1.0 made it of the same files: guesses of ERROR are answers."""
+    """Return a copy of a store as version 0.1.0 wrote it for the same files, in which guesses of ERROR are answers."""
     path = folder / "gen-000001.duckdb"
     folder.mkdir()
     with duckdb.connect() as connection:

@@ -1,4 +1,4 @@
-"""Answer lines: what a moderator would accept, prompt on and reject."""
+"""Answer lines: guesses that a moderator would accept, prompt on or reject."""
 
 import pytest
 
@@ -73,7 +73,7 @@ def test_forms():
     assert forms("(none)") == {"none"}
 
 
-def test_what_is_given_back():
+def test_grades_come_with_what_graded_them():
     guesses = [
         ("incremental", "d", "q1", "Rome", "Rome", None, None, None),
         ("incremental", "d", "q1", None, "Rome", None, None, None),

@@ -1,4 +1,4 @@
-"""An import beside others, within little memory, and over large files."""
+"""Imports at the same time as others, with little memory, and of large files."""
 
 import multiprocessing
 import random
@@ -36,7 +36,7 @@ def test_an_import_begins_again_when_somebody_else_wrote(store, tmp_path, monkey
     report = bundles.put(store, folder, model="mine")
     assert tries == ["mine", "other", "mine"]
     assert models(store) == ["other", "mine"]
-    assert "dataset toy: 2 questions, already there" in report.lines  # as told by the second try
+    assert "dataset toy: 2 questions, already there" in report.lines  # as reported by the second try
     assert store.snapshot().rows("select count(*) from questions") == [(2,)]
 
 
@@ -46,7 +46,7 @@ def _import_run(folder, run, model, ready):
     ingest.import_paths(store, [run], ImportOptions(dataset="toy", model=model))
 
 
-def test_imports_of_two_processes_both_land(store, tmp_path):
+def test_concurrent_imports_of_two_processes_are_both_stored(store, tmp_path):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     run = tmp_path / "run.csv"
     run.write_text(bundles.RESPONSES)
@@ -70,7 +70,7 @@ def test_imports_of_two_processes_both_land(store, tmp_path):
         (OSError(28, "No space left on device"), "cannot work with its files"),
     ],
 )
-def test_what_the_machine_does_not_allow(store, tmp_path, monkeypatch, error, message):
+def test_limits_of_the_machine_are_reported(store, tmp_path, monkeypatch, error, message):
     def fail(area, options):
         raise error
 
@@ -107,7 +107,7 @@ def test_scratch_files_are_gone(store, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("breaks", ["\n", "\r\n"])
 def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
-    """Several threads read a file in blocks; rows keep their order, and lines their numbers."""
+    """Several threads read a file in blocks; rows keep their order and problems their line numbers."""
     smaller = re.sub(r"(max_line_size|buffer_size) = \d+", r"\1 = 1000000", table_contract.READ)
     monkeypatch.setattr(table_contract, "READ", smaller)
     chance = random.Random(3)
@@ -126,7 +126,7 @@ def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpt\x07", "gpt\n4", "\u202egpt", "gpt\u2066"])
 @pytest.mark.parametrize("where", ["model", "elicitation"])
-def test_names_that_do_not_show_are_refused(store, tmp_path, name, where):
+def test_names_with_invisible_characters_are_refused(store, tmp_path, name, where):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     path = tmp_path / "answers.csv"
     path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
@@ -134,7 +134,7 @@ def test_names_that_do_not_show_are_refused(store, tmp_path, name, where):
         bundles.put(store, path, **({"dataset": "toy", "model": "m"} | {where: name}))
 
 
-def test_names_in_any_script_are_taken(store, tmp_path):
+def test_names_in_any_script_are_accepted(store, tmp_path):
     bundles.put(store, bundles.write(tmp_path / "toy"))
     path = tmp_path / "answers.csv"
     path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Input that cannot be taken: each refused with the file, line, column, value and reason that a person needs; nothing changes."""
+"""Refused imports: each problem names the file, line, column, value and reason that a person needs, and nothing changes."""
 
 import gzip
 import io
@@ -31,7 +31,7 @@ SPANS = {"dataset": "spans", "kind": "lifeeval"}
 
 @pytest.fixture(scope="module")
 def toy_store(tmp_path_factory):
-    """A store that no test of this module changes, and what it holds."""
+    """A store that no test of this module changes, its version and its content."""
     root = tmp_path_factory.mktemp("toy_store")
     store = open_store(root / "store", threads=1)
     people = {
@@ -48,7 +48,7 @@ def toy_store(tmp_path_factory):
 
 
 def refusal(toy_store, *paths, **options) -> Refused:
-    """The refusal of an import, after which the store is as it was."""
+    """Return the refusal of an import, and check that it left the store unchanged."""
     store, version, content = toy_store
     with pytest.raises(Refused) as refused:
         bundles.put(store, *paths, **options)
@@ -58,7 +58,7 @@ def refusal(toy_store, *paths, **options) -> Refused:
 
 
 def reported(toy_store, *paths, **options):
-    """The problems of a refusal as tuples without the file, which must be the one there is."""
+    """Return the problems of a refusal as tuples without the file, and check that they name the imported files."""
     problems = refusal(toy_store, *paths, **options).problems
     assert {problem.file for problem in problems} == {path.name for path in paths}
     return [(p.line, p.column, p.value, p.reason) for p in problems]
@@ -264,7 +264,7 @@ def test_percent_has_a_range_too(toy_store, tmp_path):
     ]  # fmt: skip
 
 
-def test_who_answered(toy_store, tmp_path):
+def test_a_missing_model_is_refused(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
     assert reported(toy_store, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
@@ -282,13 +282,13 @@ def test_who_answered(toy_store, tmp_path):
         ({"form": "excel"}, f"unknown format 'excel'; this version reads: {KEYS}"),
     ],
 )
-def test_where_to(toy_store, tmp_path, options, reason):
+def test_a_missing_or_unknown_dataset_or_format_is_refused(toy_store, tmp_path, options, reason):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
     assert reported(toy_store, path, model="m", **options) == [(None, None, None, reason)]
 
 
-def test_ungradable(toy_store, tmp_path):
+def test_answers_that_cannot_be_graded_are_refused(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("question_id,guess,confidence\nb1,Rome,0.5\n")
     assert reported(toy_store, path, dataset="bare", model="m") == [
@@ -314,7 +314,7 @@ def test_ungradable(toy_store, tmp_path):
         ("photo.csv", b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
     ],
 )
-def test_what_is_not_recognised(toy_store, tmp_path, name, content, reason):
+def test_unrecognised_files_are_refused(toy_store, tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
     result = refusal(toy_store, tmp_path / name, dataset="toy", model="m").problems
     assert [problem.file for problem in result] == [name]
@@ -335,7 +335,7 @@ def zipped(files, **damage):
 
 
 def spoilt(content):
-    """A zip whose first member does not unpack."""
+    """Return a zip whose first member cannot be unpacked."""
     return content[:60] + b"\xff" * 20 + content[80:]
 
 
@@ -357,7 +357,7 @@ def spoilt(content):
         (zipped({"dataset.json": json.dumps(bundles.FACTS)})[:-30], "the zip is damaged or cut short"),
     ],
 )
-def test_zips(toy_store, tmp_path, content, reason):
+def test_bad_zips_are_refused(toy_store, tmp_path, content, reason):
     path = tmp_path / "upload.zip"
     path.write_bytes(content)
     problem = refusal(toy_store, path).problems[0]
@@ -470,7 +470,7 @@ def test_bundles(toy_store, tmp_path, case):
     assert sorted(result, key=repr) == sorted(wanted, key=repr)
 
 
-def test_all_problems_of_all_files_are_told_together(toy_store, tmp_path):
+def test_all_problems_of_all_files_are_reported_together(toy_store, tmp_path):
     folder = bundles.write(
         tmp_path / "new",
         NEW,
@@ -509,7 +509,7 @@ def test_one_bad_file_refuses_the_good_ones_with_it(toy_store, tmp_path):
     assert {problem.file for problem in result} == {"bad.csv"}
 
 
-def test_people_that_the_store_knows_otherwise(toy_store, tmp_path):
+def test_people_who_differ_from_the_store_are_refused(toy_store, tmp_path):
     folder = bundles.write(
         tmp_path / "toy", exposures="question_id,match_id,team,heard_words\nq1,m1,Ash,9\n", buzzes=BUZZES + "q1,m1,Ash,4,true\n"
     )
@@ -564,7 +564,7 @@ def test_very_many_problems_are_counted(toy_store, tmp_path, monkeypatch):
         ("a,b\n1,2\n", {"dataset": "toy"}, "format"),
     ],
 )
-def test_a_problem_names_what_would_mend_it(toy_store, tmp_path, text, options, hint):
+def test_a_problem_hints_at_what_would_fix_it(toy_store, tmp_path, text, options, hint):
     path = tmp_path / "run.csv"
     path.write_text(text)
     assert [problem.hint for problem in refusal(toy_store, path, **options).problems] == [hint]

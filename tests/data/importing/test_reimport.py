@@ -1,4 +1,4 @@
-"""Importing a dataset again: the same, something else, and more of it."""
+"""Importing a dataset again: the same, changed, or with additions."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import PEOPLE, TEXTS, VOTED, rows
 
 
-def test_the_same_again_changes_nothing(store, folder):
+def test_importing_the_same_again_changes_nothing(store, folder):
     bundles.put(store, bundles.write(folder, **TEXTS), model="m")
     version, stored = store.version(), bundles.content(store)
     report = bundles.put(store, folder, model="m")
@@ -81,7 +81,7 @@ def test_replaced_questions_keep_the_runs_that_fit(store, folder):
     assert rows(store, "select model, withdrawn_at is null, missing_questions from runs order by position") == [
         ("whole", False, 0), ("partial", True, 1),
     ]  # fmt: skip
-    assert len(rows(store, "from responses")) == 8  # withdrawn is not erased
+    assert len(rows(store, "from responses")) == 8  # a withdrawn run keeps its responses
     assert rows(store, "select distinct question_id from buzzes") == [("q1",)]
     assert rows(store, "select distinct question_id from exposures") == [("q1",)]
     assert rows(store, "select distinct question_id from curves") == [("q1",)]
@@ -111,7 +111,7 @@ def test_replaced_answers_grade_the_runs_again(store, folder):
     assert rows(store, "select model, withdrawn_at is null from runs order by 1") == [("graded", False), ("stated", True)]
 
 
-def test_people_may_come_later(store, folder):
+def test_people_can_come_later(store, folder):
     bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     run = rows(store, "select run from runs")
     assert rows(store, "from curves") == []
@@ -132,7 +132,7 @@ def test_people_may_come_later(store, folder):
     assert all(reward is not None for (reward,) in rows(store, "select team_share_reward from statistics"))
 
 
-def test_people_are_added_to_and_not_changed(store, folder):
+def test_people_can_be_added_but_not_changed(store, folder):
     bundles.put(store, bundles.write(folder, **PEOPLE))
     version = store.version()
     more = {
@@ -147,13 +147,13 @@ def test_people_are_added_to_and_not_changed(store, folder):
         bundles.put(store, bundles.write(folder, **other))
     bundles.put(store, bundles.write(folder, **PEOPLE | other), replace=True)
     assert rows(store, "select word from buzzes where team = 'Birch'") == [(6,)]
-    assert len(rows(store, "from exposures")) == 5  # Oak buzzed
+    assert len(rows(store, "from exposures")) == 5  # Oak's buzz implies an exposure
     bundles.put(store, bundles.write(folder, **PEOPLE), replace=True)
     assert len(rows(store, "from buzzes")) == 3
     assert len(rows(store, "from exposures")) == 4
 
 
-def test_votes_are_replaced_when_told(store, folder):
+def test_votes_change_only_when_replaced(store, folder):
     files = {"facts": VOTED, "questions": "question_id\nv1\n", "clues": None}
     bundles.put(store, bundles.write(folder, **files, votes="question_id,class,votes\nv1,yes,3\n"))
     changed = bundles.write(folder, **files, votes="question_id,class,votes\nv1,no,3\n")

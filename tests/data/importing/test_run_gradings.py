@@ -1,4 +1,4 @@
-"""The gradings that an import gives a run, of its file and of the rules; and corrections that outlive the run's files."""
+"""Gradings that an import gives a run, from its file and from the rules; and corrections that outlive the run's files."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def graded(store, run, grading):
     return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
 
 
-def test_where_rules_and_file_differ_the_report_says_it(store, folder):
+def test_the_report_counts_where_rules_and_file_differ(store, folder):
     report = put(store, write(folder, responses=STATED), model="m")
     (line,) = [line for line in report.lines if "rules" in line]
     assert (
@@ -33,7 +33,7 @@ def test_where_rules_and_file_differ_the_report_says_it(store, folder):
     assert rows(store, GRADINGS) == [("imported", 0, "import"), ("second", 1, "column"), ("graded", 2, "rules")]
 
 
-def test_equal_grades_take_no_room(store, folder):
+def test_equal_grades_need_no_further_objects(store, folder):
     put(store, write(folder, responses="question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,0\n"), model="m")
     assert rows(store, GRADINGS) == [("imported", 0, "import"), ("graded", 1, "rules")]
     assert {part.kind for part in all_objects(store.snapshot().connection)} == {"responses", "statistics"}
@@ -46,12 +46,12 @@ def test_equal_grades_take_no_room(store, folder):
         "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n",  # graded by the rules alone
     ],
 )
-def test_there_is_one_grading_where_nothing_else_can_be_said(store, folder, responses):
+def test_some_files_give_a_single_grading(store, folder, responses):
     put(store, write(folder, responses=responses), model="m")
     assert len(rows(store, GRADINGS)) == 1
 
 
-def test_very_many_guesses_are_left_to_the_file(store, folder, monkeypatch):
+def test_the_rules_do_not_grade_very_many_guesses(store, folder, monkeypatch):
     monkeypatch.setattr(run_gradings, "MAX_GRADED", 2)
     report = put(store, write(folder, responses=STATED), model="m")
     assert any("more than 2 different guesses" in line for line in report.lines)

@@ -1,4 +1,4 @@
-"""The name of a run: of what it holds and nothing else, however its rows come and in however many pieces they are looked at."""
+"""The hash that names a run depends only on its content, not on the order of its rows or the pieces in which they are hashed."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 QUESTIONS = [f"q{index}" for index in range(40)]
-OWN = {"model", "question_id", "clue", "guess", "confidence", "correct"}  # other columns of a row are attributes
+OWN = {"model", "question_id", "clue", "guess", "confidence", "correct"}  # all other columns of a row are attributes
 
 
 def bundle(folder, **responses):
@@ -37,7 +37,7 @@ def drawn(model="m", seed=1):
 
 
 def reference_hash(dataset, model, elicitation, rows):
-    """The same hash, value by value."""
+    """Return the same hash, computed value by value."""
     streams: dict[tuple[str, int], bytes] = {}
 
     def add(name, index, content):
@@ -73,7 +73,7 @@ def reference_hash(dataset, model, elicitation, rows):
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory):
-    """Folder of a store with the questions, to be copied."""
+    """Folder of a store with the questions, for tests to copy."""
     folder = tmp_path_factory.mktemp("questions")
     bundles.put(open_store(folder / "store", threads=2), bundle(folder / "bundle"))
     return folder / "store"
@@ -81,7 +81,7 @@ def questions(tmp_path_factory):
 
 @pytest.fixture
 def hashes(questions):
-    """The hash of each run of some rows, by model."""
+    """Import rows and return the hash of each of their runs, by model."""
     return partial(hashes_of, questions)
 
 
@@ -93,7 +93,7 @@ def hashes_of(questions, folder, rows, **options):
     return dict(store.snapshot().rows("select model, sha256 from runs"))
 
 
-def test_names_are_those_of_the_definition_value_by_value(hashes, tmp_path):
+def test_hashes_equal_the_definition_value_by_value(hashes, tmp_path):
     rows = drawn("m", 1) + drawn("n", 2)
     random.Random(3).shuffle(rows)
     ids = hashes(tmp_path, rows)
@@ -102,8 +102,8 @@ def test_names_are_those_of_the_definition_value_by_value(hashes, tmp_path):
         assert ids[model] == reference_hash("toy", model, "verbalized", its)
 
 
-def test_a_column_without_values_is_none(hashes, tmp_path):
-    """Guesses of another run of the file, and correctness that no row states, are nothing to this one."""
+def test_a_column_without_values_does_not_count(hashes, tmp_path):
+    """Guesses that only another run of the file has do not count for this one."""
     rows = [row | {"guess": None} for row in drawn("m", 1)] + drawn("n", 2)
     ids = hashes(tmp_path / "both", rows)
     bare = [{key: value for key, value in row.items() if key != "guess"} for row in rows if row["model"] == "m"]
@@ -128,7 +128,7 @@ def in_one_piece(questions, tmp_path_factory):
 @pytest.mark.parametrize(
     "limits", [{"GROUP": 16, "ROWS": 16}, {"GROUP": 64, "BYTES": 300}, {"GROUP": 16, "BYTES": 1}, {"IDS": 5}]
 )
-def test_pieces_do_not_show(hashes, in_one_piece, tmp_path, monkeypatch, limits):
+def test_hashes_do_not_depend_on_the_pieces(hashes, in_one_piece, tmp_path, monkeypatch, limits):
     for name, limit in limits.items():
         monkeypatch.setattr(run_hashes, name, limit)
     assert hashes(tmp_path, PIECES, elicitation="e") == in_one_piece
@@ -137,14 +137,14 @@ def test_pieces_do_not_show(hashes, in_one_piece, tmp_path, monkeypatch, limits)
 @pytest.mark.parametrize(
     "change", [{"guess": "Nîme"}, {"confidence": 0.5000000001}, {"correct": 0.5}, {"question_id": "q3", "clue": 1}]
 )
-def test_any_cell_counts(hashes, tmp_path, change):
+def test_every_cell_counts(hashes, tmp_path, change):
     rows = [row for row in drawn() if (row["question_id"], row["clue"]) not in {("q3", 1), ("q5", 0)}]
     cell = {"model": "m", "question_id": "q5", "clue": 0, "guess": "Nîmes", "confidence": 0.5, "correct": 1.0}
     assert hashes(tmp_path / "one", [*rows, cell]) != hashes(tmp_path / "other", [*rows, cell | change])
 
 
 def test_a_parquet_column_named_file_row_number(hashes, tmp_path):
-    """DuckDB would number the rows in a column of this name."""
+    """DuckDB uses this name for its own column of row numbers."""
     rows = [row | {"file_row_number": index % 3} for index, row in enumerate(drawn())]
     random.Random(3).shuffle(rows)
     assert hashes(tmp_path, rows) == {"m": reference_hash("toy", "m", "verbalized", rows)}

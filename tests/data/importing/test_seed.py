@@ -1,4 +1,4 @@
-"""The bundled datasets: an empty store gets them, another one does not."""
+"""The bundled datasets: they are imported into an empty store, and into no other."""
 
 import shutil
 
@@ -23,6 +23,6 @@ def test_a_store_with_data_is_not_seeded(store, folder, tmp_path):
     assert rows(store, "select dataset from datasets") == [("mine",)]
 
 
-def test_seeded_questions_may_be_imported_again(store, folder):
+def test_seeded_questions_can_be_imported_again(store, folder):
     seed(store, [bundles.write(folder)])
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"

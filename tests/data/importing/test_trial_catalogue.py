@@ -1,4 +1,4 @@
-"""Imports at once: those that do not touch the same rows go on, the others begin again."""
+"""Concurrent imports: those that do not touch the same rows go on, the others start again."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def toy(prefilled):
 
 
 def between(store, path, options, meanwhile):
-    """Import a file; ``meanwhile`` is called once after it was read and before it is published."""
+    """Import a file, and call ``meanwhile`` once after it is read and before it is published."""
     with open_staging(store) as staging:
         read_and_check(staging, [path], options, None, None, lambda *step: None)
         trial = make_trial(staging, store.objects)
@@ -47,15 +47,15 @@ def test_runs_of_one_dataset_do_not_disturb_each_other(toy, tmp_path):
     assert shares == [("q1", pytest.approx((2 / 3 + 1 / 2 + 1 / 2) / 3)), ("q2", pytest.approx((1 / 2 + 1 + 1) / 3))]
 
 
-def test_withdrawals_meanwhile_count(toy, tmp_path):
-    """Difficulty is that of the runs that are left, as if the withdrawal had come first."""
+def test_a_withdrawal_during_an_import_counts(toy, tmp_path):
+    """The difficulty comes from the runs that remain, as if the withdrawal had come first."""
     run = toy.snapshot().rows("select run from runs")[0][0]
     between(toy, tmp_path / "a.csv", ImportOptions(dataset="toy", model="one"), lambda: withdraw(toy, run, None))
     shares = toy.snapshot().rows("select question_id, 1 - difficulty from questions order by 1")
     assert shares == [("q1", 0.5), ("q2", 1.0)]
 
 
-def test_another_dataset_meanwhile_is_no_matter(toy, tmp_path):
+def test_concurrent_imports_of_other_datasets_do_not_conflict(toy, tmp_path):
     other = write(tmp_path / "other", facts=FACTS | {"dataset": "other"}, responses=RESPONSES)
     third = write(tmp_path / "third", facts=FACTS | {"dataset": "third"}, responses=RESPONSES)
     between(toy, other, ImportOptions(model="o"), lambda: put(toy, third, model="t"))
@@ -65,7 +65,7 @@ def test_another_dataset_meanwhile_is_no_matter(toy, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["the same run", "people", "replaced questions", "the same dataset"])
-def test_a_change_of_what_it_rests_on_is_noticed(toy, tmp_path, change):
+def test_a_conflicting_change_during_an_import_is_noticed(toy, tmp_path, change):
     people = write(tmp_path / "people", **PEOPLE)
     other = write(tmp_path / "other", facts=FACTS | {"dataset": "other"})
     path, options, meanwhile = {
@@ -85,12 +85,12 @@ def test_a_change_of_what_it_rests_on_is_noticed(toy, tmp_path, change):
     with pytest.raises(StoreMoved):
         between(toy, path, options, meanwhile)
     before = content(toy)
-    import_paths(toy, [path], options)  # begins again by itself
+    import_paths(toy, [path], options)  # starts again by itself
     assert before.keys() == content(toy).keys()
 
 
-def test_an_import_that_begins_again_says_what_is_there(toy, tmp_path, monkeypatch):
-    """The same run by two people at once: the second one is told that it is there already."""
+def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeypatch):
+    """Two people import the same run at once: the second is told that it is already there."""
     from data.importing import ingest
 
     write_once, calls = ingest.make_trial, []

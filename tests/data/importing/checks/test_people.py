@@ -1,4 +1,4 @@
-"""What people did: exposures, buzzes and votes."""
+"""Imports of what people did: exposures, buzzes and votes."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import PEOPLE, VOTED, rows
 
 
-def test_people(store, folder):
+def test_exposures_and_buzzes_are_imported(store, folder):
     report = bundles.put(store, bundles.write(folder, **PEOPLE))
     assert report.lines[2:] == ["dataset toy: 4 exposures imported", "dataset toy: 3 buzzes imported"]
     assert rows(store, "select question_id, match_id, team, team_kind, word, clue, correct, guess from buzzes order by all") == [
@@ -49,7 +49,7 @@ def test_votes_settle_the_answer(store, folder):
     ]
 
 
-def test_votes_may_come_later_and_runs_with_them(store, folder):
+def test_votes_can_come_later_together_with_runs(store, folder):
     questions = "question_id,answer\nv1,\nv2,no\n"
     bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None))
     votes = VOTES.replace("v3,no,0\n", "")

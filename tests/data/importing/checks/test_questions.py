@@ -1,4 +1,4 @@
-"""Clues of questions: those that a bundle states, and those that follow from its text."""
+"""Clues of questions: stated in the bundle, or derived from the text."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_sentences(text, split):
     assert sentences(text) == split
 
 
-def test_clues_are_the_sentences_where_none_are_given(store, folder):
+def test_without_clues_each_sentence_is_a_clue(store, folder):
     questions = "question_id,text\nq1,The poet of St. Louis. A friend of D. H. Lawrence. He wrote this.\nq2,   \nq3,\n"
     bundles.put(store, bundles.write(folder, questions=questions, clues=None))
     assert rows(store, "select question_id, clue, text, word_end, char_end, revealed from clues order by all") == [
@@ -39,7 +39,7 @@ def test_clues_are_the_sentences_where_none_are_given(store, folder):
 
 
 @pytest.mark.parametrize("kind", ["single", "votes"])
-def test_other_kinds_are_not_cut(store, folder, kind):
+def test_questions_of_other_kinds_are_not_split(store, folder, kind):
     bundles.put(
         store,
         bundles.write(folder, bundles.FACTS | {"kind": kind}, questions="question_id,text\nq1,One. Two.\n", clues=None),
@@ -47,7 +47,7 @@ def test_other_kinds_are_not_cut(store, folder, kind):
     assert rows(store, "select clue, text from clues") == [(0, "One. Two.")]
 
 
-def test_words_are_counted_where_the_file_does_not(store, folder):
+def test_words_are_counted_where_word_ends_are_missing(store, folder):
     clues = "\n".join(line.rpartition(",")[0] for line in bundles.CLUES.splitlines())
     bundles.put(store, bundles.write(folder, clues=clues))
     assert rows(store, "select word_end from clues order by question_id, clue") == [(5,), (10,), (16,), (4,), (8,)]
@@ -56,7 +56,7 @@ def test_words_are_counted_where_the_file_does_not(store, folder):
     assert [text[:end].rsplit(" ", 1)[1] for end in ends] == ["tower", "Seine", "France"]
 
 
-def test_clues_that_state_only_their_ends_cut_the_text(store, folder):
+def test_clues_with_only_word_ends_split_the_text(store, folder):
     questions = "question_id,text\nq1,one two  three\tfour five\nq2,six seven\n"
     clues = "question_id,clue,word_end\nq1,1,4\nq1,0,1\nq1,2,5\nq2,0,9\n"
     bundles.put(store, bundles.write(folder, questions=questions, clues=clues))

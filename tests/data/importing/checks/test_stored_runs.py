@@ -1,4 +1,4 @@
-"""Answers that come again with other grades are the stored run; other answers of the same name are a run of their own."""
+"""Importing stored answers with other grades adds a grading to their run; other answers under the same name become a new run."""
 
 from functools import partial
 
@@ -20,12 +20,12 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import content, in_format, rows, write
 
 ANSWERS = ("q1,0,Rome,0.25", "q1,1,Paris,0.5", "q2,0,,0", "q2,1,Nile,0.75")
-FIRST, SECOND, THIRD = "0101", "1101", "0001"  # grades of three readers; the first ones are those of the rules
+FIRST, SECOND, THIRD = "0101", "1101", "0001"  # grades by three readers; the first are also those of the rules
 GRADINGS = "select name, position, source from gradings order by position"
 
 
 def graded(grades=None, answers=ANSWERS, **columns):
-    """A file of these answers with grades, a digit for each, and columns of further ones."""
+    """Return a file of these answers with their grades, one digit per answer, and a column for each further grading."""
     given = ({"correct": grades} if grades else {}) | {f"correct.{name}": digits for name, digits in columns.items()}
     header = ",".join(["question_id,clue,guess,confidence", *given])
     lines = (",".join([answer, *digits]) for answer, *digits in zip(answers, *given.values(), strict=True))
@@ -38,7 +38,7 @@ def no_runs(store, folder):
 
 @pytest.fixture
 def put(prefilled, tmp_path):
-    """Imports the text of a file of responses by its name."""
+    """Import a file of responses with this name and text."""
     store = prefilled(no_runs)
 
     def put(name, text, **options):
@@ -95,7 +95,7 @@ def test_each_reader_has_a_grading_of_its_own(put):
 
 def test_answers_that_the_rules_graded_get_grades_of_a_file(put):
     (run,) = put("plain.csv", graded()).runs
-    assert put("reader.csv", graded(FIRST)).gradings == [(run, "reader")]  # the same grades, and yet of a reader
+    assert put("reader.csv", graded(FIRST)).gradings == [(run, "reader")]  # the same grades, but given by a reader
     assert rows(put.store, GRADINGS) == [("graded", 0, "import"), ("reader", 1, "added")]
     assert put("reader.csv", graded(FIRST)).gradings == []
 
@@ -113,7 +113,7 @@ def test_columns_of_further_gradings_are_added(put):
     assert put("run.csv", text).gradings == [(run, "second")]
     assert put("run.csv", text).gradings == []
     assert put("run.csv", graded(FIRST, second=THIRD)).gradings == [(run, "second-2")]
-    assert put("other.csv", graded(None, fourth="1111")).gradings == [(run, "fourth")]  # which names the grading
+    assert put("other.csv", graded(None, fourth="1111")).gradings == [(run, "fourth")]  # the column names the grading
     assert [grades(put.store, name) for name in ("second", "second-2", "fourth")] == [SECOND, THIRD, "1111"]
 
 
@@ -179,7 +179,7 @@ def test_a_damaged_run_is_not_compared(put):
     assert report.stored == [] and report.warnings == []
 
 
-def test_what_an_analyst_decides_makes_a_run(put):
+def test_decisions_of_an_analyst_make_a_new_run(put):
     put("first.csv", graded())
     report = put("first.csv", graded(), decisions=(Decision("q1", 0, "Rome", 1.0),))
     assert report.stored == [] and len(report.warnings) == 1
@@ -206,12 +206,12 @@ def test_samples_and_attributes_are_part_of_answers(put):
 def test_failed_calls_are_part_of_answers(put):
     failed = ("q1,0,ERROR,0", *ANSWERS[1:])
     (run,) = put("first.csv", graded(FIRST, failed)).runs
-    assert put("second.csv", graded(SECOND, failed)).gradings == []  # they differ in the call that failed alone
+    assert put("second.csv", graded(SECOND, failed)).gradings == []  # they differ only in the failed call
     assert put("third.csv", graded(THIRD, failed)).gradings == [(run, "third")]
     assert put("fourth.csv", graded(FIRST)).stored == []
 
 
-def test_corrections_and_added_grades_stand_beside_each_other(put):
+def test_corrections_and_added_grades_are_separate_gradings(put):
     (run,) = put("first.csv", graded(SECOND)).runs
     correct_grades(put.store, run, [Correction("q1", "Paris", 0.0)], "ann")
     put("second.csv", graded(THIRD))
@@ -229,7 +229,7 @@ def test_a_bundle_adds_grades_and_replaces_questions(put, tmp_path):
     assert [grades(put.store, name) for name in ("", "run", "graded")] == [FIRST, SECOND, "0100"]
 
 
-def test_a_dry_run_shows_the_grading_and_stores_nothing(put, tmp_path):
+def test_a_dry_run_shows_a_grading_and_stores_nothing(put, tmp_path):
     (run,) = put("first.csv", graded(FIRST)).runs
     version = put.store.version()
     (tmp_path / "second.csv").write_text(graded(SECOND))
@@ -253,7 +253,7 @@ def test_a_batch_adds_grades_to_stored_runs(put, tmp_path):
     assert distributed_import.publish(put.store, [prepare()]) == []
 
 
-def test_of_two_imports_at_once_one_begins_again(put, tmp_path):
+def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
     put("first.csv", graded(FIRST))
     (tmp_path / "second.csv").write_text(graded(SECOND))
     with open_staging(put.store) as staging:
@@ -267,7 +267,7 @@ def test_of_two_imports_at_once_one_begins_again(put, tmp_path):
     assert grades(put.store, "second") == SECOND
 
 
-def test_added_gradings_wait_for_the_migration(put):
+def test_added_gradings_prevent_a_revert_of_the_migration(put):
     def undo(connection):
         with pytest.raises(NeedsMigration):
             m0012_added_gradings.revert(connection)

@@ -1,9 +1,9 @@
-"""What tests of sessions share."""
+"""Fixtures that tests of play sessions share."""
 
 import pytest
 
 
 @pytest.fixture
 def log(store):
-    """The play log of the store that a test module has."""
+    """The play log of the store fixture of a test module."""
     return store.register.play_log()

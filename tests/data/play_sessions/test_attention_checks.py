@@ -1,4 +1,4 @@
-"""Attention checks: they are told from questions, they are not collected, and who misses one is named."""
+"""Attention checks: they are distinguished from questions, they are not collected, and players who miss one are flagged."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -31,7 +31,7 @@ def store(tmp_path_factory):
 
 
 def entries(mode, question, awake):
-    """What a player says at the steps of a question: who is awake answers a check as it says."""
+    """Return what a player enters at the steps of a question. A player who is awake answers a check as it says."""
     answer = question.answer if awake else "anything"
     if mode == "race":
         return [race.Start(pace=400), race.Buzz(word=1), race.Answer(answer, 0.5)]
@@ -44,7 +44,7 @@ def entries(mode, question, awake):
 
 
 def play(log, secret, player, awake):
-    """Play a session to its end, and give the last state."""
+    """Play a session to its end and return the last state."""
     state = join(log, secret, player)
     session, now = read_session(log, secret), 1e12
     for question in session.order(log.place(digest(secret), digest(player))):
@@ -56,7 +56,7 @@ def play(log, secret, player, awake):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_only_who_misses_a_check_is_named(store, mode):
+def test_only_players_who_miss_checks_are_flagged(store, mode):
     log, dataset = store.register.play_log(), DATASETS[mode]
     secret = create_session(log, store.snapshot(), dataset, 20, 5, SOON, "", mode, CHECKS)
     questions = {question.question_id for question in read_session(log, secret).questions if not question.is_check}

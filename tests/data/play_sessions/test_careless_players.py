@@ -13,7 +13,7 @@ QUESTIONS = [SessionQuestion(f"q{number:02}", CLUES, "Herman Melville") for numb
 
 
 def answers(guesses, confidences, seconds):
-    """Two answers to each question, so many seconds after one another."""
+    """Return two answers to each question, each of them ``seconds`` after the one before."""
     times = np.cumsum(np.broadcast_to(seconds, 2 * len(guesses)).astype(float)) * 1000
     return [
         Played(
@@ -47,11 +47,11 @@ def test_a_player_who_cannot_have_read_is_flagged():
     assert flag.reason == "answered 39 of 39 clues faster than 1,000 words a minute can be read"
 
 
-def test_some_fast_answers_are_no_sign():
+def test_some_fast_answers_are_not_flagged():
     assert signs({"P001": earnest(seconds=[*[8.0, 0.3] * 19, 8.0, 8.0])}) == []
 
 
-def test_clocks_that_are_unknown_are_no_sign():
+def test_answers_without_times_are_not_flagged():
     untimed = [Played(question, [Answer("Poe", 0.1 * clue, False) for clue in (0, 1)]) for question in QUESTIONS]
     assert signs({"P001": untimed}) == []
 
@@ -66,7 +66,7 @@ def test_a_player_who_never_guesses_is_flagged():
 
 
 def simulated(generator, players, copies=0):
-    """Players whose wrong guesses are drawn by popularity; the last one copies, as often as said, the one before."""
+    """Return players whose wrong guesses are drawn by popularity; the last one copies ``copies`` guesses of the one before."""
     popular = np.array([0.45, 0.2, 0.15, 0.1, 0.1])
     guesses = [
         [
@@ -87,13 +87,13 @@ def test_copied_mistakes_are_flagged():
 
 @pytest.mark.parametrize("players", [3, 12, 30])
 def test_chance_rarely_flags_anybody(players):
-    """In at most 1 % of sessions, two players who do not know each other are flagged: 100 sessions, with their binomial error."""
+    """At most 1 % of sessions flag two players who do not know each other: 100 sessions, within their binomial error."""
     generator = np.random.default_rng(players)
     flagged = sum(bool(signs(simulated(generator, players))) for _ in range(100))
     assert flagged <= 100 * LEVEL + 3 * np.sqrt(100 * LEVEL * (1 - LEVEL))
 
 
-def test_copying_is_seen_in_most_sessions_of_twelve():
+def test_copying_is_detected_in_most_sessions_of_twelve():
     generator = np.random.default_rng(1)
     seen = sum(("P011", "same mistakes") in signs(simulated(generator, 12, copies=20)) for _ in range(30))
     assert seen >= 27

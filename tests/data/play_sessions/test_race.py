@@ -1,4 +1,4 @@
-"""Races: what is due by the server's clock, what counts, and the run and curves that come of them by a slow definition."""
+"""Races: which words are due by the server's clock, what counts, and the run and curves compared with a slow definition."""
 
 import random
 from collections import Counter
@@ -46,14 +46,14 @@ def secret(store, log):
 
 @pytest.fixture
 def started(log, secret):
-    """The id of the first question of a player, whose reading has begun at NOW."""
+    """The id of the first question of a player, whose reading began at NOW."""
     join(log, secret, ANN)
     add_answer(log, secret, ANN, 0, Start(120), NOW)
     return read_session(log, secret).order(0)[0].question_id
 
 
 def after(words):
-    """The clock when so many words are due, and just."""
+    """Return the time, in milliseconds, at which the last of this many words has just become due."""
     return NOW + (words - 1) * WORD
 
 
@@ -63,7 +63,7 @@ def refused(code, work, *arguments):
     assert caught.value.code == code
 
 
-def test_words_are_those_that_imports_count():
+def test_words_are_counted_as_in_imports():
     texts = ("This <i>city</i> (“SIT-ee”) on the&nbsp;Seine (*) is", "[read slowly] for 10 points, name it")
     counted = [count_words(text) for text in texts]
     spoken = spoken_words(SessionQuestion("q", texts, "Paris"))
@@ -88,7 +88,7 @@ def test_words_are_sent_when_they_are_due_and_not_before(log, secret, started):
     assert [word for word, _ in sent] == " ".join(texts).split()
 
 
-def test_who_asks_before_the_start_gets_no_word(log, secret):
+def test_no_word_is_sent_before_the_start(log, secret):
     refused("not_joined", words_due_to_player, log, secret, ANN, 1, 0)
     join(log, secret, ANN)
     for step in (0, 1, 5, 4001):
@@ -96,7 +96,7 @@ def test_who_asks_before_the_start_gets_no_word(log, secret):
     assert read_state(log, secret, ANN).reading.words == []
 
 
-def test_how_many_words_there_are_is_told_with_the_last_one(log, secret, started):
+def test_the_end_is_announced_with_the_last_word(log, secret, started):
     last = ENDS[started][-1]
     assert words_due_to_player(log, secret, ANN, 1, 0, after(last) - 1).left_ms is None
     assert words_due_to_player(log, secret, ANN, 1, 0, after(last)).left_ms == GRACE
@@ -113,8 +113,8 @@ def test_after_a_buzz_no_tab_gets_further_words(log, secret, started):
     assert len(read_state(log, secret, ANN, after(4)).reading.words) == 2 == len(state.reading.words)
 
 
-def test_a_buzz_counts_as_far_as_it_can_be_true(log, secret, started):
-    """A player cannot have seen what is not due, nor can what was due long ago be the last that was shown."""
+def test_a_buzz_counts_at_a_word_that_is_possible(log, secret, started):
+    """A player cannot have seen a word that is not due, and a word that was due long ago cannot be the last one shown."""
     oldest = int(MAX_DELAY / WORD)
     for player, shown, due, counted in [(BEN, 99, 3, 3), (CAT, 1, 3, 1), ("d" * 32, 1, oldest + 2, 2), ("e" * 32, 2, 4, 2)]:
         join(log, secret, player)
@@ -133,7 +133,7 @@ def test_a_buzz_in_the_last_millisecond_counts(log, secret, started):
     assert state.reading.phase == "answering"
 
 
-def test_a_buzz_that_is_too_late_has_left_the_question(log, secret, started):
+def test_a_buzz_that_is_too_late_leaves_the_question(log, secret, started):
     state = add_answer(log, secret, ANN, 1, Buzz(3), after(ENDS[started][-1]) + GRACE + LATENCY + 1)
     assert state.step == 4 and state.last.answers == [] and not state.last.counts
     assert session_responses(log, secret).is_empty()
@@ -154,11 +154,11 @@ def test_the_clock_goes_on_while_nobody_asks(log, secret, started):
     assert len(read_state(log, secret, ANN, after(4)).reading.words) == 4
     left = read_state(log, secret, ANN, after(ENDS[started][-1]) + GRACE + LATENCY + 1)
     assert left.step == 4 and not left.last.counts
-    # It is logged: no clock, of another host, can undo it.
+    # It is logged, so the clock of another host cannot undo it.
     assert read_state(log, secret, ANN, after(3)).step == 4
 
 
-def test_a_step_that_comes_again_changes_nothing(log, secret, started):
+def test_a_repeated_step_changes_nothing(log, secret, started):
     add_answer(log, secret, ANN, 1, Buzz(2), after(2))
     assert add_answer(log, secret, ANN, 1, Buzz(1), after(3)).step == 2
     assert add_answer(log, secret, ANN, 0, Start(400), after(3)).reading.pace == 120
@@ -174,7 +174,7 @@ def test_a_step_ahead_is_refused(log, secret, started):
 
 
 def play_prompted(store, log, second, late=0.0):
-    """What comes of q1, to which "France" is answered first."""
+    """Return the result of q1, to which the player first answers "France"."""
     secret = create_session(log, store.snapshot(), "toy", 20, 9, SOON, "", "race")
     state = join(log, secret, ANN)
     if read_session(log, secret).order(0)[0].question_id == "q2":
@@ -195,12 +195,12 @@ def play_prompted(store, log, second, late=0.0):
     ("second", "expected"),
     [("Paris", ("Paris", 0.8, "accept")), ("France", ("France", 0.8, "prompt")), (None, ("France", 0.7, "prompt"))],
 )
-def test_a_prompt_is_answered_once_more(store, log, second, expected):
+def test_a_prompted_player_answers_once_more(store, log, second, expected):
     (answer,) = play_prompted(store, log, second).answers
     assert (answer.guess, answer.confidence, answer.verdict) == expected
 
 
-def test_an_answer_that_does_not_come_is_none(log, secret, started):
+def test_an_answer_that_does_not_come_is_empty(log, secret, started):
     add_answer(log, secret, ANN, 1, Buzz(2), after(2))
     in_time = after(2) + TIME_TO_ANSWER + LATENCY
     assert read_state(log, secret, ANN, in_time).step == 2
@@ -209,8 +209,8 @@ def test_an_answer_that_does_not_come_is_none(log, secret, started):
     assert (answer.guess, answer.confidence, answer.correct, state.last.counts) == ("", 0, 0, True)
 
 
-def test_a_buzz_counts_though_the_player_never_came_back(log, secret, started):
-    add_answer(log, secret, ANN, 1, Buzz(2), after(2))  # by the clock of the one who collects, long ago
+def test_a_buzz_counts_if_the_player_never_comes_back(log, secret, started):
+    add_answer(log, secret, ANN, 1, Buzz(2), after(2))  # by the collector's clock, long ago
     (row,) = session_responses(log, secret).rows(named=True)
     assert (row["guess"], row["confidence"], row["buzz"]) == (None, 0, True)
 
@@ -222,7 +222,7 @@ def test_an_erased_player_is_gone(log, secret, started):
 
 
 def played_race(log, secret, players, seed):
-    """What players do at random: by pseudonym and question, the clue of the buzz and whether it was right; None for no buzz."""
+    """Let players act at random; return the clue of the buzz and whether it was right, or None, by pseudonym and question."""
     chance, outcomes = random.Random(seed), {}
     for index in range(players):
         player = f"{index:032x}"
@@ -247,7 +247,7 @@ def played_race(log, secret, players, seed):
 
 
 def survival(outcomes, clue):
-    """Aalen-Johansen by its definition, one player after the other: chance of a right buzz by a clue."""
+    """Return the chance of a right buzz by a clue: Aalen-Johansen by its definition, one player after the other."""
     alive, reached = 1.0, 0.0
     for step in range(clue + 1):
         risk = [outcome for outcome in outcomes if outcome is None or outcome[0] >= step]
@@ -258,7 +258,7 @@ def survival(outcomes, clue):
     return reached
 
 
-def test_curves_are_those_of_a_slow_definition(store, log, secret):
+def test_curves_agree_with_a_slow_definition(store, log, secret):
     outcomes = played_race(log, secret, 9, seed=4)
     run = collect(store, secret).runs[0]
     snapshot = store.snapshot()
@@ -306,7 +306,7 @@ def test_answers_typed_faster_than_anybody_can_are_flagged():
 
 
 @pytest.mark.parametrize(("left", "flagged"), [(2, []), (3, [("P001", "left questions")])])
-def test_who_often_leaves_questions_is_flagged(left, flagged):
+def test_players_who_often_leave_questions_are_flagged(left, flagged):
     played = [
         Played(SessionQuestion(f"q{number}", ("one two",), "a"), [Start(180), Buzz(None, left=number < left)])
         for number in range(8)

@@ -1,4 +1,4 @@
-"""Sessions of people: orders, steps, erasure, and the run that comes of them against a slow definition."""
+"""Play sessions: order of questions, steps, erasure, and the collected run compared with a slow definition."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,11 @@ def secret(store, log):
 
 
 def play(log, secret, player, guesses, most=100):
-    """Answer as ``guesses`` says, by clue, at most some steps; what was answered, by the texts that were shown."""
+    """Answer each clue as ``guesses`` says, for at most ``most`` steps.
+
+    Returns:
+        The answers with the texts that were shown for them, and the last state.
+    """
     state = join(log, secret, player)
     shown = []
     while not state.done and len(shown) < most:
@@ -49,7 +53,7 @@ def test_each_question_comes_at_each_place_equally_often():
     assert all(sorted(order) == [f"q{index}" for index in range(5)] for order in orders)
     for position in range(5):
         assert set(Counter(order[position] for order in orders).values()) == {3}
-    assert orders[0] != orders[5]  # a block of its own order
+    assert orders[0] != orders[5]  # another block has another order
 
 
 def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):
@@ -58,7 +62,7 @@ def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):
     assert Counter(len(clues) for clues, _ in shown) == {1: 2, 2: 2, 3: 1}
 
 
-def test_a_step_that_comes_again_keeps_its_answer(log, secret):
+def test_a_repeated_step_keeps_its_first_answer(log, secret):
     first = join(log, secret, ANN)
     add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
     again = add_answer(log, secret, ANN, 0, Answer("Rome", 1, False))
@@ -82,7 +86,7 @@ def test_a_full_session_lets_its_players_come_back(log, secret):
     assert caught.value.code == "full" and join(log, secret, ANN).joined
 
 
-def test_a_session_that_has_ended_takes_nothing(store, log):
+def test_a_session_that_has_ended_accepts_no_players(store, log):
     secret = create_session(log, store.snapshot(), "toy", 1, 2, datetime.now(UTC) - timedelta(seconds=1), "")
     with pytest.raises(SessionError) as caught:
         join(log, secret, ANN)
@@ -90,7 +94,7 @@ def test_a_session_that_has_ended_takes_nothing(store, log):
 
 
 def test_a_session_from_before_there_were_modes_goes_on(log):
-    """As the first version of sessions wrote it."""
+    """The documents are those that the first version of sessions wrote."""
     questions = '[{"question_id":"q1","clues":["This city","has a tower"],"answer":"Paris"}]'
     document = f'{{"dataset":"toy","questions":{questions},"players":2,"until":"{SOON.isoformat()}","consent":"","seed":"ab"}}'
     log.add_session(digest("s" * 32), document)
@@ -102,7 +106,7 @@ def test_a_session_from_before_there_were_modes_goes_on(log):
     assert session_responses(log, "s" * 32)["guess"].to_list() == ["Rome", "Paris"]
 
 
-def test_a_link_that_nobody_made_opens_nothing(log):
+def test_an_unknown_link_opens_no_session(log):
     with pytest.raises(SessionError) as caught:
         read_state(log, "x" * 32, ANN)
     assert caught.value.code == "unknown_session"
@@ -141,7 +145,7 @@ def test_collecting_again_changes_nothing(store, log, secret):
     assert store.version() == version
 
 
-def test_a_question_that_was_left_is_not_collected(log, secret):
+def test_an_unfinished_question_is_not_collected(log, secret):
     _, state = play(log, secret, ANN, ["Paris"] * 3, most=4)
     responses = session_responses(log, secret)
     assert not state.done and responses["question_id"].n_unique() == 1
@@ -170,7 +174,7 @@ def test_a_player_who_is_set_aside_is_left_out_with_the_reason(store, log, secre
     assert ("People, 2 players",) in store.snapshot().rows("select model from runs where dataset = 'toy'")
 
 
-def test_nobody_is_set_aside_who_did_not_play(store, log, secret):
+def test_a_player_who_did_not_play_cannot_be_set_aside(store, log, secret):
     play(log, secret, ANN, ["Paris"] * 3)
     with pytest.raises(SessionError) as caught:
         collect(store, secret, set_aside={"P007": "too fast"})

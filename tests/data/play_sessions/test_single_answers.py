@@ -1,4 +1,4 @@
-"""Estimates and votes: what is shown, graded and collected, by the life table and the votes themselves."""
+"""Estimates and votes: what is shown, graded and collected, compared with the life table and the stored votes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -39,7 +39,7 @@ def start(store, dataset, mode):
 
 
 def within(age, radius, guess, sex):
-    """The chance to die within a radius of a guess, by counting those who do."""
+    """Return the probability of dying within ``radius`` years of a guess, by adding up the deaths of each year."""
     alive, dying = 1.0, 0.0
     for year in range(age, 120):
         chance = death_probabilities(sex)[year]
@@ -86,10 +86,10 @@ def test_votes_are_compared_with_those_of_people(store, log):
     sql = "select question_id, sample, guess, confidence, correct from responses where run = $run"
     rows = stored_rows(store.snapshot(), sql, {"run": run})
     assert sorted(rows) == [("v1", "P001", "yes", 0.75, 1), ("v2", "P001", "yes", 0.75, 0)]
-    assert store.snapshot().rows("select sum(votes) from votes") == [(15,)]  # those of the session are none of them
+    assert store.snapshot().rows("select sum(votes) from votes") == [(15,)]  # the session's votes are not among them
 
 
-def test_a_mode_that_does_not_fit_names_those_that_do(store, log):
+def test_a_mode_that_does_not_fit_is_refused_with_those_that_do(store, log):
     for dataset, mode, fitting in (("lives", "race", "fit estimate"), ("toy", "vote", "fit every-clue and race")):
         with pytest.raises(SessionError, match=fitting):
             create_session(log, store.snapshot(), dataset, 5, 5, SOON, "", mode)

@@ -1,4 +1,4 @@
-"""What answer lines of quizbowl accept, and which rule decides."""
+"""What quizbowl's answer lines accept, and which rule decides."""
 
 import time
 
@@ -21,9 +21,9 @@ from data.quizbowl.guess_grading import (
 )
 
 DISNEY = "Magic Kingdom [accept <u>Walt Disney World</u>, <u>Walt Disney World Resort</u>]"
-# Line -> guess -> outcome and rule (None: any).
+# Line -> guess -> outcome and rule (None: any rule).
 JUDGED = {
-    # What failed when only whole forms were compared.
+    # Guesses that failed when only whole forms were compared.
     DISNEY: {
         "Walt Disney World": ("accept", AS_WRITTEN), "Walt Disney World Resort": ("accept", AS_WRITTEN),
         "the Walt Disney World Resort": ("accept", AS_WRITTEN),
@@ -104,7 +104,7 @@ JUDGED = {
     "Spider-Man": {"Spiderman": ("accept", OTHER_FORM), "Spider-Men": ("accept", OTHER_FORM)},
     "George H. W. Bush": {"George W. Bush": ("review", None)},
     "&lt;u&gt;Paris&lt;/u&gt;, France": {"Paris": ("accept", AS_WRITTEN)},
-    # What is no answer.
+    # Guesses that are no answer.
     "Paris": {"": ("reject", NO_ANSWER), None: ("reject", NO_ANSWER), "ERROR": ("reject", NO_ANSWER),
               "Paris " * 500: ("reject", TOO_LONG),
               "<u>Paris</u> or London": ("review", None), "**Paris**": ("accept", AS_WRITTEN)},

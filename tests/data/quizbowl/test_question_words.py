@@ -1,4 +1,4 @@
-"""What counts as a word of a question, and how its text is cut into clues."""
+"""What counts as a word of a question, and how its text is split into clues."""
 
 import time
 
@@ -29,13 +29,13 @@ def test_words_that_are_read(text):
     assert count_words(plain_text(text)) == COUNTS[text] or "<b> b" in text
 
 
-def test_pieces_are_the_text():
+def test_words_know_their_place_in_the_text():
     text = "A <i>long\u00a0day</i> (“DAY”) (*)  ends"
     assert [text[word.start : word.end] for word in words(text)] == [word.text for word in words(text)]
     assert [word.text for word in words(text) if not word.counts] == ["(“DAY”)", "(*)"]
 
 
-def test_a_file_may_count_what_is_not_read():
+def test_a_file_can_count_words_that_are_not_read():
     assert sum(word.counts for word in words("Chloe (“KLOH-ee”) ran", stated=3)) == 3
     assert sum(word.counts for word in words("Chloe (“KLOH-ee”) ran", stated=7)) == 2
 
@@ -72,13 +72,13 @@ def test_sentences_have_words(text, split):
 @pytest.mark.parametrize("part", ["<", "(", "[", '("', "(“", "[“a", "<a", "<a ", "( ", "[read ", "a ", "\u00a0", '"', "&", ". A"])
 def test_long_texts_take_linear_time(part):
     text = part * (200_000 // len(part))
-    start = time.process_time()  # of the processor: the machine may be busy with other things
+    start = time.process_time()  # CPU time, because the machine may be busy
     words(text)
     plain_text(text)
     assert time.process_time() - start < 1
 
 
-def test_ticks_stand_where_buzzes_fell(store, folder):
+def test_ticks_are_at_the_words_of_buzzes(store, folder):
     questions = 'question_id,text,answer\nq1,"Ann (“AN”) saw <i>the&nbsp;sea</i>. (*) She [emphasize] wept.",Ann\n'
     buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,0\nq1,m1,Birch,3,1\nq1,m2,Cedar,5,1\n"
     bundles.put(store, bundles.write(folder, questions=questions, clues=None, buzzes=buzzes))
@@ -92,7 +92,7 @@ def test_ticks_stand_where_buzzes_fell(store, folder):
     assert second.index("She") < second.index("Birch: correct buzz at word 3") < second.index("wept") < second.index("Cedar")
 
 
-def test_ticks_tell_models_from_people(store, folder):
+def test_ticks_distinguish_models_from_people(store, folder):
     exposures = "question_id,match_id,team,team_kind\nq1,m1,Ash,human\nq1,m1,M1,model\n"
     buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,0\nq1,m1,M1,1,1\n"
     bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))

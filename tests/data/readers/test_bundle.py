@@ -1,4 +1,4 @@
-"""Bundles: every format and packing holds the same."""
+"""Bundles hold the same data in every format and packing."""
 
 import json
 import zipfile
@@ -14,7 +14,7 @@ from tests.helpers.bundle_factory import TEXTS
 
 @pytest.fixture(scope="module")
 def as_csv(tmp_path_factory):
-    """What a store holds after the plain CSV bundle."""
+    """Content of a store after an import of the plain CSV bundle."""
     root = tmp_path_factory.mktemp("plain")
     store = open_store(root / "store", threads=1)
     bundles.put(store, bundles.write(root / "toy", **TEXTS), model="m")
@@ -68,7 +68,7 @@ def test_mixed_line_ends_of_json_lines(store, folder, as_csv):
     assert bundles.content(store)["responses"] == as_csv["responses"]
 
 
-def test_a_byte_order_mark_is_no_part_of_a_name(store, folder, as_csv):
+def test_a_byte_order_mark_is_ignored(store, folder, as_csv):
     marked = {name: text.encode("utf-8-sig") for name, text in TEXTS.items()}
     bundles.put(store, bundles.write(folder, "\ufeff" + json.dumps(bundles.FACTS), **marked), model="m")
     assert bundles.content(store) == as_csv
@@ -88,7 +88,7 @@ def test_files_that_are_no_part_of_a_bundle_are_named(store, folder):
     assert report.warnings == ["toy: not part of a bundle, ignored: buzz.csv, responses/run.xlsx"]
 
 
-def test_a_dataset_json_in_another_encoding_says_so(store, folder):
+def test_a_dataset_json_in_another_encoding_is_refused(store, folder):
     path = bundles.write(folder)
     (path / "dataset.json").write_text('{"dataset": "toy"}', encoding="utf-16")
     with pytest.raises(Refused, match="the text is not UTF-8; save the file as UTF-8"):

@@ -35,7 +35,7 @@ def test_questions_have_the_words_that_were_read(store, write):
     ]
 
 
-def test_who_heard_comes_from_games(store, write):
+def test_exposures_come_from_games(store, write):
     report = bundles.put(store, write())
     assert rows(store, BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("21", "game 1", 6, 0, False), ("22", "game 2", 4, 0, True),
@@ -162,8 +162,8 @@ def test_files_that_cannot_be_used_are_refused(store, write, spoil, reason):
     assert reason in problem.reason
 
 
-def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
-    """A program that writes in SQLite's WAL mode leaves its last changes in another file while it is open."""
+def test_a_file_with_changes_in_a_wal_is_refused(store, write):
+    """While it is open, a program that writes in SQLite's WAL mode leaves its last changes in a second file."""
     path = write()
     with closing(sqlite3.connect(path)) as database:
         database.execute("pragma journal_mode = wal")
@@ -175,17 +175,17 @@ def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
     assert ("21", "game 1", 3, 0, True) in rows(store, BUZZES)
 
 
-def test_a_number_that_two_tossups_of_a_packet_have_is_counted(store, write):
+def test_duplicate_numbers_of_tossups_are_counted(store, write):
     report = bundles.put(store, write(packet_question=[*ROWS["packet_question"], (5, 1, 1, 2), (6, 1, 2, 2)]))
     assert report.repaired["tossups with the number of another one of their packet, which counts instead"] == 1
 
 
-def test_names_of_tables_may_have_capitals(store, write):
+def test_names_of_tables_can_have_capitals(store, write):
     bundles.put(store, write(schema=SCHEMA.replace("table buzz ", "table Buzz ").replace("buzz_position", "Buzz_Position")))
     assert len(rows(store, BUZZES)) == 4
 
 
-def test_nothing_is_written_beside_the_file(store, write):
+def test_nothing_is_written_next_to_the_file(store, write):
     path = with_statement(write(), "pragma user_version = 3")
     before = path.read_bytes(), sorted(path.parent.iterdir())
     bundles.put(store, path)

@@ -1,4 +1,4 @@
-"""ChaosNLI's files: items with votes, and predictions whose class order only the analyst knows."""
+"""Files of ChaosNLI: items with votes, and predictions whose class order only the analyst knows."""
 
 import gzip
 import json
@@ -51,7 +51,7 @@ def items(tmp_path):
 
 
 def reported(store, *paths, **options):
-    """Reasons of a refusal, after which there is nothing new."""
+    """Return the problems of a refusal, and check that it left the store unchanged."""
     version = store.version()
     with pytest.raises(Refused) as refused:
         bundles.put(store, *paths, **options)
@@ -127,7 +127,7 @@ def test_items_and_predictions_together(store, items, tmp_path):
 
 def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
-    # Labels 0, 1, 0 are entailment, contradiction, entailment in the right order.
+    # Labels 0, 1, 0 are entailment, contradiction, entailment if the order is right.
     path = write(tmp_path / "one.jsonl", [prediction(uid, true=true) for uid, true in zip(COUNTS, (0, 1, 0), strict=True)])
     assert bundles.put(store, path, dataset="nli", model="right", classes=CLASSES).warnings == []
     wrong = bundles.put(store, path, dataset="nli", model="wrong", classes=("entailment", "neutral", "contradiction"))
@@ -153,7 +153,7 @@ def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
           for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
     ],
 )  # fmt: skip
-def test_what_must_be_said(store, items, tmp_path, options, reason):
+def test_missing_or_wrong_options_are_refused(store, items, tmp_path, options, reason):
     bundles.put(store, items, dataset="nli")
     assert reported(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
 
@@ -176,7 +176,7 @@ def test_bad_predictions(store, items, tmp_path, changes, column, reason):
     assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
 
 
-def test_predictions_of_other_items_alone(store, items, tmp_path):
+def test_predictions_of_other_items_only_are_refused(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("z#9"), prediction("y#8")])
     assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
@@ -184,7 +184,7 @@ def test_predictions_of_other_items_alone(store, items, tmp_path):
     ]
 
 
-def test_a_second_prediction_of_one_item(store, items, tmp_path):
+def test_a_second_prediction_of_one_item_is_refused(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("a#1"), prediction("a#1")])
     assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
@@ -211,12 +211,12 @@ def test_bad_items(store, tmp_path, changes, column, reason):
     assert (2, column, reason) in reported(store, path)
 
 
-def test_the_same_item_twice(store, tmp_path):
+def test_an_item_that_appears_twice_is_refused(store, tmp_path):
     path = write(tmp_path / "items.jsonl", [item("a#1"), item("a#1")])
     assert reported(store, path) == [(2, "question_id", "this question is in the file already")]
 
 
-def test_neither(store, tmp_path):
+def test_files_of_neither_kind_are_refused(store, tmp_path):
     path = write(tmp_path / "other.jsonl", [{"uid": "a", "label": "e"}])
     with pytest.raises(Refused, match=r"neither ChaosNLI items \(uid, label_count\) nor predictions \(uid, probs\)"):
         bundles.put(store, path, form="chaosnli")

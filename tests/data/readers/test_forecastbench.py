@@ -1,4 +1,4 @@
-"""ForecastBench: resolution sets make datasets, forecast sets runs of one or more forecasters."""
+"""ForecastBench: resolution sets become datasets, forecast sets become runs of one or more forecasters."""
 
 import json
 import shutil
@@ -56,7 +56,7 @@ def test_forecasts_are_probabilities_of_yes(store, resolved, tmp_path):
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_a_folder_may_hold_sets_of_each_kind(store, resolved, tmp_path, zipped):
+def test_a_folder_can_hold_sets_of_each_kind(store, resolved, tmp_path, zipped):
     folder = resolved.parent
     people = forecasts(
         ("market", None, 0.5, "s1"), ("market", None, 0.75, "s2"), ("market", None, 0.25, "s1"),

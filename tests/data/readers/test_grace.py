@@ -115,7 +115,7 @@ def test_a_file_that_is_no_packet_is_refused(store, tmp_path, text):
     assert [problem.file for problem in refused.value.problems] == ["in/packet5_buzzpoints.json"]
 
 
-def test_halves_of_characters_are_replaced(store, tmp_path):
+def test_unpaired_surrogates_are_replaced(store, tmp_path):
     tossup = PACKETS[3][0] | {"question": "Who is \ud800 this?", "answer": "An\udc00n", "category": "\ud800"}
     bundles.put(store, write_packets(tmp_path / "in", {1: [tossup]}))
     assert rows(store, "select text, answer from questions") == [("Who is ? this?", "An?n")]

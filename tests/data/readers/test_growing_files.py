@@ -1,4 +1,4 @@
-"""A file of twice the size takes about twice the time: none of these inputs makes an import quadratic."""
+"""A file of twice the size takes about twice the time to import: none of these inputs makes the time quadratic."""
 
 import time
 
@@ -11,8 +11,8 @@ from data.store import open_store
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.run_tables import stored_rows
 
-MIN_SECONDS = 0.25  # seconds; less is the import itself, whatever it reads
-MAX_TIMES = 3.5  # of quadratic work it would be 4, and of linear work 2
+MIN_SECONDS = 0.25  # seconds; shorter times are those of any import, whatever it reads
+MAX_TIMES = 3.5  # quadratic work would give 4, linear work 2
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_twice_the_size_takes_about_twice_the_time(store, tmp_path, case):
     def seconds(size, number):
         path = tmp_path / "run.jsonl"
         path.write_text(LINES[case](size) + "\n", encoding="utf-8")
-        began = time.process_time()  # of the processor: the machine may be busy with other things
+        began = time.process_time()  # CPU time, because the machine may be busy
         try:
             put(store, path, dataset="toy", model=f"{case} {size} {number}")
         except Refused as refused:
@@ -61,7 +61,7 @@ def test_twice_the_size_takes_about_twice_the_time(store, tmp_path, case):
 
 
 def test_a_guess_that_is_too_long_is_graded_wrong(store, tmp_path):
-    """It begins with the answer, and is stored as it is."""
+    """The guess begins with the answer. It is stored without being cut."""
     line = parse_answer_line("Paris [or City of Light]")
     assert line.judge("Paris " * (MAX_GUESS_LENGTH // 6)).rule != TOO_LONG
     long = "Paris" + " " * MAX_GUESS_LENGTH

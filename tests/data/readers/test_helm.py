@@ -1,4 +1,4 @@
-"""HELM: joint and separate multiple choice, generated answers, and log-probabilities that are not there."""
+"""HELM: joint and separate multiple choice, generated answers, and missing log-probabilities."""
 
 import gzip
 import math
@@ -49,7 +49,7 @@ def test_joint_choices(store, tmp_path, form):
     ]  # fmt: skip
 
 
-def test_a_joint_choice_may_have_all_its_options(store, tmp_path):
+def test_a_joint_choice_can_have_all_its_options(store, tmp_path):
     tokens = [{"text": " A", "logprob": math.log(0.6), "top_logprobs": {" A": math.log(0.6), " B": math.log(0.2)}}]
     put(store, tmp_path, [joint(A, tokens=tokens), joint(B, "north, I think")])
     assert rows(store, ANSWERS) == [
@@ -70,7 +70,7 @@ def test_calibrated_choices_leave_out_the_options_own_part(store, tmp_path):
     assert rows(store, ANSWERS) == [("a", "B", pytest.approx(0.75), 0.0)]
 
 
-def test_helms_own_confidence_counts_where_it_is_another(store, tmp_path):
+def test_helms_own_confidence_counts_where_it_differs(store, tmp_path):
     put(store, tmp_path, separate(A, -10.0, -11.0), [stats("a", exact_match=0, predicted_index=1, max_prob=0.625)])
     assert rows(store, ANSWERS) == [("a", "B", 0.625, 0.0)]
     assert rows(store, "select options from responses") == [(None,)]
@@ -148,8 +148,8 @@ def test_requests_alone_need_the_name_of_a_dataset(store, tmp_path):
     assert rows(store, "select dataset from runs") == [("towns",)]
 
 
-def test_many_references_cost_their_number(store, tmp_path):
-    """Not its square, as when each reference looks at each request. CPU time, for other processes take the clock's."""
+def test_many_references_do_not_take_quadratic_time(store, tmp_path):
+    """The time grows with the square if each reference is compared with each request. CPU time, as other processes run too."""
 
     def cost(count):
         first = instance("a", references=["same"] * count)

@@ -1,4 +1,4 @@
-"""Hostile files: each is refused with a reason or imported right, in little time and memory; ``hostile_files.py`` makes them."""
+"""Hostile files: each is refused with a reason or imported correctly, in little time and memory. See ``hostile_files.py``."""
 
 import gzip
 import re
@@ -20,13 +20,13 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.hostile_files import CASES, MAX_UNPACKED_BYTES, H
 from tests.helpers.run_tables import with_runs
 
-SECONDS = 20  # of the processor that a file may take; most take a tenth of one
-MEMORY = 300  # MiB that it may add
+SECONDS = 20  # seconds of CPU time that a file may take; most take a tenth of a second
+MEMORY = 300  # MiB that a file may add to the memory of the process
 MEMORY_FILES = Path("/dev/shm")
 
 
 def status(key):
-    """A figure of this process, in MiB; None where the system does not say."""
+    """Return a figure of this process in MiB, or None where the system does not provide it."""
     try:
         return int(re.search(rf"{key}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) // 1024
     except OSError:
@@ -35,12 +35,12 @@ def status(key):
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes():
-    """Not here: it would check the same import hundreds of times."""
+    """Disabled here, because it would check the same import hundreds of times."""
 
 
 @pytest.fixture(scope="module")
 def toy_store(tmp_path_factory):
-    """A store with questions, in memory where that can be had: nothing here is about disks."""
+    """A store with questions, in memory if possible, because no test here is about disks."""
     with pytest.MonkeyPatch.context() as patch:
         root = Path(tempfile.mkdtemp(dir=MEMORY_FILES if MEMORY_FILES.is_dir() else None))
         patch.setattr(tempfile, "tempdir", str(root))
@@ -53,7 +53,7 @@ def toy_store(tmp_path_factory):
 
 @pytest.fixture
 def alarm():
-    """Ends what takes too long, on a clock that other processes slow down."""
+    """Stop a test that takes too long by the wall clock, which other processes slow down."""
 
     def ring(*args):
         raise TimeoutError(f"more than {60 * SECONDS} seconds")
@@ -66,15 +66,15 @@ def alarm():
 
 
 def take(toy_store, name, content, model, note, memory=MEMORY):
-    """Import a file: the answers that came of it, or the refusal."""
+    """Import a file and return the answers that were stored, or the refusal."""
     store, folder = toy_store
     path = folder / name
     path.write_bytes(content)
     del content
     version, before = store.version(), status("VmRSS")
     if before:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    began = time.process_time()  # of the processor: the machine may be busy with other things
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    began = time.process_time()  # CPU time, because the machine may be busy
     try:
         report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=MAX_UNPACKED_BYTES)
         outcome = with_runs(store.snapshot()).rows(
@@ -96,13 +96,13 @@ def take(toy_store, name, content, model, note, memory=MEMORY):
     return outcome
 
 
-LATER = {"name", "guess in JSON", "guess in Parquet"}  # groups much like others, for `make soak`
-FIRST = {case.split(":")[0]: case for case in reversed(CASES)}  # of each group
-SAMPLE = 6  # by default, the first of each group and one in so many are tried
+LATER = {"name", "guess in JSON", "guess in Parquet"}  # groups much like others, left to `make soak`
+FIRST = {case.split(":")[0]: case for case in reversed(CASES)}  # the first case of each group
+SAMPLE = 6  # by default, the first case of each group and one in this many cases are tried
 
 
 def marks(index, case):
-    """When a file is tried: by default, by `make test-slow`, or by `make soak`."""
+    """Return the marks that say when a file is tried: by default (none), by `make test-slow` or by `make soak`."""
     if case.split(":")[0] in LATER:
         return [pytest.mark.soak]
     return [pytest.mark.slow] if index % SAMPLE and case not in FIRST.values() else []
@@ -128,11 +128,11 @@ def check(toy_store, case, index, note):
 
 
 @pytest.mark.parametrize(("index", "case"), PARAMETERS)
-def test_a_hostile_file_is_refused_or_taken_right(toy_store, alarm, record_property, index, case):
+def test_a_hostile_file_is_refused_or_imported_correctly(toy_store, alarm, record_property, index, case):
     check(toy_store, case, index, record_property)
 
 
-def test_there_are_enough_of_them():
+def test_there_are_enough_cases_of_every_group():
     assert len(CASES) > 400
     groups = {case.split(":")[0] for case in CASES}
     assert groups >= {
@@ -174,7 +174,7 @@ def test_a_huge_row_is_refused(toy_store, alarm, record_property, case):
 
 
 def test_the_longest_row_that_is_taken(toy_store, alarm, record_property):
-    """A byte less than what is refused."""
+    """A row one byte shorter than those that are refused."""
     start, end = "q1,0,", ",0.25\n"
     guess = "x" * (MAX_LINE_LENGTH - len(start) - len(end) - 1)
     outcome = take(toy_store, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)

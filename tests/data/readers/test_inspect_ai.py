@@ -1,4 +1,4 @@
-"""Inspect AI: logs as .eval and JSON, stated confidences and those of tokens, scorers, edits and what is not scored."""
+"""Inspect AI: logs as .eval and JSON, stated and token confidences, scorers, edits, and samples without a score."""
 
 import json
 
@@ -83,7 +83,7 @@ def test_tokens_of_free_text_give_its_confidence(store, tmp_path):
     assert rows(store, ANSWERS) == [("token", "x", "Paris", pytest.approx(0.75), 1.0)]
 
 
-def test_both_kinds_of_confidence_are_runs(store, tmp_path):
+def test_each_kind_of_confidence_is_a_run(store, tmp_path):
     both = sample("x", {"choice": score("C", "A", confidence=0.9)}, **CHOICES, output=tokens({"A": 0.6, "B": 0.4}, "A"))
     put(store, tmp_path, [both])
     assert [row[0] for row in rows(store, ANSWERS)] == ["token", "verbalized"]
@@ -109,7 +109,7 @@ def test_several_scorers_are_runs_of_one_confidence(store, tmp_path):
     assert report.warnings == ["log.eval: scorer length was left out: its values, such as 17, do not lie between 0 and 1"]
 
 
-def test_ids_may_hold_slashes(store, tmp_path):
+def test_ids_can_hold_slashes(store, tmp_path):
     names = ("Human/0", "Human/1", "x")
     put(store, tmp_path, [sample(name, {"judge": score(confidence=0.5)}, metadata={"subject": "code"}) for name in names])
     assert rows(store, "select question_id, category from questions order by 1") == [(name, "code") for name in names]
@@ -129,7 +129,7 @@ def test_the_last_edit_of_a_score_counts(store, tmp_path):
     assert rows(store, ANSWERS) == [("verbalized", "x", "Rome", 0.75, 1.0)]
 
 
-def test_what_is_not_scored_or_not_stated(store, tmp_path):
+def test_samples_without_a_score_or_confidence_are_counted(store, tmp_path):
     report = put(store, tmp_path, [
         sample("a", {"judge": score("C", confidence=0.5)}),
         sample("b", {"judge": score(float("nan"), confidence=0.5)}),
@@ -190,7 +190,7 @@ def test_logs_that_cannot_be_read(store, tmp_path, samples, reason):
     assert reasons(store, write_eval(tmp_path / "log.eval", log(samples))) == [reason]
 
 
-def test_percent_is_said_by_an_option(store, tmp_path):
+def test_an_option_says_that_confidences_are_percent(store, tmp_path):
     path = write_eval(tmp_path / "log.eval", log([sample("x", {"judge": score(confidence=85)})]))
     with pytest.raises(Refused) as refused:
         bundles.put(store, path)

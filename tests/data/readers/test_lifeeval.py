@@ -1,4 +1,4 @@
-"""LifeEval: graded by the life table, and its files as released."""
+"""LifeEval: grading by the life table, and the files of its release."""
 
 import json
 
@@ -22,7 +22,7 @@ def test_the_life_table_grades_lifeeval(store, folder):
     assert rows(store, "select distinct difficulty_source from questions") == [("given",)]
 
 
-def test_one_file_of_lifeeval_as_released(store, tmp_path):
+def test_questions_and_answers_of_the_release_are_imported(store, tmp_path):
     questions = tmp_path / "questions.csv"
     questions.write_text(
         "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
@@ -106,7 +106,7 @@ def people(folder, *lines, header="ResponseId,PGuess,PConf,MinAge,Radius_x,SexMa
 
 @pytest.fixture
 def asked(store, folder):
-    """A store with two questions of LifeEval, under ids of their own."""
+    """A store with two questions of LifeEval that have ids of their own."""
     facts = {"dataset": "lifeeval", "kind": "lifeeval", "title": "LifeEval"}
     questions = "question_id,sex,minimum_age,radius\nher,female,1,5\nhim,male,30,20\n"
     bundles.put(store, bundles.write(folder, facts, questions=questions, clues=None))

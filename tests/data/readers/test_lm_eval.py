@@ -1,4 +1,4 @@
-"""lm-evaluation-harness: a dataset from the first samples of a task, and runs with whole distributions."""
+"""lm-evaluation-harness: a dataset from the first samples of a task, and runs with probabilities of all options."""
 
 import json
 import math
@@ -19,7 +19,7 @@ ANSWERS = """select question_id, guess, confidence, r.correct from responses r j
 
 
 def reasons(store, *paths, **options):
-    """Reasons of a refusal, after which there is nothing new."""
+    """Return the reasons of a refusal, and check that it left the store unchanged."""
     version = store.version()
     with pytest.raises(Refused) as refused:
         bundles.put(store, *paths, **options)
@@ -154,7 +154,7 @@ def test_each_filter_is_a_run(store, tmp_path):
     assert [row[1] for row in rows(store, ANSWERS)] == ["that", "this"]
 
 
-def test_older_and_other_writings_of_a_line(store, tmp_path):
+def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
     lines = [
         sample(0, [-1.0, -2.0], filtered_resps=[[-1.0, False], [-2.0, True]], arguments=[["Q", " this"], ["Q", " that"]]),
         sample(1, [-1.0, -2.0], filtered_resps=[[["-1.0", "False"]], [["-inf", "False"]]]),
@@ -199,7 +199,7 @@ def test_samples_that_cannot_be_read(store, tmp_path, lines, reason):
     assert reason is None or reason in messages
 
 
-def test_what_the_file_does_not_say_is_asked_for(store, tmp_path, monkeypatch):
+def test_a_missing_dataset_or_model_is_asked_for(store, tmp_path, monkeypatch):
     path = write_lines(tmp_path / "m" / "log.jsonl", [sample(0, [-1.0, -2.0])])
     with pytest.raises(Refused) as refused:
         bundles.put(store, path)
@@ -221,7 +221,7 @@ def test_options_are_in_the_order_of_their_numbers(store, tmp_path):
     assert rows(store, "select answer from questions") == [("option 10",)]
 
 
-def test_generated_tasks_beside_others_are_left_out(store, tmp_path):
+def test_generated_tasks_among_others_are_left_out(store, tmp_path):
     generated = sample(0, [-1.0], filtered_resps=["42"])
     write_lines(tmp_path / "out" / "a" / FILE.replace("my_Task", "sums"), [generated])
     with pytest.raises(Refused, match=GENERATED):

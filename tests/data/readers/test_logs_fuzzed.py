@@ -1,4 +1,4 @@
-"""Logs in which any value may be anything else: each is imported or refused with a reason, and nothing else is raised."""
+"""Logs with arbitrary values: each is imported or refused with a reason, and nothing else is raised."""
 
 import copy
 import csv
@@ -65,12 +65,12 @@ ANYTHING = st.recursive(
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes():
-    """Not here: it would check the same import hundreds of times."""
+    """Disabled here, because it would check the same import hundreds of times."""
 
 
 @pytest.fixture(scope="module")
 def root():
-    """A folder for stores, with ``in`` for files; in memory where that can be."""
+    """A folder for stores, with a folder ``in`` for files; in memory if possible."""
     with pytest.MonkeyPatch.context() as patch:
         memory = Path("/dev/shm")
         folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
@@ -81,7 +81,7 @@ def root():
 
 
 def read_or_refused(root, key, path):
-    """Import into a store of its own; anything but a report or a refusal is raised."""
+    """Import into a new store. Anything other than a report or a refusal is raised."""
     store = open_store(root / "store", threads=1)
     try:
         ingest.import_paths(store, [path], ImportOptions(dataset="toy", model="m"), form=key)
@@ -95,7 +95,7 @@ def read_or_refused(root, key, path):
 
 
 def places(document, path=()):
-    """Paths of all values in a document."""
+    """Yield the paths of all values in a document."""
     yield path
     for key in document if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ():
         yield from places(document[key], (*path, key))
@@ -103,7 +103,7 @@ def places(document, path=()):
 
 @st.composite
 def changed(draw, document):
-    """A document with one to three values exchanged for anything, or taken out."""
+    """Return a document in which one to three values are replaced by anything, or removed."""
     result = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         *path, last = draw(st.sampled_from([place for place in places(result) if place] or [("x",)]))

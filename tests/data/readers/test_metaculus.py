@@ -1,4 +1,4 @@
-"""Exports of Metaculus: the last forecast of each forecaster before the close."""
+"""Exports of Metaculus: the last forecast of each forecaster before the close, and series of forecasts."""
 
 import csv
 import shutil
@@ -65,8 +65,8 @@ def test_choices_have_whole_distributions(store, tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["None", "nan"])
-def test_forecasts_have_a_share_of_each_option_there_ever_was(store, tmp_path, missing):
-    """As the export's own README says: an option that did not exist yet has None, one that was taken away stays."""
+def test_forecasts_have_a_share_of_each_option_ever_offered(store, tmp_path, missing):
+    """As the README of the export says: an option that did not exist yet has None, and a removed option keeps its share."""
     choice = {
         "Question Type": "multiple_choice", "MC Options (Current)": "['nan bread', 'blue']",
         "MC Options (All)": "['red', 'nan bread', 'blue']", "Resolution": "blue",
@@ -77,7 +77,7 @@ def test_forecasts_have_a_share_of_each_option_there_ever_was(store, tmp_path, m
     assert rows(store, "select options from responses") == [([0.25, 0.0, 0.75],)]
 
 
-def test_what_is_left_out_of_an_export_is_counted(store, tmp_path):
+def test_parts_of_an_export_that_are_left_out_are_counted(store, tmp_path):
     questions = [{"Question Type": "Binary"}, {"Question Type": "Binary"}, {"Question ID": "2", "Resolution": "annulled"}]
     others = [{"Question ID": "9"}, {"Question ID": "2"}, {"Forecaster ID": "8", "Probability Yes": ""}]
     report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]))
@@ -132,8 +132,8 @@ SERIES = """select model, r.question_id, clue, guess, confidence, r.correct from
     order by 1, 2, 3"""
 
 
-def test_a_series_has_the_forecast_that_stood_at_each_moment(store, tmp_path):
-    """Four moments of a question that was open for eight days, against what a reader of the rows would say."""
+def test_a_series_has_the_forecast_in_force_at_each_moment(store, tmp_path):
+    """Four moments of a question that was open for eight days, compared with what a reader of the rows would say."""
     opened = {"Open Time": "2024-05-24 00:00:00+00:00"}
     forecasts = [
         {"Start Time": "2024-05-25 00:00:00+00:00", "Probability Yes": "0.25", "End Time": "2024-05-27 00:00:00+00:00"},
@@ -150,7 +150,7 @@ def test_a_series_has_the_forecast_that_stood_at_each_moment(store, tmp_path):
         (0, "Will it rain? (after 25 % of the time until it closed)", 0.25), (1, "after 50 % of the time until it closed", 0.5),
         (2, "after 75 % of the time until it closed", 0.75), (3, "after 100 % of the time until it closed", 1.0),
     ]  # fmt: skip
-    # Moments of the first question: 26, 28, 30 May and 1 June. The second one opens with its first forecast.
+    # Moments of the first question: 26, 28, 30 May and 1 June. The second question opens with its first forecast.
     assert rows(store, SERIES) == [
         ("forecaster 7", "1", 0, "yes", 0.25, 1.0), ("forecaster 7", "1", 1, "yes", 0.5, 1.0),
         ("forecaster 7", "1", 2, "yes", 0.5, 1.0), ("forecaster 7", "1", 3, "yes", 0.75, 1.0),
@@ -177,7 +177,7 @@ def test_a_series_can_be_imported_again(store, tmp_path):
     version = store.version()
     bundles.put(store, folder, series=3)
     assert store.version() == version
-    with pytest.raises(Refused):  # other moments are other clues
+    with pytest.raises(Refused):  # other moments make other clues
         bundles.put(store, folder, series=5)
 
 
@@ -211,7 +211,7 @@ def test_exports_that_cannot_be_read(store, tmp_path, questions, forecasts, reas
     assert [problem.reason for problem in refused.value.problems] == [reason]
 
 
-def test_a_part_of_an_export_is_not_enough(store, tmp_path):
+def test_a_part_of_an_export_is_refused(store, tmp_path):
     (export(tmp_path / "export", [{}], [{}]) / "question_data.csv").unlink()
     with pytest.raises(Refused, match=r"there is no question_data.csv in it; import the whole export"):
         bundles.put(store, tmp_path / "export")

@@ -30,7 +30,7 @@ def test_clues_end_where_the_runs_were_asked(store, write):
     ]  # fmt: skip
 
 
-def test_a_run_is_the_files_of_one_name(store, write):
+def test_files_of_one_name_are_one_run(store, write):
     report = bundles.put(store, write())
     assert rows(store, "select model, elicitation, items, questions from runs") == [("ann/big-model", "system", 5, 2)]
     assert rows(store, RESPONSES)[:2] == [("AbC", 0, "Rome", 0.3, 1.0), ("AbC", 1, "Rome", 0.6, 1.0)]
@@ -87,7 +87,7 @@ def test_the_same_again_changes_nothing_and_more_runs_fit(store, write, tmp_path
         ("tossup__docker__2026__ann_b__m_n", "ann_b/m_n"),
     ],
 )  # fmt: skip
-def test_owner_and_system_stand_in_the_name(store, write, name, model):
+def test_the_file_name_gives_owner_and_system(store, write, name, model):
     bundles.put(store, write(runs={f"{name}.jsonl": run_lines(1)}))
     assert rows(store, "select model from runs") == [(model,)]
 
@@ -134,7 +134,7 @@ def grades(store, run, grading=""):
 @pytest.mark.parametrize(
     ("first", "second", "name"), [("Tossup", "Tossup_pedant", "pedant"), ("Tossup_pedant", "Tossup", "tossup")]
 )
-def test_a_grading_that_comes_later_is_of_the_same_run(store, write, tmp_path, first, second, name):
+def test_a_later_grading_belongs_to_the_same_run(store, write, tmp_path, first, second, name):
     bundles.put(store, write(runs={}))
     (run,) = bundles.put(store, files(tmp_path / "first", first)).runs
     later = files(tmp_path / "later", second, correct=0)
@@ -146,7 +146,7 @@ def test_a_grading_that_comes_later_is_of_the_same_run(store, write, tmp_path, f
     assert bundles.put(store, later).gradings == [] and bundles.content(store) == before
 
 
-def test_gradings_of_one_import_may_be_stored_in_part(store, write, tmp_path):
+def test_some_gradings_of_an_import_can_be_stored_already(store, write, tmp_path):
     bundles.put(store, write(runs={}))
     (run,) = bundles.put(store, files(tmp_path / "first", "Tossup_pedant", correct=0)).runs
     files(tmp_path / "both", "Tossup_pedant", correct=0)
@@ -257,13 +257,13 @@ def test_tokens_have_no_white_space_of_their_own(store, write):
     assert rows(store, CLUES) == [("AbC", 0, "[media] a\u00a0b", 2)]
 
 
-def test_a_packet_may_have_no_tokens(store, write):
+def test_a_packet_can_have_no_tokens(store, write):
     packet = [{"qid": "set-01-3", "question": "See <multimodal type='img' hash='a b'> <b>this</b> one.", "answerline": "x"}]
     bundles.put(store, write(packets={1: packet}, runs={}, plays=""))
     assert rows(store, CLUES) == [("set-01-3", 0, "See [media] this one.", 4)]
 
 
-def test_what_is_not_of_the_dataset_is_counted(store, write):
+def test_rows_of_other_questions_are_counted(store, write):
     report = bundles.put(store, write(packets={1: PACKETS[1]}, runs={NAME: run_lines(1) + run_lines(2)}, plays=PLAYS))
     assert [*report.skipped.values()] == [{"not a question of this dataset": 2}]
     assert any("2 plays of questions that the dataset does not have" in warning for warning in report.warnings)

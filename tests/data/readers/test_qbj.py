@@ -59,7 +59,7 @@ def test_files_can_come_one_by_one(store, write):
     assert len(rows(store, BUZZES)) == 3
 
 
-def test_a_replacement_is_what_was_heard(store, write):
+def test_a_replacement_counts_as_heard(store, write):
     report = bundles.put(store, write(game=match(question(1, buzz("Elm", 1, 10), tossup=1, replacement=3))))
     assert rows(store, BUZZES) == [("Packet 1/3", 1, 0, True)]
     assert rows(store, "select distinct question_id from exposures") == [("Packet 1/3",)]
@@ -127,7 +127,7 @@ def test_bad_games_are_named(store, write, game, reason):
     assert reason in str(refused.value)
 
 
-def test_a_game_that_cannot_be_read_is_not_passed_over(store, write):
+def test_a_game_that_cannot_be_read_is_refused(store, write):
     folder = write()
     (folder / "game.qbj").write_text(json.dumps(GAME), encoding="utf-16")
     with pytest.raises(Refused, match=r"open/game.qbj: this is not a JSON document in UTF-8"):

@@ -1,6 +1,6 @@
-"""Bytes that nobody meant: every format, damaged and put together at random, through the whole import.
+"""Arbitrary bytes through the whole import: files of several formats that are damaged or put together at random.
 
-What is found is kept as an explicit example. ``make soak`` tries twenty times as many (HYPOTHESIS_PROFILE=soak).
+Cases that were found are kept as explicit examples. ``make soak`` tries twenty times as many (HYPOTHESIS_PROFILE=soak).
 """
 
 import csv
@@ -42,18 +42,18 @@ VALID = {
 
 
 def fixed_examples(count):
-    """The same examples each time."""
+    """Return settings that try the same examples each time."""
     return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes():
-    """Not here: it would check the same import hundreds of times."""
+    """Disabled here, because it would check the same import hundreds of times."""
 
 
 @pytest.fixture(scope="module")
 def toy_store():
-    """A store with the bundle ``toy``, and a folder for files; in memory where that can be."""
+    """A store with the bundle ``toy``, and a folder for files; in memory if possible."""
     with pytest.MonkeyPatch.context() as patch:
         memory = Path("/dev/shm")
         root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
@@ -66,7 +66,7 @@ def toy_store():
 
 
 def read_or_refused(toy_store, name, content):
-    """Import; anything but a report or a refusal is raised."""
+    """Import a file. Anything other than a report or a refusal is raised."""
     store, folder = toy_store
     path = folder / name
     path.write_bytes(content)
@@ -86,7 +86,7 @@ def read_or_refused(toy_store, name, content):
 
 @st.composite
 def damaged(draw, content):
-    """A file with some bytes changed, cut off, taken out, put in or repeated."""
+    """Return a file with some bytes changed, cut off, removed, inserted or repeated."""
     changed = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, max(0, len(changed) - 1)))
@@ -165,7 +165,7 @@ KEYS = [
     st.lists(st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=3)), nested, max_size=6), min_size=1, max_size=4)
 )
 def test_objects(toy_store, objects):
-    """JSON Lines of anything, and the same as CSV."""
+    """Arbitrary objects as JSON Lines, and the same objects as CSV."""
     read_or_refused(toy_store, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

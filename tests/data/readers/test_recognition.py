@@ -1,4 +1,4 @@
-"""Each file is taken by exactly one reader."""
+"""Each file is recognised by exactly one reader."""
 
 import json
 
@@ -32,7 +32,7 @@ def write(path, content):
     return path
 
 
-# What writes a file of a format below a folder, and its path.
+# Functions that write a file of a format below a folder and return its path.
 FILES = {
     "bundle": [bundles.write],
     "responses": [

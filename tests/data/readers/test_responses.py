@@ -10,7 +10,7 @@ from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
 
-def test_what_went_in_is_there_as_it_was(store, folder):
+def test_values_are_stored_unchanged(store, folder):
     texts = ["  Paris ", 'a "b", c', "zwei\r\nZeilen", "\u6771\u4eac \U0001f5fc", "x" * 100_000]
     confidences = [0.1 + 0.2, 5e-324, 1 / 3, 0.0, 1.0]
     places = [("q1", 0), ("q1", 1), ("q1", 2), ("q2", 0), ("q2", 1)]
@@ -61,7 +61,7 @@ def test_several_runs_in_one_file(store, folder):
     assert f"run {report.runs[1]} (alpha, said, toy): 2 items of 1 questions imported; 1 questions not answered" in report.lines
 
 
-def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
+def test_a_run_is_stored_once_under_any_file_name(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     version, run = store.version(), rows(store, "select run, sha256[:16] from runs")[0]
     assert run[0] == run[1]
@@ -74,7 +74,7 @@ def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
     assert len(rows(store, "from runs")) == 3
 
 
-def test_a_withdrawn_run_is_not_put_back_by_importing_it(store, folder):
+def test_importing_a_withdrawn_run_does_not_restore_it(store, folder):
     bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     withdraw(store, *bundles.put(store, folder, model="m").runs, by=None)
     assert bundles.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
@@ -98,7 +98,7 @@ def test_confidences_in_percent(store, folder):
     ]
 
 
-def test_a_folder_of_runs_to_a_dataset_that_is_there(store, folder, tmp_path):
+def test_files_of_several_runs_of_a_stored_dataset(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder))
     paths = []
     for model in ("b", "a"):
@@ -127,7 +127,7 @@ def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_pa
         "confidence=0/run[1].parquet",
     ],
 )
-def test_names_that_mean_something_elsewhere(store, folder, tmp_path, name):
+def test_file_names_with_special_characters(store, folder, tmp_path, name):
     bundles.put(store, bundles.write(folder))
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
@@ -146,7 +146,7 @@ ONE = "question_id,answer\ns1,yes\n"
 
 
 def answered(store, folder, text, facts=SINGLE, **options):
-    """The one response to the one question."""
+    """Import a response to the one question. Return its columns and the warnings of the report."""
     report = bundles.put(
         store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | options
     )
@@ -200,7 +200,7 @@ def test_options_as_lists_and_structs_of_parquet(store, folder):
     ]
 
 
-def test_a_stated_confidence_goes_before_options(store, folder):
+def test_a_stated_confidence_takes_precedence_over_options(store, folder):
     text = bundles.table(
         [{"question_id": "s1", "guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}]
     )
@@ -234,7 +234,7 @@ def test_samples_graded_here_are_stored_one_after_the_other(store, folder, tmp_p
     assert rows(store, "select sample, clue from responses") == in_order
 
 
-def test_further_columns_are_kept_beside_gradings(store, folder, tmp_path):
+def test_further_columns_are_kept_as_attributes(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder))
     path = tmp_path / "run.csv"
     path.write_text("question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n", encoding="utf-8")

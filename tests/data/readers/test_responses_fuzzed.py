@@ -1,4 +1,4 @@
-"""Whatever stands in a file, it is imported right or refused with reasons: never anything else."""
+"""Responses with arbitrary content: each file is imported correctly or refused with reasons, never anything else."""
 
 import csv
 import gzip
@@ -22,7 +22,7 @@ from tests.helpers.run_tables import with_runs
 
 
 def fixed_examples(count):
-    """The same examples each time."""
+    """Return settings that try the same examples each time."""
     return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
@@ -60,7 +60,7 @@ def written(names, rows, quoting=csv.QUOTE_ALL, ends="\n"):
 
 
 def plain_number(text):
-    """Text that anybody calls a number."""
+    """Return whether a text is what anybody calls a number."""
     return re.fullmatch(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *", text, re.ASCII) is not None
 
 
@@ -77,7 +77,7 @@ def scratch(tmp_path_factory):
 
 
 def starts(names, rows):
-    """Physical line of each row of a CSV, 1-based."""
+    """Return the physical line on which each row of a CSV begins, counted from 1."""
     return [1 + len(re.findall(b"\r\n|\r|\n", written(names, rows[:count]))) for count in range(len(rows))]
 
 
@@ -85,7 +85,7 @@ def starts(names, rows):
 @example((["question_id", "confidence"], [("a\r\nb", "0.5"), ("\r", "1"), ("x", "2\n"), ("y", "3")]), False)
 @example((["question_id", "clue", "confidence"], [("\0", "1.0", "5e-324"), ("\ufeff", "-0", "0.1")]), True)
 @given(tables(), st.booleans())
-def test_cells_are_read_right_or_reported(scratch, table, as_json):
+def test_cells_are_read_correctly_or_reported(scratch, table, as_json):
     connection, folder = scratch
     names, rows = table
     path = folder / "run"
@@ -122,7 +122,7 @@ def test_cells_are_read_right_or_reported(scratch, table, as_json):
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes():
-    """Not here: it would check the same import hundreds of times."""
+    """Disabled here, because it would check the same import hundreds of times."""
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def toy_store(tmp_path_factory):
 
 @fixed_examples(25)
 @given(tables(most=1))
-def test_files_are_imported_right_or_refused(toy_store, table):
+def test_files_are_imported_correctly_or_refused(toy_store, table):
     store, root = toy_store
     names, rows = table
     (root / "run.csv").write_bytes(written(names, rows))

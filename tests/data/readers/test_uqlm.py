@@ -1,4 +1,4 @@
-"""Results of UQLM: one run for each scorer, graded here."""
+"""Results of UQLM: one run for each scorer, graded by the import."""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_each_scorer_is_a_run(store, put):
 
 
 def test_a_judge_that_could_not_be_read_gave_no_score(store, put):
-    """It writes NaN, as json.dump does for numpy's."""
+    """It writes NaN, as json.dump does for NaN of numpy."""
     report = put(result(PROMPTS, ["Paris", "Rhine"], judge_1=[0.5, math.nan], judge_2=[math.nan] * 2))
     assert rows(store, ANSWERS) == [("judge_1", "q1", "Paris", 0.5, 1.0), ("judge_1", "q2", None, 0.0, 0.0)]
     assert [dict(skipped) for skipped in report.skipped.values()] == [{"no score": 1}]
@@ -56,7 +56,7 @@ def test_prompts_as_messages_and_a_single_line(store, put):
 
 
 def test_many_prompts_with_words_before_the_question(store, folder, put):
-    """Ten thousand of each, and in seconds: each question was looked for in each prompt, until there were too many."""
+    """Ten thousand prompts and questions take seconds, though a search for each question in each prompt would take too long."""
     count = range(10_000)
     table = "".join(f"q{n},What is number {n}?,a\n" for n in count)
     questions = f"question_id,text,answer\n{table}"

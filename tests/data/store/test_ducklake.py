@@ -1,4 +1,4 @@
-"""A DuckLake catalogue over the files of a store, read as a stranger's DuckDB reads it."""
+"""A DuckLake catalogue over the files of a store, as read by a DuckDB without Clueline's code."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def toy(prefilled):
 
 
 def query(path, sql):
-    """The rows that a DuckDB without our code gets."""
+    """Return the rows that a DuckDB without our code reads."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(QUERY), str(path), sql], capture_output=True, text=True, check=False, timeout=120
     )
@@ -78,7 +78,7 @@ def test_files_of_runs_are_not_copied(toy, tmp_path):
     assert paths == {str(toy.objects.path(part.name)) for part in parts}
 
 
-def test_it_is_written_again_after_an_import(toy, tmp_path):
+def test_the_lake_can_be_written_again_after_an_import(toy, tmp_path):
     path = tmp_path / "lab.ducklake"
     make_lake(toy, path)
     put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
@@ -88,7 +88,7 @@ def test_it_is_written_again_after_an_import(toy, tmp_path):
     assert not [name.name for name in tmp_path.iterdir() if ".part" in name.name]
 
 
-def test_what_cannot_be_done_is_said(toy, tmp_path, monkeypatch):
+def test_failures_are_explained(toy, tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="is empty"):
         make_lake(open_store(tmp_path / "none"), tmp_path / "lab.ducklake")
     (tmp_path / "file").touch()
@@ -104,7 +104,7 @@ def test_what_cannot_be_done_is_said(toy, tmp_path, monkeypatch):
         make_lake(open_store(toy.url), tmp_path / "lab.ducklake")
 
 
-def test_the_documented_version_is_that_of_duckdb():
+def test_the_documented_version_matches_duckdb():
     text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     locked = re.search(r"^duckdb==(\S+)", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)[1]
     assert f"duckdb-extension-ducklake=={locked}" in text

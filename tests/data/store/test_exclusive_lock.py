@@ -1,4 +1,4 @@
-"""A lock that holds where ``flock`` does not exclude, as on some network mounts."""
+"""A lock that works where ``flock`` does not exclude others, as on some network mounts."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from data.store.tokens_and_readers import Tokens
 ROOT = Path(__file__).resolve().parents[3]
 WRITERS, WRITES = 5, 2
 
-# flock grants everything; copies of the catalogue are slow enough for writers to meet.
+# flock grants every lock; copies of the catalogue are slow enough for writers to meet.
 WITHOUT_FLOCK = f"""
 import fcntl, shutil, sys, time
 fcntl.flock = lambda *args: None
@@ -67,7 +67,7 @@ def leave(path, content):
 def test_the_claim_of_a_process_that_is_gone_is_removed_at_once(path):
     claim = claim_of(path)
     assert claim["process"] == os.getpid() and not path.with_name("LOCK.held").exists()
-    leave(path, claim | {"started": "1"})  # its number was given to another process
+    leave(path, claim | {"started": "1"})  # its number now belongs to another process
     assert claim_of(path)["started"] == claim["started"]
 
 
@@ -98,4 +98,4 @@ def test_a_writer_that_lost_its_claim_publishes_nothing(tmp_path):
         with pytest.raises(LockLost):
             lock.point("gen-000002.duckdb", before, "2-00000000")
     assert store.pointer() == before
-    assert (tmp_path / "store" / "LOCK.held").exists()  # it is the other host's
+    assert (tmp_path / "store" / "LOCK.held").exists()  # it belongs to the other host

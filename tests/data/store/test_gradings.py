@@ -1,4 +1,4 @@
-"""Further gradings of runs, and the corrections of reviewers: what is kept, and what is read by each."""
+"""Further gradings of runs, and corrections by reviewers: what is stored, and what is read for each grading."""
 
 import shutil
 
@@ -17,7 +17,7 @@ from data.store.run_withdrawal import NoSuchRun
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import put, rows, write
 
-# The file and the rules disagree about "Rome" and about "paris"; a second reader about "Nile", too.
+# The file and the rules disagree about "Rome" and about "paris"; a second reader also disagrees about "Nile".
 STATED = """question_id,clue,guess,confidence,correct,correct.second-reader
 q1,0,Rome,0.25,1,1
 q1,1,Paris,0.5,1,1
@@ -58,7 +58,7 @@ def grades(store, run, grading):
 
 
 def check_statistics(store, run, grading):
-    """The statistics of a grading are those of its grades, and everything else is as in the first grading."""
+    """Check that the sums of items, grades and graded confidences in the statistics agree with the responses of a grading."""
     snapshot = store.snapshot().with_grading(grading)
     sums = f"select sum(items), sum(correct), sum(confidence_correct) from {snapshot.statistics([run])}"
     items = f"select count(*), sum(correct), sum(correct * confidence) from {snapshot.responses([run])} where not failed"
@@ -66,7 +66,7 @@ def check_statistics(store, run, grading):
 
 
 @pytest.mark.parametrize("grading", GRADES)
-def test_a_grading_is_read_in_the_place_of_the_first(toy, run, grading):
+def test_a_grading_is_read_in_place_of_the_first(toy, run, grading):
     assert grades(toy, run, grading) == GRADES[grading]
     check_statistics(toy, run, grading)
 
@@ -79,7 +79,7 @@ def test_the_gradings_of_a_run_are_named(toy, run):
 
 def test_a_correction_makes_a_reviewed_grading(toy, run):
     correct_grades(toy, run, [Correction("q1", "Rome", 1.0, note="the question is wrong")], "ann")
-    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]  # the rules, and the correction
+    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]  # the rules and the correction
     assert grades(toy, run, "") == GRADES[""] and grades(toy, run, "graded") == GRADES["graded"]
     check_statistics(toy, run, "reviewed")
     log = rows(toy, "select number, question_id, guess, correct, corrected_by, note from corrections")
@@ -135,7 +135,7 @@ def test_damaged_grades_leave_the_run_and_the_log(toy, run):
     "correction",
     [Correction("q1", "Oslo", 1.0), Correction("q9", "Rome", 1.0), Correction("q1", "Rome", 1.0, clue=1)],
 )
-def test_what_a_run_did_not_say_cannot_be_corrected(toy, run, correction):
+def test_only_guesses_of_a_run_can_be_corrected(toy, run, correction):
     version = toy.version()
     with pytest.raises(NoSuchGuess, match="the run did not answer"):
         correct_grades(toy, run, [Correction("q1", "Rome", 1.0), correction], None)
@@ -164,7 +164,7 @@ def test_a_backup_has_the_gradings(toy, run, tmp_path):
     assert bundles.content(copy) == bundles.content(toy)
 
 
-def test_the_schema_before_has_no_place_for_corrections(toy, run, tmp_path):
+def test_the_earlier_schema_cannot_hold_corrections(toy, run, tmp_path):
     correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
     shutil.copyfile(toy.catalogue(), tmp_path / "catalogue.duckdb")
     with duckdb.connect(tmp_path / "catalogue.duckdb") as connection:

@@ -1,4 +1,4 @@
-"""A store that an earlier version made: it says so, and is brought forward by steps, all of them or none."""
+"""A store made by an earlier version: it says so, and is migrated in steps, all of them or none."""
 
 import shutil
 import tarfile
@@ -23,7 +23,7 @@ NOW = migrations.current_schema()
 
 
 def add_nothing(connection, objects):
-    """A step that only has what follows from the tables computed again."""
+    """A step that changes no table, so that only derived values are computed again."""
 
 
 def add_language(connection, objects):
@@ -40,7 +40,7 @@ def drop_region(connection):
 
 
 def with_steps(*more):
-    """Stands in for ``migrations.steps``: those that there are, and more, as functions or whole steps."""
+    """Return a stand-in for ``migrations.steps``: the existing steps and more, given as functions or whole steps."""
     steps = (*STEPS, *(step if isinstance(step, migrations.Step) else migrations.Step(step) for step in more))
     return lambda: steps
 
@@ -53,13 +53,13 @@ def one_run(store, folder):
 
 @pytest.fixture
 def older(prefilled):
-    """A store of this version's schema with a run."""
+    """A store of this version's schema with one run."""
     return prefilled(one_run)
 
 
 @pytest.fixture
 def released(monkeypatch):
-    """Make a version of Clueline that has these steps, too."""
+    """Return a function that makes this a version of Clueline which also has these steps."""
     return lambda *steps: monkeypatch.setattr(migrations, "steps", with_steps(*steps))
 
 
@@ -87,7 +87,7 @@ def test_an_older_store_names_the_command(older, released, tmp_path):
         assert refused.value.remedy == "migrate"
 
 
-def test_an_older_store_is_brought_forward(older, released, tmp_path):
+def test_an_older_store_is_migrated(older, released, tmp_path):
     before, states = content(older), older.snapshot().states
     older.close()
     released(add_nothing, add_language)
@@ -150,7 +150,7 @@ def test_a_store_of_a_later_version_is_refused(older, monkeypatch):
 
 @pytest.fixture
 def later_version(monkeypatch):
-    """A context in which this is a later version of Clueline, whose step can be undone."""
+    """A context in which this is a later version of Clueline, whose step can be reverted."""
 
     @contextmanager
     def context():
@@ -190,7 +190,7 @@ def test_two_versions_read_and_write_a_store_in_turn(older, later_version, tmp_p
         open_store(older.url, threads=1).snapshot()
 
 
-def test_what_the_earlier_schema_cannot_hold_waits(older, later_version):
+def test_values_that_the_earlier_schema_cannot_hold_wait(older, later_version):
     older.close()
     with later_version():
         later = open_store(older.url, threads=1)
@@ -218,7 +218,7 @@ def test_files_of_an_earlier_form_lack_new_columns(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def of_0_1_0(tmp_path_factory):
-    """A store that version 0.1.0 made of three small bundles, with a withdrawn run, and the bundles."""
+    """A store that version 0.1.0 made from three small bundles, with a withdrawn run; and the bundles."""
     folder = tmp_path_factory.mktemp("older")
     with tarfile.open(Path(__file__).parent / "fixtures" / "store-0.1.0.tar.xz") as archive:
         archive.extractall(folder, filter="data")
@@ -226,7 +226,7 @@ def of_0_1_0(tmp_path_factory):
 
 
 def test_a_store_of_0_1_0_has_the_same_metrics(of_0_1_0, tmp_path):
-    """As an import of the same bundles by this version, in less time of the processor."""
+    """They equal those of an import of the same bundles by this version, and migrating takes less CPU time than importing."""
     new = open_store(tmp_path / "new", threads=1)
     began = time.process_time()
     put(new, *sorted((of_0_1_0 / "bundles").iterdir()))

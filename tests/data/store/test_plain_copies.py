@@ -1,4 +1,4 @@
-"""A copy of a store's folder that somebody makes with other means than ours, while others write."""
+"""Copies of a store's folder that are made with ordinary tools while others write."""
 
 import shutil
 
@@ -19,7 +19,7 @@ def two_runs(store, folder):
 
 
 def copy_slowly(source, target, order, change, times):
-    """Copy files one by one, with so many changes of the store meanwhile. Files that are gone by then are left out."""
+    """Copy files one by one, while the store is changed ``times`` times. Files that are gone by then are left out."""
     files = sorted((path for path in source.rglob("*") if path.is_file()), key=order)
     for index, path in enumerate(files):
         if index % (len(files) // (times + 1)) == 1 and times:
@@ -41,7 +41,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize(("order", "writes"), [*((order, 1) for order in ORDERS), ("the pointer first", 4)])
-def test_a_plain_copy_is_whole_or_says_so(prefilled, tmp_path, cli, order, writes):
+def test_a_plain_copy_is_whole_or_reported_as_damaged(prefilled, tmp_path, cli, order, writes):
     store = prefilled(two_runs)
     models = ["alpha", "beta"]
 

@@ -1,4 +1,4 @@
-"""The log of sessions of people in a file: connections that are kept never hide what happened to the file."""
+"""The log of people's play sessions in a file: open connections never hide what happened to the file."""
 
 import gc
 

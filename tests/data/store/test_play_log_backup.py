@@ -1,4 +1,4 @@
-"""Sessions of people in backups: they are copied, checked and put back."""
+"""People's play sessions in backups: they are copied, checked and restored."""
 
 import sqlite3
 from contextlib import closing
@@ -46,7 +46,7 @@ def test_a_backup_has_the_sessions(folder, tmp_path):
 
 
 def test_a_backup_is_of_one_moment_while_people_play(folder, tmp_path):
-    """A connection that is open holds answers that are not in the file yet."""
+    """An open connection holds answers that are not in the file yet."""
     log, session = log_of(folder), (folder / "session").read_text()
     with closing(sqlite3.connect(folder / "people.sqlite")) as playing:
         playing.execute("select 1 from clueline_play_answers").fetchall()
@@ -101,7 +101,7 @@ def test_damaged_sessions_are_named(cli, folder, tmp_path, damage):
 
 
 def test_a_backup_that_is_only_read_is_restored(folder, tmp_path, monkeypatch):
-    """SQLite can lock nothing there, and needs no lock."""
+    """SQLite cannot lock anything there, and needs no lock."""
     import os
 
     back_up(open_store(folder), tmp_path / "saved")
@@ -116,7 +116,7 @@ def test_a_backup_that_is_only_read_is_restored(folder, tmp_path, monkeypatch):
 def test_a_copy_that_fails_adds_nothing(folder, tmp_path):
     tables = log_of(folder).tables()
     fresh = log_of(tmp_path / "fresh")
-    broken = PlayTables(tables.sessions, tables.players, [*tables.answers, tables.answers[0]])  # twice the same step
+    broken = PlayTables(tables.sessions, tables.players, [*tables.answers, tables.answers[0]])  # the same step twice
     with pytest.raises(StoreError):
         fresh.add_missing(broken)
     assert fresh.tables() == ([], [], [])

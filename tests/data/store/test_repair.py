@@ -1,4 +1,4 @@
-"""Damage is found, costs no more than what is damaged, and is mended from what is left."""
+"""Damage is found, affects only what is damaged, and is repaired from what is left."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_lost_statistics_are_computed_again(toy):
     assert metric_values(damaged) == expected
 
 
-def test_a_run_without_responses_alone_is_set_aside(toy, tmp_path):
+def test_only_a_run_without_responses_is_set_aside(toy, tmp_path):
     before = content(toy)
     kept = open_store(tmp_path / "kept", threads=1)
     put(kept, tmp_path / "toy", model="alpha")
@@ -90,8 +90,8 @@ def test_nothing_is_written_on_a_damaged_catalogue(toy):
     assert names(toy) == before
 
 
-def test_another_catalogue_is_not_taken_for_the_one_in_force(toy):
-    """As when a bit of the number in the pointer is another."""
+def test_another_catalogue_does_not_pass_for_the_current_one(toy):
+    """For example, a bit of the number in the pointer has changed."""
     pointer = toy.files.root / "CURRENT"
     older = names(toy)[0]
     assert toy.catalogue().name != older

@@ -62,7 +62,7 @@ def test_files_of_every_form_are_read_together(toy):
             added.remove(name)
 
 
-def test_many_hosts_import_them(tmp_path):
+def test_a_distributed_import_stores_attributes(tmp_path):
     store = open_store(tmp_path / "store", threads=1)
     put(store, write(tmp_path / "toy"))
     path = tmp_path / "rows.parquet"
@@ -74,7 +74,7 @@ def test_many_hosts_import_them(tmp_path):
     assert kept(store) == ATTRIBUTES and store.snapshot().rows(LISTED) == IN_LIST
 
 
-def test_backups_and_replaced_questions_keep_them(toy, tmp_path):
+def test_backups_and_replaced_questions_keep_attributes(toy, tmp_path):
     back_up(toy, tmp_path / "backup")
     restored = open_store(tmp_path / "restored", threads=1)
     restore_backup(restored, tmp_path / "backup")

@@ -1,4 +1,4 @@
-"""The cache of values of runs: what it holds, what it drops, and who reads."""
+"""The cache of values of runs: what it holds, what it drops, and which caller reads a value."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ def run_cache():
 
 
 def reading(size, read):
-    """Reads arrays of a size, and notes of which runs."""
+    """Return a function that reads arrays of a size and records for which runs."""
 
     def column(missing):
         read.append(missing)

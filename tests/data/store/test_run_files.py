@@ -1,4 +1,4 @@
-"""The files of runs: written once, compared with their checksums, readable by other tools, removed when nothing names them."""
+"""Files of runs: written once, verified by checksum, readable by other tools, and removed when no catalogue names them."""
 
 import os
 import time
@@ -33,7 +33,7 @@ def files(store):
 
 
 def change_pointing(store, monkeypatch, point):
-    """Let writers call ``point(lock, ...)`` in the place of ``lock.point(...)``."""
+    """Make writers call ``point(lock, ...)`` instead of ``lock.point(...)``."""
     locked = store.register.locked
 
     class Changed:
@@ -62,8 +62,8 @@ def test_each_run_has_one_file_of_each_kind(toy):
         assert len(pl.read_parquet(files(toy)[part.name])) == part.rows
 
 
-def test_other_tools_read_them_as_a_partitioned_table(toy):
-    """Polars here: run and dataset come from the path."""
+def test_other_tools_read_a_partitioned_table(toy):
+    """The tool here is Polars: run and dataset come from the path."""
     root = toy.files.root / "objects/responses"
     table = pl.scan_parquet(root / "**/*.parquet", hive_partitioning=True).collect()
     runs = toy.snapshot().rows("select run, dataset, items from runs order by run")
@@ -128,7 +128,7 @@ def test_runs_come_in_the_order_asked_for(toy):
     assert snapshot.rows(f"select * from {snapshot.statistics(['no such run'])}") == []
 
 
-def test_what_is_not_published_is_removed(toy, tmp_path, monkeypatch):
+def test_files_that_are_not_published_are_removed(toy, tmp_path, monkeypatch):
     before = files(toy)
 
     def fail(*args):
@@ -157,8 +157,8 @@ def test_a_writer_that_fails_leaves_no_file(tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_what_no_catalogue_names_goes_at_the_second_sweep(toy):
-    """So an import that is under way keeps its files."""
+def test_files_in_no_catalogue_go_at_the_second_sweep(toy):
+    """Until then, an import that is under way keeps its files."""
     left = toy.files.root / "objects/responses/dataset=toy/run=00/half.part"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"left by a killed import")
@@ -200,15 +200,15 @@ def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
     model = dict(toy.snapshot().rows("select run, model from runs"))
     changed = {(kind, model[run]) for kind, run in before if before[kind, run] != after[kind, run]}
     models = ("alpha", "beta", "stated")
-    of_rules = {("grades.graded", "stated"), ("statistics.graded", "stated")}  # beside the grades that the file states
+    of_rules = {("grades.graded", "stated"), ("statistics.graded", "stated")}  # in addition to the grades that the file states
     assert changed == {("statistics", name) for name in models} | {("responses", name) for name in models[:2]} | of_rules
     snapshot = toy.snapshot()
     assert snapshot.rows(f"select guess, correct from {snapshot.responses([*model])} where question_id = 'q1' and clue < 2") == [
         ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0)]  # fmt: skip
 
 
-def test_what_was_published_stays_whatever_fails_after_it(toy, tmp_path, monkeypatch):
-    """The pointer has moved, and its folder cannot be synced: the import is refused, and what it published is whole."""
+def test_a_published_run_stays_if_a_later_step_fails(toy, tmp_path, monkeypatch):
+    """The pointer has moved, but its folder cannot be synced: the import fails, and what it published is whole."""
 
     def move_and_fail(lock, *pointer):
         lock.point(*pointer)
@@ -223,7 +223,7 @@ def test_what_was_published_stays_whatever_fails_after_it(toy, tmp_path, monkeyp
     assert [model for (model,) in opened.snapshot().rows("select model from runs order by 1")] == ["alpha", "beta", "gamma"]
 
 
-def test_an_import_stands_even_if_nothing_can_be_cleaned(toy, tmp_path, monkeypatch):
+def test_an_import_succeeds_even_if_the_cleaning_fails(toy, tmp_path, monkeypatch):
     sweeps = []
 
     def fail_afterwards(*args):

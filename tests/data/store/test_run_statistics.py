@@ -1,4 +1,4 @@
-"""The statistics that import stores batch by batch: digit for digit those of all items at once."""
+"""The statistics that an import stores batch by batch equal those of all items at once, digit for digit."""
 
 import duckdb
 import numpy as np
@@ -15,7 +15,7 @@ from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 @pytest.fixture(scope="module", params=["stated", "graded as probabilities"])
 def stored(request, tmp_path_factory):
-    """Five runs, of which some are larger than a batch; a third of the questions has no curve, a seventh of the calls failed."""
+    """Five runs, some of them larger than a batch. A third of the questions have no curve, and a sixth of the calls failed."""
     made = duckdb.connect(config={"threads": 2})
     create_schema(made)
     objects = Objects(FolderFiles(tmp_path_factory.mktemp("objects")))
@@ -57,7 +57,7 @@ def test_statistics_of_all_runs_replace_those_before(stored):
     compare(connection, objects)
 
 
-def test_answers_to_what_is_no_longer_asked_are_left_out(stored):
+def test_answers_to_removed_questions_are_left_out(stored):
     connection, objects = stored
     connection.execute("begin")
     connection.execute("delete from questions where question_id = 'q3'; update questions set clues = 2 where question_id = 'q4'")

@@ -1,4 +1,4 @@
-"""Withdrawing marks a run, restoring unmarks it; nothing is erased."""
+"""Withdrawing marks a run and restoring removes the mark; nothing is erased."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def difficulty(store):
     return store.snapshot().rows("select question_id, difficulty from questions order by 1")
 
 
-def test_a_run_goes_and_comes_back_whole(store, run):
+def test_a_withdrawn_run_is_restored_whole(store, run):
     before = bundles.content(store)
     assert withdraw(store, run, "ann") and not withdraw(store, run, "bob")
     at, by = store.snapshot().rows("select withdrawn_at, withdrawn_by from runs")[0]
@@ -45,7 +45,7 @@ def test_difficulty_follows_the_runs_that_count(store, run, tmp_path):
     assert difficulty(store) == [("q1", pytest.approx(1 / 3)), ("q2", pytest.approx(1 / 2))]
 
 
-def test_an_unknown_run_is_said(store, run):
+def test_an_unknown_run_is_refused(store, run):
     version = store.version()
     for change in (lambda name: withdraw(store, name, None), lambda name: restore(store, name)):
         with pytest.raises(NoSuchRun):

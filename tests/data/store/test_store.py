@@ -1,4 +1,4 @@
-"""The store: one writer at a time, readers at any time, nothing half done."""
+"""The store: one writer at a time, readers at any time, and no change half done."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ NEW_PROCESS = multiprocessing.get_context("spawn")
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes():
-    """Not here: these changes are not of datasets."""
+    """Disabled here, because these changes are not of datasets."""
 
 
 def test_stores_with_other_limits_share_a_process(tmp_path):
@@ -96,7 +96,7 @@ def test_a_reader_sees_the_new_version_and_keeps_what_it_holds(store):
     assert reader.snapshot().version == store.version() != snapshot.version
 
 
-def test_a_snapshot_reads_and_no_more(store):
+def test_a_snapshot_can_only_read(store):
     store.write(note("a"))
     with pytest.raises(duckdb.Error, match="read-only"):
         store.snapshot().connection.execute("delete from datasets")
@@ -129,7 +129,7 @@ def test_a_first_change_that_raises_leaves_an_empty_store(store):
     assert notes(store) == []
 
 
-def test_what_killed_writers_left_is_cleaned(store):
+def test_leftovers_of_killed_writers_are_removed(store):
     store.write(note("a"))
     names = ("gen-000002.duckdb", "gen-000009.duckdb.part", "gen-000007.duckdb")
     left = [*names, *(f"{name}.wal" for name in names), "CURRENT.tmp"]
@@ -180,7 +180,7 @@ def test_a_damaged_store_is_named_and_nothing_in_it_is_changed(store, spoil, mes
         assert {path.name: path.read_bytes() for path in store.files.root.iterdir()} == left
 
 
-def test_a_store_whose_folder_is_gone_is_not_made_anew(store):
+def test_a_store_whose_folder_is_gone_is_not_created_again(store):
     store.write(note("a"))
     store.snapshot()
     shutil.rmtree(store.files.root)
@@ -237,7 +237,7 @@ def test_a_first_write_that_was_killed_is_no_damage(store):
     assert (notes(store), catalogues(store)) == (["a"], ["gen-000001.duckdb"])
 
 
-def test_a_store_of_another_version_says_so(store):
+def test_a_store_of_another_version_is_refused(store):
     store.write(lambda connection: connection.execute("alter table runs add column colour varchar"))
     for use in (lambda: open_store(store.url).snapshot(), lambda: store.write(note("a"))):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version, or give another folder"):
@@ -262,7 +262,7 @@ def test_files_are_synced_before_the_pointer_moves(store, monkeypatch):
     ]  # fmt: skip
 
 
-def test_a_folder_that_cannot_be_written_says_so(tmp_path):
+def test_a_folder_that_cannot_be_written_raises_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):
         open_store(tmp_path / "file" / "store").write(note("a"))
@@ -355,7 +355,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, lan
     assert killed.returncode == -signal.SIGKILL
     assert (store.version() != before) is landed
     assert len(notes(open_store(store.url))) == (20001 if landed else 1)
-    store.write(note("c"))  # neither the lock nor the leftovers stand in the way
+    store.write(note("c"))  # neither the lock nor the leftovers prevent it
     assert "c" in notes(store) and len(notes(store)) == (20002 if landed else 2)
     names = [path.name for path in store.files.root.iterdir()]
     assert all(re.fullmatch(r"CURRENT|LOCK|gen-\d{6}\.duckdb", name) for name in names), names
@@ -367,8 +367,8 @@ def test_a_store_on_a_path_with_quotes(tmp_path):
     assert notes(store) == ["a"]
 
 
-def test_what_looks_like_a_parameter_in_a_text_is_none(store):
-    """Ids of questions stand in some queries as texts."""
+def test_text_that_looks_like_a_parameter_stays_text(store):
+    """Some queries contain ids of questions as texts."""
     snapshot = store.snapshot()
     assert snapshot.frame("select '$d' as x").rows() == [("$d",)]
     assert snapshot.frame("select '$other' as x, $d as y", {"d": "it's"}).rows() == [("$other", "it's")]

@@ -1,4 +1,4 @@
-"""Tokens: made once, kept as a hash, found again, revoked."""
+"""Tokens: created once, stored as a hash, found again, revoked."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ def tokens(tmp_path):
     return Tokens(FolderRegister(tmp_path / "store"))
 
 
-def test_a_token_is_found_by_itself_alone_and_never_kept(tokens):
+def test_a_token_is_found_only_by_itself_and_never_stored(tokens):
     made = {name: tokens.create(name) for name in ("ann", "bob")}
     for name, token in made.items():
         assert tokens.find(token).name == name
@@ -28,12 +28,12 @@ def test_a_token_is_found_by_itself_alone_and_never_kept(tokens):
     assert all(len(token) >= 9 + 43 for token in made.values())  # 256 bits take 43 characters of 6 bits
 
 
-def test_nobody_else_may_read_the_file(tokens):
+def test_nobody_else_can_read_the_file(tokens):
     tokens.create("ann")
     assert stat.S_IMODE((tokens.register.folder / "tokens.json").stat().st_mode) == 0o600
 
 
-def test_revoked_is_said_and_another_object_sees_it_at_once(tokens):
+def test_other_objects_see_a_revocation_at_once(tokens):
     token = tokens.create("ann")
     other = Tokens(tokens.register)
     assert other.find(token).revoked_at is None
@@ -42,7 +42,7 @@ def test_revoked_is_said_and_another_object_sees_it_at_once(tokens):
     assert [(token.name, bool(token.revoked_at)) for token in other.all()] == [("ann", True)]
 
 
-def test_a_name_means_one_token_for_good(tokens):
+def test_a_name_belongs_to_one_token_for_good(tokens):
     tokens.create("ann")
     with pytest.raises(TokenError, match="'ann' already"):
         tokens.create("ann")
@@ -63,7 +63,7 @@ def test_a_bad_name_is_refused(tokens, name):
     assert tokens.all() == []
 
 
-def test_a_damaged_file_is_said_and_left_alone(tokens):
+def test_a_damaged_file_is_reported_and_left_unchanged(tokens):
     tokens.create("ann")
     path = tokens.register.folder / "tokens.json"
     path.write_text("[{}]")
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_said_and_left_alone(tokens):
 
 
 def test_tokens_of_versions_before_rights_are_kept(tokens):
-    """Their file is read as it is, and written anew with the first change."""
+    """Their file is read as it is, and rewritten at the first change."""
     secret = tokens.create("ann")
     path = tokens.register.folder / "tokens.json"
     (ann,) = tokens.all()
@@ -92,7 +92,7 @@ def _make(folder, names):
         Tokens(FolderRegister(folder)).create(name)
 
 
-def test_many_processes_lose_none(tokens):
+def test_many_processes_lose_no_token(tokens):
     names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
     context = multiprocessing.get_context("spawn")
     running = [context.Process(target=_make, args=(tokens.register.folder, some)) for some in names]

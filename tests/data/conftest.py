@@ -1,4 +1,4 @@
-"""Stores without the bundled datasets, which would make every test slow."""
+"""Fixtures: stores without the bundled datasets, which would make every test slow."""
 
 import shutil
 
@@ -7,7 +7,8 @@ import pytest
 from data.store import Store, open_store
 from data.store.register import EMPTY
 
-# What a run's statistics and items are computed from, and the files that hold them: columns of a table, or all of them.
+# Tables from which a run's statistics and items are computed, with their columns (all columns if none is named), and the
+# table of the files that hold them.
 BASE = {
     "questions": ("question_id", "position", "clues"), "clues": ("question_id", "clue", "word_end", "revealed"),
     "curves": (), "objects": (),
@@ -15,19 +16,19 @@ BASE = {
 
 
 def bases(content, runs):
-    """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
+    """Return the rows of a dataset on which ``runs`` depend: no other runs, and nothing that can change without touching them."""
     parts = {name: content.get(name, []) for name in BASE}
-    # What is read of a further grading is kept by the name of its file.
+    # Values of a further grading are cached by the name of its file, so its files are no part of the base.
     parts["objects"] = [row for row in parts["objects"] if row["run"] in runs and "." not in row["kind"]]
     return {name: sorted(repr([row[key] for key in BASE[name] or row]) for row in rows) for name, rows in parts.items()}
 
 
 def datasets(snapshot):
-    """What the store holds of each dataset: the rows of each table, in an order that depends on nothing but them."""
+    """Return the rows of each table for each dataset, in an order that depends only on the rows."""
     tables = snapshot.rows("select table_name from duckdb_tables() where not internal order by 1")
     contents = {}
     for (name,) in tables:
-        # Not one query over all tables, nor hashes: for a few rows, planning it takes DuckDB three times as long.
+        # A query for each table: one over all tables, or over hashes, takes DuckDB three times as long to plan for a few rows.
         result = snapshot.connection.execute(f"from {name}")
         columns = [column for column, *_ in result.description]
         if "dataset" in columns and name != "revisions":
@@ -39,11 +40,11 @@ def datasets(snapshot):
 
 @pytest.fixture(autouse=True)
 def revisions_follow_changes(monkeypatch):
-    """Checks each write of every test: a dataset has a new revision if and only if it has changed."""
+    """Check each write of every test: a dataset has a new revision if and only if it has changed."""
     write, contents = Store.write, {}
 
     def read(store):
-        """The states of the datasets, and what the store holds of each; an empty store need not be opened for that."""
+        """Return the states of the datasets and the rows of each. An empty store is not opened for this."""
         if store.latest().version == EMPTY.version:
             return {}, {}
         snapshot = store.snapshot()
@@ -56,7 +57,7 @@ def revisions_follow_changes(monkeypatch):
         result = write(store, change, **expect)
         new_states, after = read(store)
         for name in before | after:
-            if repr(before.get(name)) != repr(after.get(name)):  # NaN is itself, too
+            if repr(before.get(name)) != repr(after.get(name)):  # as text, so that NaN equals NaN
                 assert states.get(name) != new_states.get(name), f"{name} has changed, and its revision has not"
             else:
                 assert states.get(name) == new_states.get(name), f"{name} has a new revision, and is what it was"
@@ -77,21 +78,21 @@ def store(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where a test writes its bundle."""
+    """Folder for the bundle of a test."""
     return tmp_path / "toy"
 
 
 @pytest.fixture(scope="session")
 def templates():
-    """Folders that were filled once, by the function that filled them."""
+    """Maps each filling function to the folder that it filled."""
     return {}
 
 
 @pytest.fixture
 def prefilled(store, tmp_path, templates, tmp_path_factory):
-    """Fills the store as ``fill(store, folder)`` does, which is called once per process; later tests get copies.
+    """Return a function that fills the store as ``fill(store, folder)`` does.
 
-    What it writes to the folder is in ``tmp_path``.
+    ``fill`` is called once per process; later tests get copies. What it writes to ``folder`` is in ``tmp_path``.
     """
 
     def copied(fill):

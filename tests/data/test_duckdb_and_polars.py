@@ -1,4 +1,4 @@
-"""Values go to DuckDB as they are, whatever is in them."""
+"""Values reach DuckDB unchanged, whatever they contain."""
 
 import duckdb
 import pytest

@@ -1,4 +1,4 @@
-"""The human curves: worked by hand, and against an exact count team by team."""
+"""The human curves: examples worked by hand, and an exact count team by team."""
 
 from fractions import Fraction
 
@@ -53,7 +53,7 @@ HAND = {
 
 
 def derived(questions):
-    """Curves that the table holds for questions of (clue ends, teams), by question."""
+    """Return the curves that the table holds for questions of (clue ends, teams), by question."""
     connection = duckdb.connect(config={"threads": 1})
     create_schema(connection)
     for index, (ends, teams) in enumerate(questions):
@@ -73,7 +73,7 @@ def derived(questions):
 
 
 def exact(ends, teams):
-    """Curves by the definitions, team by team, in fractions."""
+    """Return the curves by their definitions, team by team, in fractions."""
     people = []
     for kind, heard, word, correct in teams:
         if kind != "human":
@@ -101,7 +101,7 @@ def exact(ends, teams):
 
 
 @pytest.mark.parametrize("case", HAND)
-def test_worked_by_hand(case):
+def test_curves_worked_by_hand(case):
     ends, teams, *curves = HAND[case]
     rows = derived([(ends, teams)])[0]
     if curves[0] is None:
@@ -125,7 +125,7 @@ def question(draw):
 
 @examples(40, derandomize=True)
 @given(st.lists(question(), min_size=1, max_size=5))
-def test_exact_count(questions):
+def test_curves_agree_with_an_exact_count(questions):
     for (ends, teams), rows in zip(questions, derived(questions).values(), strict=True):
         wanted = exact(ends, teams)
         assert [row[:2] for row in rows] == [row[:2] for row in wanted]
@@ -149,7 +149,7 @@ def test_shape_of_the_curves(leaving, staying):
     assert curves.release_share[-1] == curves.buzz_share[-1], "all buzzes have come by the end"
     assert (np.diff(curves.team_share) >= 0).all() and (np.diff(curves.survival) >= -1e-15).all()
     assert (curves.survival >= curves.team_share - 1e-12).all()
-    if not ended.any():  # where nobody is censored, the incidence is the share of teams that were right
+    if not ended.any():  # without censoring, the incidence is the share of teams that were right
         assert curves.survival == pytest.approx(curves.team_share, abs=1e-12)
 
 

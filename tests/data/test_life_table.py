@@ -12,12 +12,12 @@ ANCHORS = [
 
 
 @pytest.mark.parametrize(("sex", "age", "guess", "values"), ANCHORS)
-def test_anchors(sex, age, guess, values):
+def test_probabilities_at_known_points(sex, age, guess, values):
     assert probability_within(guess, RADII, age, sex) == pytest.approx(values, abs=1e-6)
 
 
 @pytest.mark.parametrize("sex", SEXES)
-def test_table(sex):
+def test_death_probabilities_and_survivors(sex):
     q, alive = death_probabilities(sex), survivors(sex)
     assert q.shape == (120,) and alive.shape == (121,)
     assert ((q > 0) & (q <= 1)).all() and q[LAST_AGE] == 1
@@ -28,7 +28,7 @@ def test_table(sex):
     ("age", "sex", "guess", "radius"),
     [(0, "male", 76, 1), (30, "female", 82.5, 5), (90, "male", 91, 10), (100, "female", 150, 20)],
 )
-def test_sum_over_ages(age, sex, guess, radius):
+def test_probabilities_are_sums_over_ages(age, sex, guess, radius):
     q = death_probabilities(sex)
     low, high = int(np.floor(guess - radius)), int(np.ceil(guess + radius))
     total, alive = 0.0, 1.0
@@ -41,7 +41,7 @@ def test_sum_over_ages(age, sex, guess, radius):
 def test_limits():
     assert probability_within(60, 120, 0, "male") == pytest.approx(1)
     assert probability_within([-50, 500, 1e5], 20, 0, "male") == pytest.approx([0, 0, 0])
-    assert probability_within(40, 5, 60, "male") == 0  # they have lived longer already
+    assert probability_within(40, 5, 60, "male") == 0  # they have already lived longer
     closed = probability_within(78, 1, 30, "male", closed=True) - probability_within(78, 1, 30, "male")
     assert closed == pytest.approx(survivors("male")[79] / survivors("male")[30] * death_probabilities("male")[79])
     with pytest.raises(ValueError, match="minimum_age"):

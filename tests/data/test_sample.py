@@ -1,4 +1,4 @@
-"""The bundled datasets: written again byte for byte, and what they promise."""
+"""The bundled datasets: their scripts write them again byte for byte, and they hold what they promise."""
 
 import csv
 import json
@@ -118,7 +118,7 @@ def test_one_entry_answers_a_question(question):
 
 
 @pytest.mark.parametrize("file", ["bm25", "lsa-64", "tf-idf-characters", "tf-idf-words"])
-def test_guesser(file):
+def test_a_guesser_answers_every_clue_and_improves(file):
     answers = rows(PYRAMID / "responses" / f"{file}.csv")
     softmax, margin = ([a for a in answers if a["elicitation"] == e] for e in ("softmax", "margin"))
     places = [(c["question_id"], c["clue"]) for c in rows(PYRAMID / "clues.csv")]
@@ -164,7 +164,7 @@ def test_rooms_end_as_they_say():
         assert {e["heard_words"] for e in here} == {str(last + 1) if last < end else ""}
 
 
-def test_buzzes_say_what_they_are_graded():
+def test_buzzes_state_the_grades_that_the_rules_give():
     lines = {q.question_id: parse_answer_line(q.answer) for q in read_questions()}
     for b in BUZZES:
         assert lines[b["question_id"]].grade(b["guess"]) == ("accept" if b["correct"] == "true" else "reject")
@@ -196,7 +196,7 @@ RUNS = {path.stem[2:]: rows(path) for path in sorted((TONE / "responses").iterdi
 
 
 def distributions(run: str) -> np.ndarray:
-    """Shares of a run, in the order of the messages and classes; shape (180, 3)."""
+    """Return the shares of a run, in the order of the messages and classes; shape (180, 3)."""
     return np.array([[json.loads(a["options"])[name] for name in tone_messages.CLASSES] for a in RUNS[run]])
 
 
@@ -239,7 +239,7 @@ def test_everybody_votes_once_on_every_message():
 
 
 def test_annotators_vote_as_the_note_says(monkeypatch):
-    """Without biases, a share p is chosen with chance (1 - s) p + s / 3, where s is 3.5 % on average."""
+    """Without biases, a share p is chosen with probability (1 - s) p + s / 3, where s is 3.5 % on average."""
     monkeypatch.setattr(annotators, "BIAS_SPREAD", 1e-9)
     meant = [0.7, 0.2, 0.1]
     shares = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
@@ -249,14 +249,14 @@ def test_annotators_vote_as_the_note_says(monkeypatch):
 
 
 def test_biases_are_the_annotators_own(monkeypatch):
-    """One annotator alone who is never careless: the log odds of two classes move by as much on every kind of message."""
+    """One annotator who is never careless: the log odds of two classes shift by the same amount on every kind of message."""
     monkeypatch.setattr(annotators, "ANNOTATORS", 1)
     monkeypatch.setattr(annotators, "CARELESS", (0.0, 0.0))
     kinds = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 / 3]])
     votes = annotators.poll(np.repeat(kinds, 40_000, axis=0).tolist(), seed=3).reshape(3, -1, 3).mean(axis=1)
     biases = np.log(votes / kinds)
     odds = biases - biases[:, :1]
-    assert abs(odds - odds[0]).max() < 0.06  # some four standard errors
+    assert abs(odds - odds[0]).max() < 0.06  # about four standard errors
     assert abs(odds).max() > 0.2
 
 
@@ -288,7 +288,7 @@ def test_tone_is_imported_as_it_is(store):
 
 
 def test_a_fold_is_scaled_by_one_temperature():
-    """log p is divided by T, up to a constant per message: differences of classes give T, one for each fold."""
+    """log p is divided by T, up to a constant per message: differences between classes give T, one value for each fold."""
     before, after = (np.log(SHARES[f"naive-bayes-{name}"]) for name in ("softmax", "temperature-scaled"))
     spread = before.max(axis=1) - before.min(axis=1)
     temperatures = spread / (after.max(axis=1) - after.min(axis=1))
@@ -299,7 +299,7 @@ def test_a_fold_is_scaled_by_one_temperature():
 
 
 def ece(shares: np.ndarray) -> float:
-    """Expected calibration error in ten bins."""
+    """Return the expected calibration error in ten bins."""
     confidence, right = shares.max(axis=1), shares.argmax(axis=1) == GOLD
     place = np.minimum((confidence * 10).astype(int), 9)
     return sum(abs((confidence - right)[place == k].sum()) for k in range(10)) / len(shares)
@@ -337,13 +337,13 @@ def test_classifiers_learn_something_and_people_are_far_better():
     base = accuracy.pop("class-shares-base-rate")
     assert base == pytest.approx(np.bincount(GOLD).max() / 180)
     assert all(base + 0.1 < value < 0.8 for value in accuracy.values())
-    # Twenty of a hundred votes are off by 0.1 or so: what a model could reach.
+    # Twenty of a hundred votes differ by 0.1 or so: what a model could reach.
     random = np.random.default_rng(0)
     drawn = np.array([random.multivariate_hypergeometric(votes, 20) / 20 for votes in VOTES.values()])
     assert abs(drawn - PEOPLE).sum(axis=1).mean() / 2 < 0.12 < 0.25 < min(map(distance, RUNS))
 
 
-def test_nobody_learns_from_what_it_is_asked():
+def test_no_classifier_learns_from_what_it_is_asked():
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
     from data.sample import trained_classifiers
 

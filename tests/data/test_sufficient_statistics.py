@@ -1,4 +1,4 @@
-"""The statistics against the same from raw rows, item by item; how they are stored, and how difficulty follows from them."""
+"""The statistics compared with sums over raw rows, item by item; how they are stored; and how difficulty follows from them."""
 
 import math
 import random
@@ -46,12 +46,12 @@ EDGES = [k / 10 for k in range(11)] + [
 
 
 def reference_bin(confidence):
-    """0 to 9, or 10 for 1: the edges as they are written, not as multiples of a float."""
+    """Return the bin, 0 to 9, or 10 for confidence 1. The edges are decimals as written, not multiples of a float."""
     return max(k for k in range(11) if confidence >= float(f"{k / 10:.1f}"))
 
 
 def reference(items, curve):
-    """Statistics of one run on one question: items of (clue, confidence, correct), a curve {clue: (h by each of CURVES)}."""
+    """Return the statistics of a run on a question: items of (clue, confidence, correct), a curve {clue: (h by CURVES)}."""
     items = sorted(items)
     c, y = np.array([item[1] for item in items]), np.array([item[2] for item in items])
     row = {
@@ -84,7 +84,7 @@ def reference(items, curve):
 
 @pytest.fixture(scope="module")
 def random_data(tmp_path_factory):
-    """A catalogue with random responses, of which one question in three has no curve, and the rows in Python."""
+    """A catalogue with random responses, in which one question in three has no curve, and the rows in Python."""
     chance = random.Random(7)
     connection = duckdb.connect(config={"threads": 2})
     create_schema(connection)
@@ -115,7 +115,7 @@ def random_data(tmp_path_factory):
 
 
 def table(responses, curves):
-    """The statistics of each of some responses, as the table has them."""
+    """Return the statistics of each of some responses, as the table has them."""
     items = [(item, curves.get(q)) for (_, q), answers in responses.items() for item in sorted(answers)]
     sizes = [len(answers) for answers in responses.values()]
     h = np.array([curve[item[0]] if curve else (math.nan,) * len(CURVES) for item, curve in items], float)
@@ -131,7 +131,7 @@ def table(responses, curves):
 
 
 def row_of(items, team_share=None):
-    """The statistics of one question: items of (confidence, correct)."""
+    """Return the statistics of one question from items of (confidence, correct)."""
     curve = team_share and {clue: (0.0, h, h, h) for clue, h in enumerate(team_share)}
     answers = {("r", "q"): [(clue, *item) for clue, item in enumerate(items)]}
     return table(answers, {"q": curve})["r", "q"]
@@ -162,13 +162,13 @@ def test_sums_of_some_clues(random_data):
     compare(table(kept, curves), {(run, q): reference(items, curves.get(q)) for (run, q), items in kept.items()})
 
 
-def test_stored_sums_are_those(random_data):
+def test_stored_sums_equal_the_computed_ones(random_data):
     snapshot, responses, curves = random_data
     run_statistics.derive(snapshot.connection, snapshot.objects, "d")
     assert stored_rows(snapshot) == table(responses, curves)  # digit for digit
 
 
-def test_each_statistic_says_what_it_is():
+def test_each_statistic_has_a_meaning():
     assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS]
     assert all(statistic.meaning for statistic in STATISTICS.values())
     assert {*CURVE_SUMS}.isdisjoint(ITEM_SUMS)
@@ -182,7 +182,7 @@ def test_without_people_there_are_no_curve_sums():
 
 
 def test_sums_are_as_exact_as_floats_allow():
-    """Against sums without rounding error, of numbers near 0 and 1."""
+    """They are compared with sums without rounding error, of numbers near 0 and 1."""
     chance = np.random.default_rng(5)
     values = np.concatenate([chance.random(500), 2.0 ** -chance.integers(0, 90, 500).astype(float), [0, 1]])
     chance.shuffle(values)
@@ -229,7 +229,7 @@ def test_each_confidence_is_in_one_bin(confidence):
 def test_bins_of_floats_that_only_look_round():
     edges = (0.3, 0.1 + 0.2, 0.7, 0.1 * 7, 0.7 - 1e-15, 1.0, 1 - 1e-16)
     assert [reference_bin(x) for x in edges] == bin_of(edges).tolist() == [3, 3, 7, 7, 6, 10, 9]
-    assert 0.3 * 10 < 0.1 * 3 * 10  # why a product does not do
+    assert 0.3 * 10 < 0.1 * 3 * 10  # why multiplying is not enough
     near = np.array([k / 10 for k in range(11)])
     near = np.clip(np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 1), EDGES]), 0, 1)
     assert bin_of(near).tolist() == [reference_bin(x) for x in near]
@@ -256,7 +256,7 @@ def test_bins_are_stored_and_read_again(bins):
 
 
 def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
-    """The same selection gives the same digits everywhere: sums of floats in another order would not."""
+    """The same selection gives the same digits everywhere. Sums of floats in another order would not."""
     digests = []
     for order, threads in (("random()", 1), ("i", 3), ("-i", 4)):
         connection = duckdb.connect(config={"threads": threads})
@@ -290,9 +290,9 @@ def test_the_worked_example_of_grace():
 @pytest.mark.parametrize(
     ("items", "h", "reward"),
     [
-        ([(0.0, 1)], [0.0], 1.0),  # one clue: the last confidence is 1 whatever it says
+        ([(0.0, 1)], [0.0], 1.0),  # one clue: the last confidence counts as 1, whatever is stated
         ([(0.0, 1)], [1.0], 1.0),
-        ([(1.0, 0), (1.0, 1)], [0.0, 0.0], 0.0),  # buzzed wrong at once
+        ([(1.0, 0), (1.0, 1)], [0.0, 0.0], 0.0),  # a wrong buzz at once
         ([(1.0, 1), (0.5, 0)], [1.0, 1.0], 1.0),
         ([(0.5, 1), (0.5, 0)], [0.5, 0.5], 0.5),
     ],

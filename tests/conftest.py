@@ -1,4 +1,4 @@
-"""Fixtures shared by tests of several folders: a seeded store, the command line, a served store."""
+"""Fixtures that tests of several folders share: a seeded store, the command line, a served store."""
 
 import shutil
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("tests.helpers")  # so that a failed assert in a helper also shows its values
+pytest.register_assert_rewrite("tests.helpers")  # a failed assert of a helper then shows its values as well
 
 from tests.helpers.examples import PROFILE  # noqa: E402
 from tests.helpers.serving import call_cli, run_cli, start_server  # noqa: E402
 
-# Tests must not depend on a quiet machine, so there is no deadline (by default, an example that takes 200 ms is a failure).
-# `make test` tries the same examples in each run, so that it fails only because of a change; the long runs look for new ones.
+# No test needs a quiet machine: by default, Hypothesis fails an example that takes 200 ms. `make test` tries the same examples
+# at each run, so that it fails only because of a change; the long runs look for new examples.
 settings.register_profile("any machine", deadline=None, derandomize=PROFILE == "default")
 settings.load_profile("any machine")
 
 
 @pytest.fixture
 def served(copied, tmp_path):
-    """A server for one test, which is allowed to end it."""
+    """A server for one test, which can stop it."""
     started = start_server(copied, tmp_path / "log", workers=1)
     yield started
     started.stop()
@@ -27,7 +27,7 @@ def served(copied, tmp_path):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A server on a store that was empty when it started, so it has the bundled datasets."""
+    """A server on a store that was empty at the start, so it holds the bundled datasets."""
     folder = tmp_path_factory.mktemp("served")
     served = start_server(folder / "store", folder / "log")
     yield served
@@ -36,7 +36,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory):
-    """Folder of a store with the bundled datasets. Tests that write to it must use ``copied`` instead."""
+    """Folder of a store with the bundled datasets. Tests that write to it use ``copied``."""
     from data.importing.seed import seed
     from data.store import open_store
 
@@ -47,7 +47,7 @@ def seeded(tmp_path_factory):
 
 @pytest.fixture
 def copied(seeded, tmp_path):
-    """A copy of the seeded store, without results that other tests cached in it."""
+    """A copy of the seeded store, without results that another test has cached in it."""
     return Path(shutil.copytree(seeded, tmp_path / "store", ignore=shutil.ignore_patterns("cache")))
 
 
@@ -59,5 +59,5 @@ def cli():
 
 @pytest.fixture(scope="session")
 def cli_process():
-    """The command line, run in its own process, for tests that involve several processes or a damaged store."""
+    """The command line in its own process, for tests with several processes or a damaged store."""
     return run_cli

@@ -1,4 +1,4 @@
-"""Arrows between the packages go one way, and no package knows what it should not."""
+"""Imports between the packages go one way, and no package knows what it should not."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ FORBIDDEN = {
     "queries": {"dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
     "dashboard": {"tests", "benchmarks"},
 }
-COMMAND = re.compile(r"python -m |(?<![\w-])--[a-z]")  # of the command line, and its options
+COMMAND = re.compile(r"python -m |(?<![\w-])--[a-z]")  # commands of the command line, and options
 
 
 def modules():
@@ -21,7 +21,7 @@ def modules():
 
 
 def imports(tree, known=()):
-    """Dotted names of what a module imports, at any depth: modules of ``known`` also where they are taken from their package."""
+    """Yield the dotted names that a module imports, at any depth; modules of ``known`` also if imported from their package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -62,7 +62,7 @@ def test_pages_leave_figures_and_tables_to_components():
 
 
 def texts(tree):
-    """Text constants of a module, but for docstrings."""
+    """Yield the text constants of a module, except docstrings."""
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(tree)
@@ -80,12 +80,12 @@ def texts(tree):
         ("select 1 -- a comment", False), ("a-b--c", False), ("which dataset?", False),
     ],
 )  # fmt: skip
-def test_commands_are_told_from_other_texts(text, words_a_command):
+def test_commands_are_distinguished_from_other_texts(text, words_a_command):
     assert bool(COMMAND.search(text)) == words_a_command
 
 
 @pytest.mark.parametrize("package", ["data", "queries"])
-def test_only_the_dashboard_words_commands(package):
+def test_only_the_dashboard_writes_commands_in_texts(package):
     wrong = [
         f"{path}: {text}"
         for path in modules()
@@ -107,8 +107,8 @@ ROOMS = {
 }  # fmt: skip
 
 
-def pictured():
-    """The arrows of the picture in docs/architecture.md, from room to room."""
+def diagram_arrows():
+    """Yield the arrows of the diagram in docs/architecture.md, from room to room."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     picture = text.partition("```mermaid")[2].partition("```")[0]
     for line in picture.splitlines():
@@ -117,12 +117,12 @@ def pictured():
             yield from product(left, right)
 
 
-def test_the_picture_shows_every_room():
-    assert {room for arrow in pictured() for room in arrow} == {*ROOMS}
+def test_the_diagram_shows_every_room():
+    assert {room for arrow in diagram_arrows() for room in arrow} == {*ROOMS}
 
 
-@pytest.mark.parametrize(("room", "imported"), [*pictured()])
-def test_an_arrow_of_the_picture_is_an_import(room, imported):
+@pytest.mark.parametrize(("room", "imported"), [*diagram_arrows()])
+def test_an_arrow_of_the_diagram_is_an_import(room, imported):
     known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
     targets = {
         known[name]

@@ -1,4 +1,4 @@
-"""The examples in docstrings say what the code returns."""
+"""The examples in docstrings show what the code returns."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""docs/extending.md does what it says: each change is applied to a copy of the tree, and its commands run there."""
+"""docs/extending.md is correct: each change is applied to a copy of the tree, and its commands are run there."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from tests.helpers.small_store import write_relay
 DOCUMENT = ROOT / "docs" / "extending.md"
 TREE = ("data", "queries", "dashboard", "assets", "tests", "docs", "pyproject.toml", "README.md")
 BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Title of each change -> in how many places it is made, its tests apart.
+# Title of each change -> number of places where it is made, without its tests.
 PLACES = {
     "An item metric": 1, "A question metric with a human curve": 1, "A reader": 1, "A page": 1, "A filter": 1,
     "A question column": 3, "A setting": 1, "A statistic": 2,
@@ -29,7 +29,7 @@ MAX_LINES = 66  # lines of a section: a printed page
 
 
 def sections():
-    """Title of each change -> its text."""
+    """Return the text of each change by its title."""
     parts = re.split(r"^## (.+)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
@@ -38,7 +38,7 @@ SECTIONS = sections()
 
 
 def edits(text):
-    """File, options and content of each block that changes a file."""
+    """Yield the file, options and content of each block that changes a file."""
     for language, options, content in BLOCK.findall(text):
         if language != "sh":
             named = dict(option.partition("=")[::2] for option in shlex.split(options))
@@ -50,7 +50,7 @@ def commands(text):
 
 
 def apply(path, options, content):
-    """Put a block into a file: at its end, or before or after the only line that begins with a text."""
+    """Insert a block into a file: at its end, or before or after the only line that begins with a given text."""
     if not options:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
@@ -66,7 +66,7 @@ def apply(path, options, content):
 
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory):
-    """Folder of a store that the code without any change has made."""
+    """Folder of a store made by the unchanged code."""
     folder = tmp_path_factory.mktemp("before")
     write_relay(folder / "relay")
     import_paths(open_store(folder / "store", threads=1), [folder / "relay"], ImportOptions())
@@ -75,7 +75,7 @@ def small_store(tmp_path_factory):
 
 @pytest.fixture
 def tree(tmp_path, small_store):
-    """A copy of the tree with its compiled files, without its environment and history."""
+    """A copy of the tree with its compiled files, but without its environment and history."""
     for name in TREE:
         source, target = ROOT / name, tmp_path / "clueline" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def run(tree, script):
     )
 
 
-def test_every_change_is_there():
+def test_the_document_has_every_change():
     assert list(SECTIONS) == list(PLACES)
 
 

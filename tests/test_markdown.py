@@ -1,4 +1,4 @@
-"""What the Markdown files of the checkout name is in it."""
+"""Files that the Markdown documents of the checkout name exist."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 
-PLACEHOLDERS = {"queries/engine/x.py", "tests/queries/engine/test_x.py"}  # of CONTRIBUTING.md
+PLACEHOLDERS = {"queries/engine/x.py", "tests/queries/engine/test_x.py"}  # in CONTRIBUTING.md
 FOLDERS = "data|queries|dashboard|assets|tests|benchmarks|scripts|docs|deploy"
 FILES = sorted(path for folder in (ROOT, ROOT / "docs", ROOT / "benchmarks") for path in folder.glob("*.md"))
 
@@ -14,7 +14,7 @@ FILES = sorted(path for folder in (ROOT, ROOT / "docs", ROOT / "benchmarks") for
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_file_that_is_named_exists(path):
     text = path.read_text(encoding="utf-8")
-    if path.name == "CHANGELOG.md":  # of versions before, too
+    if path.name == "CHANGELOG.md":  # its other sections are about earlier versions
         text = text.partition("## Unreleased")[2].partition("\n## ")[0]
     named = set(re.findall(rf"`((?:{FOLDERS})/[\w./-]*\.(?:py|js|css|md|sh|csv|json|toml|yml|conf))(?:::\w+)?`", text))
     assert sorted(name for name in named - PLACEHOLDERS if not (ROOT / name).exists()) == []

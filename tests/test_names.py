@@ -1,4 +1,4 @@
-"""Names say what a thing is, not where a sentence would go on."""
+"""Names say what a thing is. They are not pieces of a sentence."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ SUPERLATIVE = re.compile(r"_?(MOST|FEWEST|LEAST|LONGEST|LARGEST|SHORTEST|SMALLES
 
 
 def names(tree):
-    """Every name that a module gives to something: variables, arguments, attributes, functions and classes."""
+    """Yield each name that a module gives to variables, arguments, attributes, functions and classes, with its line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
@@ -26,7 +26,7 @@ def names(tree):
 
 @pytest.fixture(scope="module", params=["data", "queries", "dashboard", "tests", "benchmarks"])
 def places(request):
-    """Each name in a folder, with where it stands."""
+    """Each name in a folder, with its location."""
     return [
         (name, f"{path.relative_to(ROOT)}:{line} {name}")
         for path in sorted((ROOT / request.param).rglob("*.py"))

@@ -1,4 +1,4 @@
-"""The list of what Clueline is made of is valid CycloneDX, and is that of the lock."""
+"""The software bill of materials is valid CycloneDX and matches the lock file."""
 
 import json
 import re
@@ -8,10 +8,10 @@ import sys
 from tests.helpers.paths import ROOT
 
 
-def test_the_sbom_is_that_of_the_lock(tmp_path):
+def test_the_sbom_matches_the_lock(tmp_path):
     lock, target = ROOT / "requirements.lock", tmp_path / "sbom.json"
     command = [sys.executable, str(ROOT / "scripts" / "write-sbom"), str(lock), str(target)]
-    subprocess.run(command, check=True, capture_output=True)  # it is checked against the schema before it is written
+    subprocess.run(command, check=True, capture_output=True)  # the script checks it against the schema before writing it
     document = json.loads(target.read_text(encoding="utf-8"))
     pinned = dict(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^ ;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE))
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")

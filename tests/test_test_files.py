@@ -1,4 +1,4 @@
-"""What holds of every test file: it stands alone, its names are labels, and it uses what is public."""
+"""Rules for every test file: it stands alone, its names are labels, and it uses only what is public."""
 
 import ast
 import re
@@ -9,12 +9,12 @@ import pytest
 from tests.helpers.paths import ROOT
 
 MIRRORED = ("data", "queries", "dashboard")  # packages whose tests have the same folders
-MAX_NAME_LENGTH = 60  # characters of a test's name, which must have fewer
+MAX_NAME_LENGTH = 60  # a test's name must have fewer characters
 
 
 @pytest.fixture(scope="module")
 def files():
-    """Path in the checkout -> all nodes of the file."""
+    """The nodes of each test file, by its path in the checkout."""
     return {
         path.relative_to(ROOT).as_posix(): list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         for path in sorted((ROOT / "tests").rglob("*.py"))
@@ -22,7 +22,7 @@ def files():
 
 
 def imported_names(nodes):
-    """Parts of the names of modules, and names out of them, that a file imports."""
+    """Yield the parts of the names of modules, and the names from them, that a file imports."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
             yield from (node.module or "").split(".")
@@ -56,7 +56,7 @@ def test_folders_are_those_of_the_packages(files):
 
 
 def test_by_default_slow_tests_are_left_out():
-    """Those whose marker names the target that runs them; `make test` chooses no others."""
+    """Slow tests are those whose marker names the target that runs them. `make test` makes no selection of its own."""
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     slow = [marker.partition(":")[0] for marker in options["markers"] if "run by `make " in marker]
     assert slow and [name for name in slow if not re.search(rf"\bnot {name}\b", options["addopts"])] == []

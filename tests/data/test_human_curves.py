@@ -12,7 +12,7 @@ from data import human_curves
 from data.store import create_schema
 from tests.helpers.examples import examples
 
-# Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words. Then the curves:
+# Ends of the clues in words; teams as (kind, words heard or None for all, word of the buzz or None, correct); then the curves
 # buzz_share, team_share, survival, release_share.
 HAND = {
     "everybody waits": ([5, 10], [("human", None, None, None)] * 2, [0, 0], [0, 0], [0, 0], [0, 0]),
@@ -26,14 +26,14 @@ HAND = {
         [("human", None, 1, True), ("human", None, 4, False), ("human", None, 9, True), ("human", None, None, None)],
         [1 / 2, 2 / 3, 2 / 3], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 1 / 2, 1 / 2], [1 / 3, 2 / 3, 2 / 3],
     ),
-    # Two rooms of two. In one, Ash is right in clue 0, which ends it for Birch; in the other, Cedar in clue 1, for Oak.
+    # Two rooms of two teams. In one, Ash is right in clue 0, which ends it for Birch; in the other, Cedar in clue 1, for Oak.
     # F = 1/4 with S = 3/4; two are left at risk, one is right: F = 1/4 + 3/4 * 1/2 = 5/8, where team_share cannot pass 1/2.
     "opponents are censored": (
         [5, 10, 15],
         [("human", 3, 2, True), ("human", 3, None, None), ("human", 8, 7, True), ("human", 8, None, None)],
         [1, 1, 1], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 5 / 8, 5 / 8], [1 / 2, 1, 1],
     ),
-    # Wrong in clue 0 takes a chance away for good: S = 1/2, then F = 1/2 * 1/1.
+    # A wrong buzz in clue 0 takes a chance away for good: S = 1/2, then F = 1/2 * 1/1.
     "an incorrect buzz competes": (
         [5, 10], [("human", None, 0, False), ("human", None, 6, True)],
         [0, 1 / 2], [0, 1 / 2], [0, 1 / 2], [0, 1 / 2],

@@ -19,7 +19,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
-# packet1.json with the content [], encrypted by Info-ZIP (zip -P sesame) because Python cannot encrypt.
+# packet1.json with the content [], encrypted by Info-ZIP (zip -P sesame) because Python cannot encrypt zips.
 ENCRYPTED = (
     "UEsDBAoACQAAAFlpdl0pu0wNDgAAAAIAAAAMABwAcGFja2V0MS5qc29uVVQJAAPZ6QJr2ekCa3V4CwABBAAAAAAEAAAAAMFTBlhXZBIRx8R59f"
     "TOUEsHCCm7TA0OAAAAAgAAAFBLAQIeAwoACQAAAFlpdl0pu0wNDgAAAAIAAAAMABgAAAAAAAEAAACkgQAAAABwYWNrZXQxLmpzb25VVAUAA9np"

@@ -43,7 +43,7 @@ def test_equal_grades_need_no_further_objects(store, folder):
     "responses",
     [
         "question_id,clue,confidence,correct\nq1,0,0.25,1\n",  # nothing to grade
-        "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n",  # graded by the rules alone
+        "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n",  # graded only by the rules
     ],
 )
 def test_some_files_give_a_single_grading(store, folder, responses):

@@ -10,7 +10,7 @@ from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 
-CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
+CLASSES = ("entailment", "contradiction", "neutral")  # in the order of the predictions
 COUNTS = {"a#1": (60, 30, 10), "b#2": (0, 50, 50), "c#3": (45, 45, 10)}
 MAJORITY = {"a#1": "e", "b#2": "c", "c#3": "e"}
 PROBS = {"a#1": (0.7, 0.1, 0.2), "b#2": (0.1, 0.30000000000000004, 0.6), "c#3": (0.25, 0.5, 0.25)}

@@ -1,6 +1,6 @@
 """Arbitrary bytes through the whole import: files of several formats that are damaged or put together at random.
 
-Cases that were found are kept as explicit examples. ``make soak`` tries twenty times as many (HYPOTHESIS_PROFILE=soak).
+Failures that are found are kept as explicit examples. ``make soak`` tries twenty times as many (HYPOTHESIS_PROFILE=soak).
 """
 
 import csv

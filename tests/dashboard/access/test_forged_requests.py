@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Requests that no page and no client of ours sends: each gets its 4xx, without a traceback or a path."""
+"""Requests that none of our pages and clients sends: each gets its 4xx status, without a traceback or a path."""
 
 import json
 import re
@@ -150,7 +150,7 @@ def server(seeded, tmp_path_factory):
 
 
 def answer(server, data):
-    """Status and body of the answer to raw bytes."""
+    """Return status and body of the answer to raw bytes."""
     port = int(server.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(data.encode("latin-1"))
@@ -171,11 +171,11 @@ def test_a_forged_request_gets_its_status(server, name):
     assert "Traceback" not in log, log[-2000:]
 
 
-def test_what_a_page_sends_is_answered(server):
+def test_a_request_of_a_page_is_answered(server):
     status, body = answer(server, callback(DRAWN))
     assert status == 200 and b"fragments" in body
 
 
-def test_braces_in_a_query_are_no_template(server):
+def test_braces_in_a_query_are_not_a_template(server):
     plain, braces = (answer(server, request("GET", path))[1] for path in ("/?colour=red", "/?x={%scripts%}"))
     assert braces.count(b"<script") == plain.count(b"<script")

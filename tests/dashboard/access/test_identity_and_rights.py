@@ -1,4 +1,4 @@
-"""What somebody may try who should not get in: each attempt is refused in the one envelope, and nothing changes."""
+"""Attempts by unauthorised clients: each is refused with the common error envelope, and nothing changes."""
 
 import csv
 import gzip
@@ -60,14 +60,14 @@ def test_without_a_right_token_nobody_writes(standing, method, path):
         assert answer.headers["WWW-Authenticate"].startswith("Bearer") and answer.json["error"]["code"] == "wrong_token"
     answer = attempt(standing, method, path, 403, {"Authorization": f"Bearer {revoked}"})
     assert answer.json["error"]["code"] == "revoked_token"
-    # The digest, which somebody may have read, is no token; nor is a token in the address or in a cookie.
+    # The stored digest, which somebody may have read, is not a token. A token in the address or in a cookie does not count.
     attempt(standing, method, path, 401, {"Authorization": f"Bearer {tokens.all()[0].digest}"})
     attempt(standing, method, f"{path}?token={right.split()[1]}", 401)
     attempt(standing, method, path, 401, {"Cookie": f"token={right.split()[1]}"})
 
 
 def test_wrong_tokens_lock_nobody_out(standing):
-    """A token is 256 random bits: there is no rate of guessing to slow down, and a right token always works."""
+    """A token is 256 random bits: there is no guessing to slow down, and a right token always works."""
     for _ in range(30):
         attempt(standing, "POST", ADDRESS, 401, {"Authorization": "Bearer x"})
     attempt(standing, "POST", ADDRESS, 422, standing.auth)
@@ -75,7 +75,7 @@ def test_wrong_tokens_lock_nobody_out(standing):
 
 
 def test_each_refused_attempt_is_one_log_line(standing, caplog):
-    """With the address it came from and the reason; never with the token."""
+    """The line has the address of the client and the reason, but never the token."""
     wrong = "clueline_" + "w" * 43
     attempt(standing, "DELETE", f"{ADDRESS}/RUN", 401, {"Authorization": f"Bearer {wrong}"})
     attempt(standing, "POST", ADDRESS, 401)
@@ -87,7 +87,7 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     assert not any(secret in caplog.text for secret in (wrong, standing.auth["Authorization"].split()[1]))
 
 
-def test_off_means_off(copied):
+def test_with_uploads_off_nobody_writes(copied):
     upload = upload_client(copied, uploads="off")
     for method, path in WRITING:
         for headers in ({}, upload.auth, {"Authorization": "Bearer x"}):
@@ -128,8 +128,8 @@ HOSTS = [
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("which", ["standing", "open_client"])
-def test_a_strange_host_name_is_refused_everywhere(request, which, host):
-    """A page whose name was made to point here (DNS rebinding) must neither write nor read."""
+def test_an_unknown_host_name_is_refused_everywhere(request, which, host):
+    """A page whose host name was pointed at this server (DNS rebinding) must neither write nor read."""
     upload = request.getfixturevalue(which)
     for method, path in [
         *WRITING,
@@ -145,19 +145,19 @@ def test_a_strange_host_name_is_refused_everywhere(request, which, host):
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:8050", "127.0.0.1:1", "127.1.2.3", "[::1]:8050", "LOCALHOST", "a.localhost"]
 )
-def test_loopback_names_are_right(standing, host):
+def test_loopback_names_are_accepted(standing, host):
     assert standing.client.get("/healthz", headers={"Host": host}).status_code == 200
 
 
-def test_beyond_this_machine_numbers_are_no_names(copied):
-    """No page elsewhere can have one as its name. Names must be listed."""
+def test_on_all_interfaces_only_ip_addresses_are_accepted(copied):
+    """No page elsewhere can have an IP address as its host name. Names must be listed."""
     upload = upload_client(copied, host="0.0.0.0")
     hosts = ("10.0.0.5:8050", "[fd00::1]:80", "localhost", "evil.example", "10.0.0.5.evil.example", "fd00::1")
     status = {host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in hosts}
     assert list(status.values()) == [200, 200, 200, 403, 403, 403], status
 
 
-def test_hosts_can_be_named(copied):
+def test_listed_host_names_are_accepted(copied):
     upload = upload_client(copied, host="0.0.0.0", hosts=("lab.example",))
     status = {
         host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in ("lab.example:80", "other.example")
@@ -178,7 +178,7 @@ NAMES = [
 ]
 
 
-def test_a_file_name_is_only_a_name(open_client):
+def test_a_file_name_is_never_used_as_a_path(open_client):
     open_client.auth = {}
     before = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
     for index, name in enumerate(NAMES):
@@ -220,7 +220,7 @@ FILES = {
 
 @pytest.mark.parametrize("case", FILES)
 def test_a_hostile_file_is_refused_with_a_reason(copied, case):
-    """A few of those in tests/helpers/hostile_files.py, the whole way."""
+    """A few of the files in tests/helpers/hostile_files.py, through the whole upload."""
     upload = upload_client(copied, max_upload_mb=1)
     content, reason = FILES[case]
     version = upload.service.store.version()
@@ -230,8 +230,8 @@ def test_a_hostile_file_is_refused_with_a_reason(copied, case):
     assert not any(str(copied) in row["reason"] or "clueline-scratch" in row["reason"] for row in result["rows"])
 
 
-def test_what_looks_like_a_page_goes_out_as_a_file(open_client):
-    """Guesses go out as they came in, and no browser shows them as anything but text."""
+def test_text_that_looks_like_html_is_sent_as_a_file(open_client):
+    """Guesses are returned as they were uploaded, and no browser shows them as anything but text."""
     guesses = ["<script>alert(1)</script>", '=HYPERLINK("http://evil.example")', "\u202egnp", "+1", "@x", "🙂", "-1"]
     rows = [{"question_id": "lit-01", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[:5])]
     rows += [{"question_id": "lit-02", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[5:])]
@@ -260,14 +260,14 @@ RUNS = ["../../x", "%2e%2e%2fx", "x'; drop table runs; --", "\x00", "a" * 3000, 
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_a_run_id_is_only_a_value(standing, run):
+def test_a_hostile_run_id_is_only_a_value(standing, run):
     for method, path in (("DELETE", f"{ADDRESS}/{quote(run, safe='')}"), ("POST", f"{ADDRESS}/{quote(run, safe='')}/restore")):
         answer = standing.client.open(path, method=method, headers=standing.auth)
         assert answer.status_code in (404, 308), answer.text
     assert standing.client.get(ADDRESS).status_code == 200
 
 
-def test_queries_and_bodies_have_a_size(standing):
+def test_queries_and_bodies_have_a_maximum_size(standing):
     assert attempt(standing, "GET", f"{ADDRESS}?q={'x' * 8000}", 414).json["error"]["code"] == "too_long"
     large = bytes(8 * 2**20 + 1)
     assert standing.client.post("/_dash-update-component", data=large).status_code == 413
@@ -284,7 +284,7 @@ def test_every_answer_has_the_headers_that_browsers_need(standing):
 
 
 def test_no_folder_is_listed_and_nothing_else_is_served(standing):
-    """Where there is no file, Dash gives its empty page."""
+    """Where there is no file, Dash serves its empty page."""
     for path in (
         "/assets/",
         "/assets/../README.md",
@@ -322,8 +322,8 @@ def test_oversized_headers_are_refused(network):
     assert connection.getresponse().status in (400, 414)
 
 
-def test_a_refused_body_does_not_hold_anybody_up(network):
-    """A large body without a token: the answer comes, and others are answered meanwhile."""
+def test_a_refused_body_does_not_block_others(network):
+    """A large body without a token is refused before it has arrived, and others are answered meanwhile."""
     place = urlsplit(network.address)
     with socket.create_connection((place.hostname, place.port), timeout=300) as sock:
         sock.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nquestion_id")
@@ -333,8 +333,8 @@ def test_a_refused_body_does_not_hold_anybody_up(network):
         assert connection.getresponse().status == 200
 
 
-def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
-    """More slow uploads than are taken at once: the rest are told to come again, readers are answered, half a file is no run."""
+def test_slow_bodies_block_nobody_and_are_not_stored(network):
+    """More slow uploads than are taken at once: the rest get a 503, readers are answered, half a file is not stored as a run."""
     place = urlsplit(network.address)
     start = (
         "POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n"
@@ -354,13 +354,13 @@ def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
         connection.request("GET", "/api/v1/runs")
         runs = json.load(connection.getresponse())["runs"]
         assert not [run for run in runs if run["model"] == "slow"]
-        # A worker that got most of the connections refuses more than the rest.
+        # If one worker got most of the connections, it refuses more than six.
         late = select.select(waiting, [], [], 0)[0]
         assert all(sock.recv(100).startswith(b"HTTP/1.1 503") for sock in late)
         waiting.difference_update(late)
         assert waiting, "answered only after the slow ones"
         for sock in waiting:
-            sock.shutdown(socket.SHUT_WR)  # and then breaks off
+            sock.shutdown(socket.SHUT_WR)  # then the connection ends early
         for sock in waiting:
             assert sock.recv(100).startswith(b"HTTP/1.1 400")
     finally:

@@ -1,4 +1,4 @@
-"""Who may read what: without a token nothing, and of a dataset that is private to others not even its name, on every address."""
+"""Read access: without a token nothing can be read, and others do not even learn the name of a private dataset."""
 
 import html
 import io
@@ -21,7 +21,7 @@ from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
-SECRET = "hush-hush"  # id, and part of the title, the models, the questions and the answers
+SECRET = "hush-hush"  # the id, also part of the title, the models, the questions and the answers
 OPEN_ADDRESSES = {"/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies", "/play"}
 # Opened by the secret in the link of a session.
 OF_SESSIONS = {f"/api/v1/play{path}" for path in ("", "/answers", "/words", "/models", "/result", "/erase")}
@@ -35,7 +35,7 @@ def bearer(token):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A server for holders of tokens. One dataset is public, one is private to ann."""
+    """A server for holders of tokens, with one public dataset and one private to ann."""
     folder = tmp_path_factory.mktemp("lab")
     store = open_store(folder / "store")
     put(store, write(folder / "public", FACTS | {"dataset": "toy", "title": "Toy"}, responses=RESPONSES), model="open-model")
@@ -55,14 +55,14 @@ def lab(tmp_path_factory):
 
 
 def logged_in(lab, name):
-    """A browser with the cookie of a token."""
+    """Return a browser that has the cookie of a token."""
     client = lab.app.test_client()
     client.set_cookie(COOKIE, getattr(lab, name)["Authorization"].split()[1])
     return client
 
 
 def draw(client, path, query="", **more):
-    """The drawing of a page, as text."""
+    """Return the drawing of a page as text."""
     body = {
         "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
         "inputs": [{"id": "request", "property": "data", "value": {"path": path, "query": query, "page": True}}],
@@ -72,7 +72,7 @@ def draw(client, path, query="", **more):
 
 
 def addresses(lab, dataset):
-    """Method and address of every route of the server, about a dataset."""
+    """Yield method, rule and address of every route of the server, filled in for a dataset."""
     items = {
         "dataset": dataset,
         "run_id": lab.runs[dataset],
@@ -92,11 +92,11 @@ def addresses(lab, dataset):
 
 
 def pages(lab, dataset):
-    """Path and query of every page, about a dataset."""
+    """Yield path and query of every page, with and without the dataset in the query."""
     for page in PAGES.values():
         path = {"question": f"/questions/{dataset}/q1", "run": f"/runs/{lab.runs[dataset]}"}.get(page.name, page.path)
         if not path.startswith("/"):
-            continue  # what is shown where there is no page
+            continue  # shown where there is no page
         yield path, "" if page.name in ("question", "run") else f"dataset={dataset}"
         yield path, ""
 
@@ -127,7 +127,7 @@ def test_without_a_token_no_page_is_drawn(lab):
         assert "open-model" not in text and "Toy" not in text
 
 
-def test_a_private_view_is_cited_by_its_readers_alone(lab):
+def test_only_readers_can_cite_a_private_view(lab):
     for view in (f"/?dataset={SECRET}", f"/runs/{lab.runs[SECRET]}", f"/questions/{SECRET}/q1"):
         address = f"/api/v1/cite?view={quote(view, safe='')}"
         assert lab.client.get(address, headers=lab.ann).status_code == 200
@@ -136,12 +136,12 @@ def test_a_private_view_is_cited_by_its_readers_alone(lab):
 
 
 def seen(text):
-    """What an answer says of the private dataset, beyond the id where the request itself names it."""
+    """Return what an answer reveals of the private dataset. Its id does not count, since the request itself may name it."""
     return [part for part in (f"{SECRET} title", f"{SECRET}-model", f"{SECRET} Paris") if part in text]
 
 
 def test_a_dataset_of_others_does_not_exist_on_any_address(lab):
-    """Not where it is asked for by name, and nowhere else."""
+    """Neither where it is asked for by name nor anywhere else."""
     by_name, elsewhere = 0, 0
     for method, rule, path in [*addresses(lab, SECRET), *addresses(lab, "toy")]:
         if method != "GET" or rule.startswith(("/assets/", "/_dash-component-suites")):
@@ -153,7 +153,7 @@ def test_a_dataset_of_others_does_not_exist_on_any_address(lab):
             by_name += 1
             if path.startswith("/api/"):
                 assert 400 <= answer.status_code < 405, path
-                text = json.dumps(answer.json["error"]["allowed"])  # the message repeats what was asked for
+                text = json.dumps(answer.json["error"]["allowed"])  # the message quotes what was asked for
         else:
             elsewhere += 1
         if rule != "/login":
@@ -172,7 +172,7 @@ def test_a_dataset_of_others_does_not_exist_on_any_page(lab):
             assert "no dataset" in text, path
 
 
-def test_its_readers_see_all_of_it(lab):
+def test_readers_see_all_of_a_private_dataset(lab):
     for client, reader in ((lab.client, lab.ann), (lab.client, lab.eve), (logged_in(lab, "ann"), {"Cookie": lab.cookie})):
         assert SECRET in client.get("/api/v1/datasets", headers=reader).text
         assert f"{SECRET}-model" in client.get(f"/api/v1/leaderboard?dataset={SECRET}", headers=reader).text
@@ -180,7 +180,7 @@ def test_its_readers_see_all_of_it(lab):
         assert f"{SECRET} title" in draw(lab.client, "/", f"dataset={SECRET}", headers=reader)
 
 
-def test_a_cached_answer_is_for_its_readers_alone(lab):
+def test_a_cached_answer_is_only_for_its_readers(lab):
     for address in ("/api/v1/runs", f"/api/v1/runs/{lab.runs[SECRET]}", "/api/v1/datasets", "/api/v1/leaderboard"):
         for _ in range(2):
             assert SECRET in lab.client.get(address, headers=lab.eve).text or address.endswith("leaderboard")
@@ -224,12 +224,12 @@ def test_nobody_withdraws_a_run_of_others(lab):
     assert lab.client.get(f"/api/v1/runs/{run}", headers=lab.ann).json["withdrawn_at"] is None
 
 
-def test_the_audit_says_nothing_of_it_to_others(lab):
+def test_the_audit_hides_a_private_dataset_from_others(lab):
     assert SECRET not in lab.client.get("/api/v1/audit?limit=1000", headers=lab.bob).text
     assert SECRET in lab.client.get("/api/v1/audit?limit=1000", headers=lab.eve).text
 
 
-def test_rights_are_kept_apart(lab):
+def test_each_right_allows_only_its_own_actions(lab):
     address = "/api/v1/datasets/later/readers"
     for reader in (lab.ann, lab.bob):
         for method in ("GET", "PUT", "DELETE"):
@@ -244,7 +244,7 @@ def test_rights_are_kept_apart(lab):
     assert lab.client.delete(address, headers=lab.eve).json["private"] is False
 
 
-def test_a_token_ends(lab):
+def test_a_token_expires_or_is_revoked(lab):
     ended = lab.tokens.create("short", "read", datetime.now(UTC) + timedelta(days=1))
     assert lab.client.get("/api/v1/runs", headers=bearer(ended)).status_code == 200
     record = lab.tokens.record().find(ended)
@@ -304,7 +304,7 @@ def test_a_signed_link_opens_one_view(lab, cli):
 
 
 def signed_page(lab, cli, page):
-    """The drawing of a page that a signed link opens, and the addresses of this server in it."""
+    """Return the drawing of a page that a signed link opens, and the addresses of this server in it."""
     done = cli("sign", page, "--until", "2999-01-01", store=lab.folder / "store", read="token")
     assert done.returncode == 0, done.stderr
     path, _, query = done.stdout.strip().partition("?")
@@ -375,7 +375,7 @@ def test_a_signed_list_of_questions_gets_its_rows(lab, cli):
         assert lab.client.get(f"{rows}&start=0&count=100&sort={sort}").status_code == status, sort
 
 
-def test_what_a_signed_page_signs_ends_with_it(lab, cli):
+def test_links_on_a_signed_page_expire_with_it(lab, cli):
     until = datetime.now(UTC) + timedelta(hours=1)
     signature = signed_links.sign(lab.tokens.record().link_key, "/", [("dataset", SECRET)], SECRET, until)
     drawn = draw(lab.client, "/", f"dataset={SECRET}&signed={signature}")
@@ -389,7 +389,7 @@ def test_what_a_signed_page_signs_ends_with_it(lab, cli):
     assert opened[0].dataset == SECRET and opened[1] is None
 
 
-def test_whole_answers_are_no_part_of_a_signed_page(lab, cli):
+def test_a_signed_page_does_not_open_responses(lab, cli):
     _, addresses = signed_page(lab, cli, f"/runs?dataset={SECRET}")
     responses = [address for address in addresses if "/responses" in address]
     assert responses and all(lab.client.get(address).status_code == 401 for address in responses)
@@ -405,18 +405,18 @@ def test_an_open_server_has_private_datasets_too(lab):
     assert client.get("/api/v1/datasets", headers=bearer("clueline_x")).status_code == 401
 
 
-def test_behind_a_proxy_its_users_read(lab):
+def test_behind_a_proxy_its_users_can_read(lab):
     lab.tokens.make_private(SECRET, ["ann", "user:kim"])
     settings = Settings(store=lab.store.url, workers=1, read="proxy", user_header="X-Remote-User", trusted_proxies=("127.0.0.1",))
     client = create_app(settings).test_client()
     assert client.get("/").status_code == 401 and client.get("/api/v1/runs").status_code == 401
     assert SECRET in client.get("/api/v1/runs", headers={"X-Remote-User": "kim"}).text
-    assert SECRET not in client.get("/api/v1/runs", headers={"X-Remote-User": "ann"}).text  # a user is no token
+    assert SECRET not in client.get("/api/v1/runs", headers={"X-Remote-User": "ann"}).text  # a user is not a token
     assert client.get("/api/v1/runs", headers=lab.bob).status_code == 200
 
 
-def test_without_its_list_of_readers_nothing_is_read(lab, tmp_path):
-    """The tokens are damaged or gone: what is private is not known, so that nobody reads anything."""
+def test_without_the_list_of_readers_nothing_is_served(lab, tmp_path):
+    """If tokens.json is damaged or gone, it is unknown what is private, so nobody can read anything."""
     import shutil
 
     folder = shutil.copytree(lab.folder / "store", tmp_path / "store")

@@ -1,4 +1,4 @@
-"""The limit of requests a second, by a clock that the tests move."""
+"""The limit on requests per second, with a clock that the tests move."""
 
 import pytest
 
@@ -31,13 +31,13 @@ def test_an_even_pace_is_never_refused():
         assert rate.takes("ann")
 
 
-def test_one_flood_holds_nobody_else_up():
+def test_one_flood_does_not_block_others():
     rate = RequestRate(1, 3, Clock())
     assert [rate.takes("ann") for _ in range(5)] == [True] * 3 + [False] * 2
     assert rate.takes("ben")
 
 
-def test_keys_that_are_made_up_are_forgotten(monkeypatch):
+def test_made_up_keys_are_forgotten(monkeypatch):
     monkeypatch.setattr(request_rate, "MAX_KEYS", 100)
     clock = Clock()
     rate = RequestRate(10, 5, clock)

@@ -33,7 +33,7 @@ def test_the_headers_are_those_of_every_answer(client):
     assert "default-src 'self'" in policy
 
 
-def test_listed_origins_may_frame_views_alone(seeded):
+def test_listed_origins_may_frame_only_views(seeded):
     client = create_app(Settings(store=str(seeded), workers=1, embed=("https://wiki.example", "'self'"))).test_client()
     views = ["/?embed=1", "/questions/pyramid/lit-08?embed=1&clue=2"]
     for address in (
@@ -76,7 +76,7 @@ def test_the_limits_are_those_of_the_code():
     }
 
 
-def test_the_document_names_no_setting_that_there_is_not():
-    from dashboard.settings import FIELDS, environment_variable
+def test_the_document_names_only_existing_settings():
+    from dashboard.settings import FIELDS, variable
 
     assert set(re.findall(r"CLUELINE_[A-Z_]+", TEXT)) <= {environment_variable(name) for name in FIELDS}

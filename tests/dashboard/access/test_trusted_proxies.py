@@ -1,4 +1,4 @@
-"""Whose word on addresses and users is taken: that of listed proxies, and of nobody else."""
+"""Addresses and user names from headers count only if a listed proxy sends them."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def behind(seeded, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def echo():
-    """A server that says where a request seems to come from."""
+    """A server that answers with where a request seems to come from."""
     server = Flask("echo")
     trusted_proxies.install(server, ("10.0.0.0/8", "::1"))
 
@@ -63,7 +63,7 @@ def test_nobody_else_says_where_requests_come_from(echo, peer):
     assert seen == {"address": peer, "scheme": "http", "host": "localhost"}
 
 
-def test_the_name_of_an_unknown_host_is_refused_of_a_proxy_too(behind):
+def test_an_unknown_host_from_a_proxy_is_refused_too(behind):
     headers = FORWARDED | {"X-Forwarded-Host": "evil.example"}
     answer = behind.client.get("/api/v1/runs", headers=headers, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "unknown_host")
@@ -79,8 +79,8 @@ def test_uploads_carry_the_name_of_a_proxys_user(copied):
     assert (withdrawn.status_code, withdrawn.json["withdrawn_by"]) == (200, "bob")
 
 
-def test_a_token_is_taken_through_a_proxy(copied):
-    """Its name counts, whoever is logged in; what a proxy passes on of its own log-in does not matter."""
+def test_a_token_counts_through_a_proxy(copied):
+    """The token's name counts, whoever is logged in. What a proxy passes on of its own login does not matter."""
     upload = upload_behind(copied)
     token = upload.auth
     result = post(upload, ANSWERS, 201, headers={HEADER: "bob"}, **sent_by(PROXY))
@@ -101,7 +101,7 @@ def test_the_header_is_refused_from_elsewhere(behind, peer, path):
     assert HEADER in answer.json["error"]["message"] and "CLUELINE_TRUSTED_PROXIES" in answer.json["error"]["message"]
 
 
-def test_nobody_elsewhere_writes_by_the_header(behind):
+def test_the_header_lets_nobody_elsewhere_write(behind):
     version = behind.service.store.version()
     for headers in ({HEADER: "ann"}, {HEADER: "ann"} | behind.auth):
         answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **sent_by(STRANGER))
@@ -113,14 +113,14 @@ def test_nobody_elsewhere_writes_by_the_header(behind):
 
 
 @pytest.mark.parametrize("name", ["open", "x" * 101, "a\tb", "a\x7fb"])
-def test_what_cannot_be_a_name_is_refused(behind, name):
+def test_an_invalid_user_name_is_refused(behind, name):
     answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers={HEADER: name}, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "bad_user")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
 def test_pages_of_other_sites_do_not_write_as_a_user(behind, headers):
-    """A browser sends what logs a user in at the proxy along with any site's request."""
+    """A browser sends the login of the proxy's user along with any site's request."""
     answer = behind.client.post(ADDRESS, data=ANSWERS, headers={HEADER: "ann"} | headers, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "cross_site")
 
@@ -151,7 +151,7 @@ def test_through_a_real_proxy(copied, tmp_path, trusted):
             "X-Login": "ann",
             HEADER: "mallory",
             "X-Forwarded-For": "1.1.1.1",
-        }  # the proxy replaces the one and adds to the other
+        }  # the proxy replaces the user header and extends X-Forwarded-For
         sent = urllib.request.Request(f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
         try:
             with urllib.request.urlopen(sent, timeout=120) as answer:

@@ -1,4 +1,4 @@
-"""The app on a seeded store, asked without a network."""
+"""The app on a seeded store, called without a network."""
 
 import shutil
 from types import SimpleNamespace
@@ -28,12 +28,12 @@ def snapshot(app):
 
 @pytest.fixture
 def fresh(copied):
-    """An app of its own on a copy of the seeded store, for tests that write to it."""
+    """A separate app on a copy of the seeded store, for tests that write to it."""
     made = create_app(Settings(store=str(copied), workers=1))
     return SimpleNamespace(app=made, client=made.test_client(), store=copied, service=made.extensions["clueline"])
 
 
 @pytest.fixture
 def app_taking_uploads(copied):
-    """Makes an app on a copy of the seeded store: its uploads are for holders of a token, open to everybody, or off."""
+    """Create apps on a copy of the seeded store, with uploads for token holders, for everybody, or off."""
     return lambda mode: create_app(Settings(store=str(copied), workers=1, uploads=mode))

@@ -1,4 +1,4 @@
-"""What stands above a page."""
+"""Banners shown above the content of a page."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The client module against a live server, and its document."""
+"""The client module against a live server, and the examples in its document."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from tests.helpers.serving import free_port, start_server
 
 @pytest.fixture(scope="module")
 def open_server(seeded, tmp_path_factory):
-    """A server that takes uploads without a token, on a copy of the seeded store."""
+    """A server on a copy of the seeded store that takes uploads without a token."""
     folder = tmp_path_factory.mktemp("client")
     shutil.copytree(seeded, folder / "store", ignore=shutil.ignore_patterns("cache"))
     started = start_server(folder / "store", folder / "log", workers=1, uploads="open")
@@ -29,7 +29,7 @@ def client(open_server):
         yield client
 
 
-def test_the_document_prints_what_it_says(open_server, tmp_path, monkeypatch):
+def test_examples_of_the_document_print_what_it_states(open_server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
     pairs = run_notebook(text, "client.md", {"http://127.0.0.1:8050": open_server.address})
@@ -66,7 +66,7 @@ def test_nothing_selected_is_a_frame_without_rows(client):
     assert nothing.schema == LEADERBOARD and nothing.is_empty()
 
 
-def test_a_file_that_was_downloaded_is_the_same_run(client, tmp_path):
+def test_a_downloaded_file_uploads_as_the_same_run(client, tmp_path):
     facts = client.runs("pyramid").row(0, named=True)
     path = client.download(facts["run"], tmp_path / "run.jsonl", "jsonl")
     upload = client.upload(path, "pyramid", facts["model"], facts["elicitation"])
@@ -88,7 +88,7 @@ def test_a_token_that_is_not_valid_is_refused(open_server):
     assert (refusal.value.code, refusal.value.status) == ("wrong_token", 401)
 
 
-def test_no_answer_and_a_foreign_answer_are_errors(open_server):
+def test_no_answer_or_another_server_is_an_error(open_server):
     with Client(f"http://127.0.0.1:{free_port()}") as client, pytest.raises(ClientError) as silence:
         client.datasets()
     assert (silence.value.code, silence.value.status) == ("unreachable", 0)

@@ -1,4 +1,4 @@
-"""``common``: runs are measured on the questions that all of them answered, at every address alike."""
+"""``common=1``: runs are measured on the questions that all of them answered, in the same way at every address."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ WHERE_NAMED = [
 
 @pytest.fixture(scope="module")
 def partial(seeded, tmp_path_factory):
-    """The bundled data, with runs of the pyramid that answered some categories alone, all others, and few questions."""
+    """The bundled data plus three Pyramid runs: one answered some categories, one all others, and one few questions."""
     folder = tmp_path_factory.mktemp("partial")
     app = create_app(Settings(store=str(seeded), workers=1))
     client = app.test_client()
@@ -75,7 +75,7 @@ def partial(seeded, tmp_path_factory):
 
 
 def answer_of(partial, address, keys):
-    """The answer of a JSON address, without what repeats its selection."""
+    """Return the answer of a JSON address without the parts that repeat its selection."""
     address = address.format(a=partial.runs[0], b=partial.partial)
     response = partial.client.get(f"/api/v1/{address}{'&' if '?' in address else '?'}dataset=pyramid{keys}")
     assert response.status_code == 200, response.json
@@ -89,12 +89,12 @@ def answer_of(partial, address, keys):
 
 
 def category_keys(partial):
-    """The selection that ``common=1`` must come to."""
+    """Return the explicit selection that ``common=1`` must be equal to."""
     return "".join([*(f"&category={name}" for name in partial.categories), *(f"&run={run}" for run in partial.runs)])
 
 
 @pytest.mark.parametrize("address", [*BY_DEFAULT, *WHERE_NAMED])
-def test_common_is_the_selection_of_common_questions(partial, address):
+def test_common_equals_selecting_the_common_questions(partial, address):
     assert answer_of(partial, address, "&common=1") == answer_of(partial, address, f"{category_keys(partial)}&common=0")
 
 
@@ -109,8 +109,8 @@ def test_elsewhere_each_run_has_its_own_questions(partial, address):
     assert answer_of(partial, address, "") == answer_of(partial, address, "&common=0")
 
 
-def test_every_selection_address_is_compared(partial):
-    # Of one question, of no run, and of each run by itself.
+def test_every_address_with_a_selection_is_tested(partial):
+    # These concern one question, no run, or each run by itself.
     other = {
         "questions/<dataset>/<path:question_id>",
         "clue-steps/<dataset>/<path:question_id>",
@@ -138,13 +138,13 @@ def test_a_run_that_answered_few_is_not_ranked(partial):
         assert cell["value"] == own_rows[partial.few]["metrics"][key]["value"]
 
 
-def test_a_run_that_takes_no_part_is_not_compared_in_slices(partial):
+def test_slices_refuse_a_run_that_answered_too_few(partial):
     refused = partial.client.get(f"/api/v1/slices?dataset=pyramid&against={partial.few}")
     assert refused.status_code == 400 and "less than half" in refused.json["error"]["message"]
     assert partial.client.get(f"/api/v1/slices?dataset=pyramid&common=0&against={partial.few}").status_code == 200
 
 
-def test_the_table_as_csv_says_who_answered_what(partial):
+def test_the_csv_table_says_how_much_each_run_answered(partial):
     text = partial.client.get("/api/v1/leaderboard.csv?dataset=pyramid&metrics=brier").text
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (rows["few"]["answered"], rows["few"]["ranked"], rows["few"]["brier_rank"]) == ("5", "false", "")
@@ -158,12 +158,12 @@ def test_common_is_0_or_1(partial, value):
 
 
 def drawn(partial, path, query):
-    """The HTML of a page's fragments."""
+    """Return the HTML of a page's fragments."""
     with partial.app.test_request_context():
         return " ".join(json.loads(draw({"path": path, "query": f"dataset=pyramid{query}", "page": False}))["fragments"].values())
 
 
-def test_a_notice_says_what_counts_and_leads_to_the_other_view(partial):
+def test_a_notice_gives_counts_and_links_the_other_view(partial):
     text = drawn(partial, "/", "&sort=brier")
     board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier").json
     shares = f"{len(partial.ids)} of {partial.all} questions ({board['common_clues']} of {board['clues']} clues)"
@@ -180,11 +180,11 @@ def test_a_notice_says_what_counts_and_leads_to_the_other_view(partial):
     assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=1"' in own
 
 
-def test_the_notice_of_a_page_tells_what_it_does(partial):
+def test_each_page_states_its_default_for_common(partial):
     words = {True: "Runs are measured on", False: "Runs answered different questions"}
     defaults = {}
     for page in PAGES.values():
-        if page.name in ("question", "nowhere"):  # of one question, and of none
+        if page.name in ("question", "nowhere"):  # one shows a single question, the other none
             continue
         text = drawn(partial, page.path, "")
         assert [shown for shown, line in words.items() if line in text] == ([] if page.common is None else [page.common])
@@ -200,8 +200,8 @@ def test_the_notice_of_a_page_tells_what_it_does(partial):
     }
 
 
-def test_a_comparison_says_what_the_leaderboard_does(partial):
-    """A pair is measured on what both answered; rankings on what all did. The page leads from one to the other."""
+def test_a_comparison_points_to_the_leaderboards_values(partial):
+    """A pair is measured on what both answered, a ranking on what all answered. The page links from one view to the other."""
     two = f"&a={partial.runs[0]}&b={partial.runs[1]}"
     text = drawn(partial, "/compare", two)
     assert f"{partial.all} questions answered by both" in text and "The leaderboard has other values" in text
@@ -215,7 +215,7 @@ def test_a_comparison_says_what_the_leaderboard_does(partial):
     assert [pair["metrics"]["brier"][side] for side in "ab"] == [pytest.approx(values[run]) for run in partial.runs[:2]]
 
 
-def test_runs_with_nothing_in_common_are_told_so(partial):
+def test_runs_without_common_questions_get_a_message(partial):
     query = f"&category={partial.categories[0]}&category={partial.others[0]}&run={partial.partial}&run={partial.rest}"
     text = drawn(partial, "/reliability", query)
     assert "No question was answered by both runs" in text and "common=0" in text

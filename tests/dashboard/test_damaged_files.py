@@ -1,4 +1,4 @@
-"""Whatever happens to a file of the store: an answer is that of the whole store, or a 503 that says so."""
+"""However a file of the store is damaged, each answer is that of the intact store or says that the store cannot be read."""
 
 import json
 import os
@@ -32,7 +32,7 @@ PLACES = random.Random("damage")
 
 
 def flipped(content):
-    """One bit is another."""
+    """Return the content with one bit flipped."""
     place = PLACES.randrange(len(content))
     return content[:place] + bytes([content[place] ^ 1 << PLACES.randrange(8)]) + content[place + 1 :]
 
@@ -49,13 +49,13 @@ FILES = {
 
 
 def restarted(app, folder, cache_mb=0):
-    """A client of the app, which knows nothing of the store that it serves from now on. It keeps no results, or so many."""
+    """Serve ``folder`` from the app with a new service, which caches up to ``cache_mb`` MB (0: nothing). Return a client."""
     Service(app, Settings(store=str(folder), workers=1, cache_mb=cache_mb))
     return app.test_client()
 
 
 def answers(client, run):
-    """Status and text at every address. That a version has another name makes no difference."""
+    """Return status and content at every address, without the name of the store's version."""
     results = {}
     for address in ADDRESSES:
         answer = client.get(address.format(run=run))
@@ -68,12 +68,12 @@ def answers(client, run):
         with client.application.test_request_context(request["path"]):
             text = draw(request)
         version = json.loads(text)["page"]["version"]
-        results[page] = 200, json.loads(text.replace(version, "") if version else text)  # the foot of a page names it, too
+        results[page] = 200, json.loads(text.replace(version, "") if version else text)  # the page footer names it, too
     return results
 
 
 def is_refusal(answer):
-    """Says that the store cannot be read, without where it is or a traceback."""
+    """Return whether an answer says that the store cannot be read. It must show neither a path nor a traceback."""
     status, text = answer
     text = text if isinstance(text, str) else json.dumps(text)
     assert "Traceback" not in text and "/tmp" not in text and ".py" not in text, text
@@ -82,7 +82,7 @@ def is_refusal(answer):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A small store of several versions, and what it answers."""
+    """A small store with several versions, and its answers."""
     root = tmp_path_factory.mktemp("whole")
     write_relay(root / "relay")
     write_spans(root / "spans")
@@ -103,7 +103,7 @@ def copy(whole, tmp_path):
 
 
 def in_force(folder, kind):
-    """The files of a kind that the version in force consists of."""
+    """Return the files of one kind that make up the version in force."""
     store = open_store(folder, threads=1)
     if kind == "catalogue":
         return [store.catalogue()]
@@ -116,7 +116,7 @@ CASES = [(kind, damage) for kind in FILES for damage in DAMAGE if kind != "notes
 
 @pytest.mark.parametrize(("kind", "damage"), CASES)
 def test_a_damaged_file_never_changes_a_figure(whole, copy, kind, damage):
-    """Neither in a server that runs nor in one that is started then."""
+    """Neither a running server nor one started after the damage shows a wrong figure."""
     path = PLACES.choice(in_force(copy, kind))
     client = restarted(whole.app, copy)
     assert client.get("/readyz").status_code == 200
@@ -138,8 +138,8 @@ def test_a_damaged_file_never_changes_a_figure(whole, copy, kind, damage):
 
 
 @pytest.mark.parametrize("kind", ["catalogue", "responses", "statistics"])
-def test_rot_that_keeps_size_and_time_ends_at_a_restart(whole, copy, kind):
-    """What a process has compared, it compares again when size or time changes. The next process, and `verify`, find the rest."""
+def test_damage_that_keeps_size_and_time_is_found_at_restart(whole, copy, kind):
+    """A process checks again what it has checked only if size or time changes. The next process and ``verify`` find the rest."""
     assert answers(restarted(whole.app, copy), whole.run) == whole.answers
     path = in_force(copy, kind)[0]
     before, content = path.stat(), path.read_bytes()
@@ -175,7 +175,7 @@ def test_a_file_that_is_put_back_is_served_again(whole, copy):
     assert answers(client, whole.run) == whole.answers
 
 
-def test_a_pointer_that_is_a_folder_is_told_without_its_place(whole, copy):
+def test_a_folder_as_pointer_is_reported_without_its_path(whole, copy):
     (copy / "CURRENT").unlink()
     (copy / "CURRENT").mkdir()
     client = restarted(whole.app, copy)

@@ -1,4 +1,4 @@
-"""The Dockerfile and compose.yaml against the tree. No image is built here."""
+"""The Dockerfile and compose.yaml compared with the files of the project. No image is built here."""
 
 import re
 
@@ -14,12 +14,12 @@ SOURCES = [source for copy in COPIES for source in copy.split()]
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_what_is_copied_is_there_and_not_ignored(source):
+def test_copied_files_exist_and_are_not_ignored(source):
     assert (ROOT / source).exists()
     assert f"!{source}" in (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
 
 
-def test_what_runs_is_copied():
+def test_files_needed_to_run_are_copied():
     assert {"assets", "dashboard", "data", "queries", "pyproject.toml", "requirements.lock"} <= set(SOURCES)
 
 
@@ -49,7 +49,7 @@ def test_the_settings_of_compose_are_settings(services, monkeypatch):
         assert services[name]["read_only"] and set(services[name]["depends_on"]) < set(services)
 
 
-def test_compose_waits_as_long_as_a_server_may_take_to_end(services):
+def test_the_grace_period_of_compose_covers_draining(services):
     assert services["web-a"]["stop_grace_period"] == "31m"
     assert Settings().drain_seconds <= 30 * 60
 

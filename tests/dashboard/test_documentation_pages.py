@@ -1,4 +1,4 @@
-"""The documentation at /docs: every document, with links that lead somewhere, and nothing but text."""
+"""The documentation at /docs: every document has a page, links resolve, and HTML in a document is shown as text."""
 
 import mimetypes
 import re
@@ -15,7 +15,7 @@ NAMES = [document.name for document in documentation_pages.documents()]
 
 
 class Elements(HTMLParser):
-    """Tags with their attributes."""
+    """The tags of a page with their attributes."""
 
     def __init__(self, text):
         super().__init__()
@@ -31,7 +31,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(client):
-    """Name -> elements of the page of each document."""
+    """The elements of each document's page, by the document's name."""
     result = {}
     for name in NAMES:
         answer = client.get(f"/docs/{name}")
@@ -46,7 +46,7 @@ def test_every_document_of_the_folder_has_a_page():
 
 
 def test_links_lead_to_pages_and_headings(client, pages):
-    """Those within the documentation; the others lead to other servers or to pages of this one."""
+    """Links to documents must lead to existing pages and headings. Others lead to other servers or to pages of this one."""
     for name, page in pages.items():
         for href in page.all("href"):
             parts = urlsplit(href)
@@ -62,8 +62,8 @@ def test_links_lead_to_pages_and_headings(client, pages):
             assert client.get(source).status_code == 200, (name, source)
 
 
-def test_images_say_what_they_are(client, monkeypatch):
-    monkeypatch.setattr(mimetypes, "guess_type", lambda *_, **__: (None, None))  # as where the system has no list of types
+def test_images_have_their_content_type(client, monkeypatch):
+    monkeypatch.setattr(mimetypes, "guess_type", lambda *_, **__: (None, None))  # as on a system without a list of types
     assert client.get("/docs/docs/images/clues.webp").mimetype == "image/webp"
 
 
@@ -73,7 +73,7 @@ def test_tables_and_code_are_drawn(client):
     assert "<pre><code" in client.get("/docs/docs/client").text
 
 
-def test_html_of_a_document_is_text(client, monkeypatch, tmp_path):
+def test_html_in_a_document_is_shown_as_text(client, monkeypatch, tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text(
         "# A <b>title</b>\n\n<script>alert(1)</script>\n\n[run](javascript:alert(1)) [file](LICENSE) [up](../../etc/passwd)\n\n"
@@ -97,7 +97,7 @@ def test_html_of_a_document_is_text(client, monkeypatch, tmp_path):
     "path",
     ["/docs/nothing", "/docs/pyproject", "/docs/../pyproject.toml", "/docs/docs/images/../../pyproject.toml", "/docs/README.md"],
 )
-def test_nothing_else_is_given_out(client, path):
+def test_only_documents_are_served(client, path):
     answer = client.get(path)
     assert answer.status_code == 404 and "requires-python" not in answer.text
 
@@ -107,7 +107,7 @@ def test_pages_lead_to_the_documentation(client):
 
 
 def test_the_citation_file_is_valid():
-    """What the format requires: https://github.com/citation-file-format/citation-file-format."""
+    """It has the fields that the format requires: https://github.com/citation-file-format/citation-file-format."""
     facts = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(facts) and facts["cff-version"] == "1.2.0"
     assert facts["type"] == "software" and facts["authors"]

@@ -1,4 +1,4 @@
-"""A request is answered from one version of the store, though runs are withdrawn while it is answered."""
+"""A request is answered from one version of the store, even if runs are withdrawn while it is answered."""
 
 import json
 import re
@@ -22,7 +22,7 @@ ADDRESSES = [
 
 
 class ChangingStore:
-    """An app whose store loses or regains a run as soon as a request has opened a version of it."""
+    """An app whose store loses or regains a run right after a request has opened a version of it."""
 
     def __init__(self, folder):
         self.app = create_app(Settings(store=str(folder), workers=1))
@@ -50,7 +50,7 @@ class ChangingStore:
         self.withdrawn = not self.withdrawn
 
     def ask_while_changing(self, ask):
-        """The answer to a request during which the store changes."""
+        """Return the answer to a request during which the store changes."""
         self._change_at_next = True
         answer = ask()
         assert not self._change_at_next
@@ -63,7 +63,7 @@ def changing(seeded, tmp_path_factory):
 
 
 def check_answers(changing, requests):
-    """Answers during a change are those before it. Neither version's are the other's."""
+    """Answers during a change must be those before it, and the two versions must have different answers."""
     answers = []
     for _ in range(2):  # the second change restores the run
         answers.append({name: ask() for name, ask in requests.items()})
@@ -84,7 +84,7 @@ def test_pages_are_of_one_version(changing):
             with changing.app.test_request_context(path):
                 text = draw({"path": path, "query": "dataset=pyramid", "page": True})
             version = json.loads(text)["page"]["version"]
-            page = json.loads(WITHDRAWN_AT.sub("", text.replace(version, "")))  # the foot of a page names it, too
+            page = json.loads(WITHDRAWN_AT.sub("", text.replace(version, "")))  # the page footer names it, too
             for state in page["states"].values():
                 if isinstance(state, dict) and "address" in state:
                     del state["address"]  # names the version
@@ -109,8 +109,8 @@ def test_json_and_csv_are_of_one_version(changing):
     check_answers(changing, {address: asking(address) for address in ADDRESSES})
 
 
-def test_rows_of_the_grid_are_of_the_version_of_its_columns(changing):
-    """In another worker, too, which has not had that version open."""
+def test_grid_rows_have_the_version_of_the_columns(changing):
+    """This also holds in another worker, which never had that version open."""
     with changing.app.test_request_context("/questions"):
         page = json.loads(draw({"path": "/questions", "query": "dataset=pyramid", "page": True}))
     address = next(state["address"] for state in page["states"].values() if "address" in state)
@@ -124,6 +124,6 @@ def test_rows_of_the_grid_are_of_the_version_of_its_columns(changing):
     changing.change()
 
 
-def test_a_version_that_is_not_kept_gives_current_rows(changing):
+def test_a_missing_version_gives_current_rows(changing):
     answer = changing.app.test_client().get("/_rows?dataset=pyramid&revision=0123456789abcdef&start=0&count=1")
     assert answer.status_code == 200 and changing.run in answer.json["rows"][0]

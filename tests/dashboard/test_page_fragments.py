@@ -1,4 +1,4 @@
-"""What a page consists of: fragments of HTML, figures, states, and the structure around them."""
+"""The parts of a page: fragments of HTML, figures, states, and the structure around them."""
 
 import json
 
@@ -21,7 +21,7 @@ def drawing(app, page, *pairs, question=()):
 
 
 def components(structure):
-    """Every component of a structure."""
+    """Yield every component of a structure."""
     for part in structure:
         if isinstance(part, dict):
             yield part
@@ -30,7 +30,7 @@ def components(structure):
 
 @pytest.mark.parametrize("page", ["leaderboard", "reliability", "difficulty", "questions", "compare", "slices", "buzz"])
 @pytest.mark.parametrize("filtered", [("difficulty", "0..0.3"), ("category", "Arts")])
-def test_a_filter_changes_what_the_structure_holds(app, page, filtered):
+def test_a_filter_changes_fragments_but_not_the_structure(app, page, filtered):
     before, after = drawing(app, page, PYRAMID), drawing(app, page, PYRAMID, filtered)
     assert before.outline() == after.outline() and list(before.fragments) == list(after.fragments)
     assert before.fragments != after.fragments
@@ -44,18 +44,18 @@ def test_a_filter_changes_what_the_structure_holds(app, page, filtered):
         ("buzz", ("threshold", "0.7")), ("buzz", ("curve", "polynomial")),
     ],
 )  # fmt: skip
-def test_a_key_of_a_page_leaves_its_structure(app, page, pair):
-    """So that a control that is held keeps its focus."""
+def test_a_key_of_a_page_keeps_its_structure(app, page, pair):
+    """A control in use must keep its focus."""
     before, after = drawing(app, page, PYRAMID), drawing(app, page, PYRAMID, pair)
     assert before.outline() == after.outline() and before.fragments != after.fragments
 
 
-def test_other_parts_are_another_structure(app):
+def test_additional_parts_change_the_structure(app):
     plain, recalibrated = drawing(app, "reliability", PYRAMID), drawing(app, "reliability", PYRAMID, ("method", "platt"))
     assert plain.outline() != recalibrated.outline() and set(recalibrated.figures) == {*plain.figures, "changes"}
 
 
-def test_a_grid_stays_and_is_told_of_another_selection(app):
+def test_a_grid_stays_and_its_state_gets_a_new_selection(app):
     before, after = (drawing(app, "questions", PYRAMID, *more) for more in ([], [("category", "Arts")]))
     assert before.outline() == after.outline()
     assert before.states[GRID] != after.states[GRID] and list(before.states) == [GRID]
@@ -75,8 +75,8 @@ def test_a_grid_stays_and_is_told_of_another_selection(app):
         ("question", ("tone", "work-01"), [], {"votes"}),
     ],
 )
-def test_every_axis_has_a_range_of_ours(app, page, question, pairs, names):
-    """Plotly's own one depends on what the figure showed before."""
+def test_every_axis_has_an_explicit_range(app, page, question, pairs, names):
+    """Plotly's default range depends on what the figure showed before."""
     figures = drawing(app, page, *pairs, question=question).figures
     assert set(figures) >= names
     for name, figure in figures.items():
@@ -90,7 +90,7 @@ def test_tables_are_never_components(app, page):
     assert not {"Table", "Tr", "Td", "Th"} & set(types) and len(types) < 200
 
 
-def test_what_callbacks_know_stays_a_component():
+def test_parts_that_callbacks_use_stay_components():
     graph = dcc.Graph(id={"role": "figure", "figure": "gap"}, figure={"data": [1], "layout": {}})
     store = dcc.Store(id={"role": "state", "name": "grid"}, data=[2])
     known = html.Div(html.B("0.3"), id={"role": "known"})
@@ -110,7 +110,7 @@ def test_what_callbacks_know_stays_a_component():
     assert content[0].children == ["p ", content[0].children[1]], "components are left as they were"
 
 
-def test_an_outline_is_all_but_values_and_what_is_held():
+def test_an_outline_omits_texts_values_and_data():
     def outline(text="five", css="note", between="and", value=1, options=(1, 2), data=1):
         box = dcc.Dropdown(list(options), value, id={"role": "control", "key": "k"})
         store = dcc.Store(id={"role": "state", "name": "s"}, data=data)
@@ -139,7 +139,7 @@ def test_components_as_html(part, expected):
     assert markup(part) == expected
 
 
-def test_only_html_without_ids_of_callbacks_is_only_read():
+def test_html_without_callback_ids_is_read_only():
     assert is_read_only(html.Div([html.P("a", id="anchor"), html.Table(html.Tr(html.Td("b")))]))
     assert not is_read_only(html.Div(html.P("a", id={"role": "r"})))
     assert not is_read_only(html.Div([html.P("a"), dcc.Store(id="s")]))
@@ -159,5 +159,5 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""
 
 
-def test_numbers_that_are_none_are_null():
+def test_nan_becomes_null_in_json():
     assert as_json({"a": float("nan"), "b": [html.P("x")]}).startswith(b'{"a":null,"b":[{"props":')

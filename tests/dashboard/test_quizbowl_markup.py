@@ -1,4 +1,4 @@
-"""Markup of quizbowl questions is drawn, never shown raw, and never reaches the page as HTML."""
+"""Markup of quizbowl questions is rendered, is never shown raw, and never reaches the page as HTML."""
 
 import re
 import time
@@ -48,7 +48,7 @@ def test_hostile_markup_takes_linear_time(text):
     assert time.process_time() - begun < 5
 
 
-def test_styles_go_on_past_the_tick_of_a_buzz(tmp_path):
+def test_styles_continue_after_a_buzz_mark(tmp_path):
     store = open_store(tmp_path / "store")
     questions = 'question_id,text,answer\nq1,"See <i>the old sea</i> now.",_Ann_\n'
     buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,2,1\n"
@@ -61,7 +61,7 @@ def test_styles_go_on_past_the_tick_of_a_buzz(tmp_path):
 
 
 @pytest.mark.parametrize(("clues", "words", "flows"), [(12, 3, True), (8, 3, False), (12, 9, False)])
-def test_many_short_clues_stand_as_running_text(tmp_path, clues, words, flows):
+def test_many_short_clues_are_shown_as_running_text(tmp_path, clues, words, flows):
     store = open_store(tmp_path / "store")
     lines = [f"q1,{place},{' '.join(['word'] * words)}\n" for place in range(clues)]
     bundle = bundles.write(

@@ -1,4 +1,4 @@
-"""The README: its block works when it is pasted, and its findings are those of the bundled datasets."""
+"""The README: its commands work when they are pasted, and its findings are those of the bundled datasets."""
 
 import os
 import re
@@ -11,14 +11,14 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-MAX_PICTURE_BYTES = 200_000  # bytes of a picture
+MAX_PICTURE_BYTES = 200_000
 
 
-def test_the_block_works_when_it_is_pasted(served):
+def test_the_commands_work_when_they_are_pasted(served):
     block = TEXT.partition("## Your model in 60 seconds")[2].partition("```sh\n")[2].partition("```")[0]
     script = block.replace(".venv/bin/python", sys.executable)
     settings = environment(store=served.store) | {"SERVER": served.address}
-    for _ in range(2):  # pasted again, it finds the run that is there
+    for _ in range(2):  # pasted again, it finds the existing run
         done = subprocess.run(
             ["sh", "-e", "-c", script], check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120
         )
@@ -37,7 +37,7 @@ def test_it_begins_with_a_picture_and_two_commands():
     assert len(block.strip().splitlines()) == 2
 
 
-def test_pictures_are_there_and_small():
+def test_pictures_exist_and_are_small():
     pictures = re.findall(r"!\[.+?\]\((docs/images/.+?)\)", TEXT)
     assert len(pictures) == 6
     assert {os.path.basename(path) for path in pictures} == {path.name for path in (ROOT / "docs" / "images").iterdir()}

@@ -116,13 +116,13 @@ def test_the_error_says_what_is_expected(name, text, message):
 
 
 @pytest.mark.parametrize("start", ["valkey://user:secret", "redis:/user:secret", "redis:user:sec/secret"])
-def test_the_error_does_not_tell_a_password(start):
+def test_the_error_does_not_reveal_a_password(start):
     with pytest.raises(BadSetting) as refused:
         read_settings({"CLUELINE_CACHE": f"{start}@cache.example:6379"})
     assert "secret" not in str(refused.value) and "cache.example" in str(refused.value)
 
 
-def test_an_unknown_variable_is_warned_of():
+def test_an_unknown_variable_gets_a_warning():
     environment = {"CLUELINE_PROT": "8051", "CLUELINE_PORT": "8051", "PATH": "", "CLUELINE_XYZZY": ""}
     misspelt, strange = unknown_settings(environment)
     assert "CLUELINE_PROT" in misspelt and "did you mean CLUELINE_PORT?" in misspelt
@@ -140,7 +140,7 @@ def test_every_setting_has_a_row(name):
     assert len(cells) == 4 and all(cells) and cells[3].endswith(".")
 
 
-def test_the_readme_leads_to_the_settings():
+def test_the_readme_links_to_the_settings():
     assert "(docs/settings.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

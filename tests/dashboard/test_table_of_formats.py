@@ -1,4 +1,4 @@
-"""The table of formats stands in the documentation, twice, on the page of datasets and in the help of ``import``."""
+"""The table of formats is in the documentation (twice), on the page of datasets and in the help of ``import``."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All datasets at once: what the leaderboards of the datasets say, side by side."""
+"""All datasets at once: the values of their leaderboards side by side."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from tests.helpers.json_api import table as read_table
 PLACES = ("east", "west", "north")
 QUESTIONS = 12
 MODELS = ("alpha", "beta", "gamma")
-KINDS = {"alpha": "chat", "beta": "chat", "gamma": "reasoning"}  # in the west; in the east alpha alone has the tag
+KINDS = {"alpha": "chat", "beta": "chat", "gamma": "reasoning"}  # in the west; in the east only alpha has the tag
 
 
 def responses(place, model, shift=0.0):
@@ -34,7 +34,7 @@ def responses(place, model, shift=0.0):
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """An app of three datasets. Beta was imported twice in the east."""
+    """An app with three datasets. Beta was imported twice in the east."""
     folder = tmp_path_factory.mktemp("many")
     store = open_store(folder / "store")
     for place in PLACES:
@@ -90,7 +90,7 @@ def test_mean_ranks_are_over_the_datasets_of_a_model(many):
     assert [row["mean_place"] for row in rows] == sorted(row["mean_place"] for row in rows)
 
 
-def test_a_changed_sign_is_said_in_words(many):
+def test_a_changed_sign_is_described_in_words(many):
     app, client = many
     rows = {row["model"]: row for row in get(client, "/api/v1/across?metric=brier")["rows"]}
     assert rows["alpha"]["cells"]["east"]["sign"] == "overconfident"
@@ -124,7 +124,7 @@ def test_the_page_links_each_value_to_its_run(many):
 
 
 @pytest.mark.parametrize("metric", ["overconfidence", "mean_confidence", "calscore", "hard_easy_slope"])
-def test_metrics_that_do_not_rank_or_are_missing(many, metric):
+def test_metrics_without_ranks_or_values_are_shown(many, metric):
     app, client = many
     assert len(get(client, f"/api/v1/across?metric={metric}")["rows"]) == len(MODELS)
     assert "All datasets" in words(drawn(app, "across", f"metric={metric}"))
@@ -169,7 +169,7 @@ def test_unknown_names_are_refused(many):
     assert client.get("/across?datasets=nowhere").status_code == client.get("/across?pool=colour").status_code == 400
 
 
-def test_the_bundled_datasets_stand_side_by_side(app, client):
+def test_the_bundled_datasets_are_listed_side_by_side(app, client):
     answer = get(client, "/api/v1/across?metric=brier")
     assert [column["dataset"] for column in answer["datasets"]] == ["pyramid", "lifeeval", "tone"]
     for dataset in ("pyramid", "lifeeval", "tone"):
@@ -215,6 +215,6 @@ def test_diagrams_are_drawn_on_demand(many):
 
 
 def _marks(app, query):
-    """The traces of the marks of the diagrams; none where they are hidden."""
+    """Return the traces of the diagrams' marks; an empty list if the diagrams are hidden."""
     figures = [part["props"]["figure"] for part in walk(plain(drawn(app, "across", query))) if "figure" in part.get("props", {})]
     return [trace for figure in figures for trace in figure["data"] if trace.get("mode") == "markers"]

@@ -96,16 +96,16 @@ def runs(client):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    def made(name, suffix=""):
+    def address_of(name, suffix=""):
         both = f"&a={runs[3]}&b={runs[0]}" if name == "compare" else ""
         return f"/api/v1/{name}{suffix}?{PLAINLY.get(name, QUERY)}{both}"
 
-    return made
+    return address_of
 
 
 @pytest.fixture(scope="module")
 def computed(snapshot, runs):
-    """What each address should say."""
+    """What each address should return."""
     return {
         "compare": lambda: compare(snapshot, PYRAMID, runs[3], runs[0], FEW),
         "pairs": lambda: comparisons(snapshot, PYRAMID, None, FEW),
@@ -117,7 +117,7 @@ def computed(snapshot, runs):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_an_address_has_its_shape_and_says_what_the_query_finds(client, snapshot, address, computed, name):
+def test_an_address_has_its_shape_and_the_querys_results(client, snapshot, address, computed, name):
     answer = get(client, address(name))
     assert not misshapen(answer, SHAPES[name])
     assert (answer["data_version"], answer["selection"]) == (snapshot.version, {"dataset": ["pyramid"]})
@@ -129,7 +129,7 @@ def cell(value):
 
 
 def flat(name, answer):
-    """The rows of an answer as its CSV should have them."""
+    """Return the rows of an answer as its CSV should have them."""
     if name in ("compare", "pairs"):
         return [
             {"a": pair["a"]["run"], "b": pair["b"]["run"], "questions": pair["questions"], "metric": key,
@@ -161,7 +161,7 @@ def test_the_csv_has_the_same_numbers(client, address, name):
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("suffix", ["", ".csv"])
-def test_what_is_unknown_is_named(client, address, name, suffix):
+def test_an_unknown_key_or_value_is_named(client, address, name, suffix):
     for extra, field in (
         ("colour=red", "colour"), ("binning=width7", "binning"), ("category=Cookery", "category"), ("human=all", "human"),
         ("run=0123", "run"),
@@ -218,7 +218,7 @@ def test_leaderboard_with_intervals(client, snapshot):
                 assert cell["low"] <= cell["high"]
             if cell["rank"] is not None and cell["low"] is not None:
                 assert 1 <= cell["rank_low"] <= cell["rank_high"] <= len(board["rows"])
-    # These estimate a mean: it lies in its interval.
+    # These metrics estimate a mean, which must lie in its interval.
     for row in board["rows"]:
         for key in ("brier", "calscore", "accuracy", "mean_confidence"):
             assert row["metrics"][key]["low"] < row["metrics"][key]["value"] < row["metrics"][key]["high"]
@@ -236,7 +236,7 @@ def test_leaderboard_with_intervals_as_csv(client):
             assert [row[key], *(row[f"{key}_{part}"] for part in parts)] == [cell(estimate[part]) for part in ("value", *parts)]
 
 
-def test_breakdown_takes_what_it_is_by(client, snapshot):
+def test_breakdown_takes_the_attribute_to_divide_by(client, snapshot):
     assert get(client, f"/api/v1/breakdown?{QUERY}") == plain(breakdown(snapshot, PYRAMID, "category", FEW))
     answer = get(client, "/api/v1/breakdown?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
     assert [part["value"] for part in answer["parts"]] == ["1", "5", "10", "20"]
@@ -259,8 +259,8 @@ def test_one_run_against_every_other(client, runs):
     ]
 
 
-def test_the_same_digits_in_another_process(copied, client, address):
-    """Another process, with another copy of the store, says the same."""
+def test_another_process_gives_the_same_digits(copied, client, address):
+    """Another process with another copy of the store gives the same answers."""
     names = [address(name) for name in SHAPES] + ["/api/v1/leaderboard?dataset=pyramid&intervals=1"]
     code = """
 import json, sys

@@ -1,4 +1,4 @@
-"""The JSON addresses: their shapes as documented, their errors, and that their numbers are the queries'."""
+"""The JSON addresses: their documented shapes, their errors, and that their numbers are those of the queries."""
 
 import math
 import shutil
@@ -132,7 +132,7 @@ SELECTIONS = {
 
 
 @pytest.mark.parametrize("query", SELECTIONS)
-def test_leaderboard_says_what_the_query_computes(client, snapshot, query):
+def test_the_leaderboard_is_that_of_the_query(client, snapshot, query):
     answer = get(client, f"/api/v1/leaderboard?{query}")
     assert answer == plain(leaderboard(snapshot, SELECTIONS[query], METRICS))
 
@@ -198,7 +198,7 @@ def test_question(client, snapshot, dataset, name):
         clues = len(answer["clues"])
         assert {len(answer["human"][curve]) for curve in HUMAN_CURVES} == {clues}
         for run in answer["runs"]:
-            # What the clues contribute adds up to the mean inside CalScore.
+            # The clues' contributions add up to the mean inside CalScore.
             total = sum(answer["contribution"] for answer in run["clues"])
             scaled = (logistic(total) - logistic(-1)) / (logistic(1) - logistic(-1))
             assert run["metrics"]["calscore"] == pytest.approx(1 - scaled)
@@ -211,14 +211,14 @@ def test_a_question_takes_runs_and_conventions(client):
     run = plainly["runs"][3]["run"]
     answer = get(client, f"/api/v1/questions/pyramid/lit-01?run={run}&human=survival&category=History")
     assert [run["run"] for run in answer["runs"]] == [run]
-    assert answer["runs"][0]["clues"] != plainly["runs"][3]["clues"]  # other contributions: another human curve
+    assert answer["runs"][0]["clues"] != plainly["runs"][3]["clues"]  # the contributions differ because the human curve does
     assert answer["clues"] == plainly["clues"]
 
 
 ADDRESSES = ("/api/v1/leaderboard", "/api/v1/leaderboard.csv", "/api/v1/questions", "/api/v1/questions/pyramid/lit-01")
 
 
-def test_every_key_is_tried():
+def test_bad_values_cover_every_key():
     assert {split_key(key)[0] for key, *_ in BAD_VALUES} == set(KEYS)
 
 
@@ -270,21 +270,21 @@ def test_a_key_that_is_given_twice_is_named(client, address, key):
         ("/api/v1/questions/pyramid/lit-01?metrics=brier", "metrics", 400),
     ],
 )
-def test_what_an_address_takes_itself_is_checked(client, address, field, status):
+def test_keys_of_single_addresses_are_checked(client, address, field, status):
     assert error(client, address, status)["field"] == field
 
 
 @pytest.mark.parametrize(
     "address", ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/datasets", "/api/v1/nothing", "/api/v1/datasets/"]
 )
-def test_there_is_nothing_elsewhere_below_api(client, address):
+def test_unknown_addresses_below_api_are_not_found(client, address):
     problem = error(client, address, 404)
     assert "/api/v1/leaderboard" in problem["allowed"]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_other_methods_get_the_envelope(client, method, address):
+def test_other_methods_get_the_error_envelope(client, method, address):
     answer = getattr(client, method)(address)
     assert answer.status_code in (404, 405)
     assert answer.mimetype == "application/json"

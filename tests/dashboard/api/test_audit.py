@@ -1,4 +1,4 @@
-"""Who changed what and who was refused is told to holders of tokens, in the log as well, and no token is in it."""
+"""The audit shows holders of tokens who changed what and who was refused. The log does too, and no token is in it."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ def events(app, query=""):
     return answer.json["events"]
 
 
-def test_a_withdrawal_is_told_though_it_was_restored(taking):
+def test_a_withdrawal_is_listed_even_after_a_restore(taking):
     client, run = taking.test_client(), taking.run_id
     ben = {"Authorization": f"Bearer {taking.tokens.create('ben')}"}
     assert client.delete(f"/api/v1/runs/{run}", headers=taking.bearer).status_code == 200
@@ -46,7 +46,7 @@ def test_a_withdrawal_is_told_though_it_was_restored(taking):
     ]  # fmt: skip
 
 
-def test_what_a_command_publishes_is_told(taking, cli, copied, tmp_path):
+def test_a_run_published_by_a_command_is_listed(taking, cli, copied, tmp_path):
     (tmp_path / "run.csv").write_text("question_id,confidence,correct\nwork-01,0.5,1\n", encoding="utf-8")
     done = cli("import", tmp_path / "run.csv", "--dataset", "tone", "--model", "told", store=copied)
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_what_a_command_publishes_is_told(taking, cli, copied, tmp_path):
     assert taking.test_client().get(f"/api/v1/runs/{event['run']}").json["model"] == "told"
 
 
-def test_each_refused_attempt_is_told_without_its_token(taking, caplog, copied):
+def test_each_refused_attempt_is_listed_without_its_token(taking, caplog, copied):
     client = taking.test_client()
     client.delete(f"/api/v1/runs/{taking.run_id}")
     client.post(f"/api/v1/runs/{taking.secret}/restore", headers={"Authorization": "Bearer clueline_" + "x" * 43})
@@ -75,7 +75,7 @@ def test_each_refused_attempt_is_told_without_its_token(taking, caplog, copied):
     assert kept and taking.secret.encode() not in kept and revoked.encode() not in kept
 
 
-def test_it_is_for_holders_of_tokens_alone(taking):
+def test_only_holders_of_tokens_can_read_it(taking):
     assert taking.test_client().get(AUDIT).status_code == 401
 
 
@@ -102,15 +102,15 @@ def test_refused_attempts_do_not_fill_the_disk(tmp_path, monkeypatch):
     assert sum(path.stat().st_size for path in tmp_path.glob("refused*")) < 5000
 
 
-def test_a_line_that_was_cut_short_hides_no_other(tmp_path):
+def test_a_truncated_line_hides_no_other(tmp_path):
     audit = Audit(FolderRegister(tmp_path))
     audit.record("withdrew", "ann", run="1")
     with (tmp_path / "audit.jsonl").open("ab") as file:
-        file.write(b'{"id": "1')  # a process was killed
+        file.write(b'{"id": "1')  # a process was killed while it wrote
     audit.record("restored", "ann", run="1")
     assert [event.action for event in audit.page(10)] == ["restored", "withdrew"]
 
 
-def test_a_store_that_takes_no_events_changes_all_the_same(tmp_path, caplog):
+def test_an_event_that_cannot_be_stored_is_only_logged(tmp_path, caplog):
     Audit(FolderRegister(tmp_path / "nothing")).record("withdrew", "ann", run="1")
     assert "cannot be stored" in caplog.text and not open_store(tmp_path / "nothing").catalogues()

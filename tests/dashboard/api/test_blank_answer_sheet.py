@@ -1,4 +1,4 @@
-"""What a model is to answer: the file that is filled in, and that it imports as it is."""
+"""The questions that a model has to answer, as a file: it is filled in and imports as it is."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ def prompts(client, address):
 
 
 def written():
-    """The prompts of the bundled Pyramid, worked out from its files."""
+    """Return the prompts of the bundled Pyramid, derived from its files."""
     prefixes, so_far = [], {}
     with (SAMPLE / "pyramid" / "clues.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -60,7 +60,7 @@ def test_json_lines_have_the_same_rows(client):
     ]
 
 
-def test_questions_in_parts_are_the_same(client, monkeypatch):
+def test_reading_questions_in_parts_changes_nothing(client, monkeypatch):
     monkeypatch.setattr(query, "AT_ONCE", 7)
     assert [row["text"] for row in prompts(client, "/api/v1/datasets/pyramid/prompts.csv")] == [text for _, _, text in written()]
 
@@ -88,7 +88,7 @@ def test_a_single_question_is_one_clue(client):
 
 
 def test_texts_are_not_altered(fresh, tmp_path):
-    """Neither what a spreadsheet takes for a formula nor line ends, spaces and quotes: the model must read what people read."""
+    """What a spreadsheet treats as a formula stays, as do line ends, spaces and quotes: the model must read what people read."""
     texts = ["=1+1", "+1", "@a", ' "q" ', "a\r\nb", "a\nb\r", "\ufeffx", "é\u0301", "🙂\u202e", "a  b", "\t"]
     folder = tmp_path / "odd"
     folder.mkdir()
@@ -112,7 +112,7 @@ def test_texts_are_not_altered(fresh, tmp_path):
 
 
 @pytest.mark.parametrize(("dataset", "items"), [("pyramid", 339), ("lifeeval", 808)])
-def test_filled_in_it_imports_as_it_is(fresh, tmp_path, dataset, items):
+def test_a_filled_in_sheet_imports_as_it_is(fresh, tmp_path, dataset, items):
     check_filled(fresh, dataset, tmp_path, items)
 
 
@@ -130,7 +130,7 @@ def check_filled(fresh, dataset, tmp_path, items):
     assert (facts["items"], facts["missing_questions"]) == (items, 0)
 
 
-def test_not_filled_in_it_is_refused_row_by_row(client, tmp_path, copied):
+def test_a_blank_sheet_is_refused_row_by_row(client, tmp_path, copied):
     path = tmp_path / "prompts.csv"
     path.write_bytes(client.get("/api/v1/datasets/pyramid/prompts.csv").data)
     done = run_cli("import", path, "--dataset", "pyramid", "--model", "me", store=copied)
@@ -140,7 +140,7 @@ def test_not_filled_in_it_is_refused_row_by_row(client, tmp_path, copied):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_what_the_address_names_is_checked(client, form):
+def test_unknown_datasets_and_keys_are_refused(client, form):
     assert error(client, f"/api/v1/datasets/nowhere/prompts.{form}", 404)["code"] == "unknown_dataset"
     assert error(client, f"/api/v1/datasets/pyramid/prompts.{form}?colour=red", 400)["code"] == "unknown_key"
     for key, value, code, _ in BAD_VALUES:
@@ -148,8 +148,8 @@ def test_what_the_address_names_is_checked(client, form):
         assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["field"]) == (400, code, key)
 
 
-def test_the_loop_of_the_guide(server, copied, tmp_path, monkeypatch):
-    """Its code, as it stands there, against a server; then its two commands."""
+def test_the_code_of_the_guide_works(server, copied, tmp_path, monkeypatch):
+    """The code of the guide runs as printed there against a server, and then its two commands."""
     text = GUIDE.read_text(encoding="utf-8")
     section = text[text.index("## Questions out, answers in") :]
     code, commands = re.findall(r"```(?:python|sh)\n(.*?)```", section, re.DOTALL)[:2]

@@ -1,4 +1,4 @@
-"""``/api/v1/buzz``: it says what the query computes, and checks what it is asked."""
+"""``/api/v1/buzz``: its answer is that of the query, and its keys are checked."""
 
 from urllib.parse import quote
 
@@ -29,11 +29,11 @@ ASKED = {
 
 
 @pytest.mark.parametrize("query", ASKED)
-def test_it_says_what_the_query_computes(client, snapshot, query):
+def test_the_answer_is_that_of_the_query(client, snapshot, query):
     answer = get(client, f"/api/v1/buzz?{query}")
     assert answer == plain(buzz(snapshot, *ASKED[query]))
     assert (answer["missing"] is None) == ("pyramid" in query)
-    assert answer == get(client, f"/api/v1/buzz?{query}")  # as the cache keeps it
+    assert answer == get(client, f"/api/v1/buzz?{query}")  # now from the cache
 
 
 @pytest.mark.parametrize("query", ASKED)
@@ -91,7 +91,7 @@ def test_a_bad_value_is_named(client, address, key, value, code, allowed):
         ("metrics=brier", "unknown_key", "metrics", sorted({*key_forms(Selection.kinds()), "threshold", "scale", "curve"})),
     ],
 )
-def test_what_it_takes_itself_is_checked(client, address, query, code, field, allowed):
+def test_its_own_keys_are_checked(client, address, query, code, field, allowed):
     problem = error(client, f"{address}?dataset=pyramid&{query}", 400)
     assert (problem["code"], problem["field"]) == (code, field)
     assert allowed is None or problem["allowed"] == allowed

@@ -1,4 +1,4 @@
-"""What stands beside the reliability diagrams as JSON and as CSV."""
+"""The figures next to the reliability diagrams, as JSON and as CSV."""
 
 import csv
 import io

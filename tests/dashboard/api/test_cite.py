@@ -1,4 +1,4 @@
-"""What papers take from each view: the link, the table, the text, and a script that gets the same numbers."""
+"""What a paper takes from a view: the link, the table, the text, and a script that gets the same numbers."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ from tests.helpers.serving import environment
 
 HOST = "http://localhost"
 MEASURE_NOTHING = {"cite", "datasets", "docs", "metrics", "nowhere", "runs", "upload", "write"}
-OF_SEVERAL_DATASETS = {"across"}  # whose versions no link pins
+OF_SEVERAL_DATASETS = {"across"}  # no link pins their versions
 VIEWS = {
     "leaderboard": "/?dataset=pyramid&metrics=calscore,ece,accuracy&category=Arts&sort=-ece&theme=dark",
     "reliability": "/reliability?dataset=tone&binning=mass15",
@@ -130,7 +130,7 @@ def test_special_characters_of_latex_are_escaped(client):
 
 
 @pytest.mark.parametrize("view", ["/upload", "/nowhere", "//elsewhere.org/", "reliability", ""])
-def test_what_measures_nothing_cannot_be_cited(client, view):
+def test_views_without_measurements_cannot_be_cited(client, view):
     address = f"/api/v1/cite?view={quote(view, safe='')}"
     assert error(client, address, 400)["field"] == "view"
 
@@ -140,8 +140,8 @@ def test_a_wrong_view_says_what_is_wrong(client):
     assert answer["field"] == "category" and "Arts" in answer["allowed"]
 
 
-def test_a_link_says_what_has_changed(fresh):
-    """Of a link that names its runs nothing changes when one is withdrawn; one without names says which."""
+def test_a_link_reports_changed_data(fresh):
+    """A link that names its runs gives the same table after a withdrawal. A link without names reports the withdrawn run."""
     answer = cited(fresh.client, "/?dataset=tone&metrics=ece")
     before = table_at(fresh.client, answer["csv"])
     run = before[1][0]

@@ -1,4 +1,4 @@
-"""docs/api.md against the app: its tables are those that the app gives, with every address and key and none that there is not."""
+"""docs/api.md compared with the app: its tables are generated from the app and have every address and key, and no others."""
 
 import re
 from typing import Annotated
@@ -21,7 +21,7 @@ REQUIRED = {"/api/v1/compare": ("a", "b"), "/api/v1/power": ("a", "b")}  # runs 
 
 
 def documented():
-    """Address -> the keys that it takes."""
+    """Return address -> the keys that it takes."""
     documented_keys = {}
     for cell, takes in ROW.findall((ROOT / "docs" / "api.md").read_text(encoding="utf-8")):
         keys = {*re.findall(r"`([^`]+)`", takes), *(KEYS if "selection" in takes else ())}
@@ -32,7 +32,7 @@ def documented():
 
 
 def addresses(app):
-    """What the JSON blueprint and the login page answer to, as the documentation writes it."""
+    """Return the addresses of the JSON blueprint and the login page, written as in the documentation."""
     return {
         f"{method} {re.sub('<[a-z]+:', '<', str(rule))}"
         for rule in app.url_map.iter_rules()
@@ -60,7 +60,7 @@ def test_a_new_address_or_key_is_noticed(app, monkeypatch):
     assert "| `colour` | which colour | `/api/v1/colours` |" in rewritten
 
 
-def test_a_table_without_a_place_is_an_error(app):
+def test_a_missing_place_for_a_table_is_an_error(app):
     with pytest.raises(ValueError, match="keys of pages"):
         docs_generator.write_tables(TEXT.replace("<!-- keys of pages, generated -->", ""))
 
@@ -91,7 +91,7 @@ def holder(app):
 
 @pytest.mark.parametrize("address", ASKED)
 def test_it_takes_the_documented_keys_and_no_others(holder, address):
-    """Whatever an address does not know, it refuses with the keys that it does."""
+    """Each address refuses an unknown key and lists the keys that it takes."""
     parts = {"dataset": "pyramid", "question_id": "lit-01", "run_id": get(holder, "/api/v1/runs")["runs"][0]["run"]}
     path = re.sub("<([a-z_]+)>", lambda part: quote(parts[part[1]]), address)
     named = REQUIRED.get(address.removesuffix(".csv"), ())
@@ -118,5 +118,5 @@ def test_every_key_of_the_selection_is_documented():
     assert sorted(first) == sorted(KEYS)
 
 
-def test_the_readme_leads_there():
+def test_the_readme_links_to_the_document():
     assert "(docs/api.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -114,7 +114,7 @@ def test_the_command_line_lists_and_corrects(server, cli):
     assert cli("grades", server.run, "--correct", "q1", "Rome", "maybe", store=folder).returncode == 2
 
 
-def test_a_file_is_scored_by_a_grading_that_it_brings(server, cli, tmp_path):
+def test_a_file_is_scored_by_one_of_its_own_gradings(server, cli, tmp_path):
     (tmp_path / "run.csv").write_text(RESPONSES)
     where = (tmp_path / "run.csv", "--dataset", "toy", "--model", "beta", "--metrics", "accuracy", "--json")
 

@@ -1,4 +1,4 @@
-"""The address of runs beside human votes: its shape, its errors, and that it says what the query says."""
+"""The address that compares runs with human votes: its shape, its errors, and that its answer is that of the query."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ PEOPLE = {
     "data_version": TEXT, "selection": Each([TEXT]), "classes": [TEXT], "reference_votes": COUNT, "distance_edges": [NUMBER],
     "entropy_edges": [NUMBER], "missing": (str, NoneType), "rows": [ROW],
 }  # fmt: skip
-VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # of v3 too few for the reference
+VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # v3 has too few for the reference
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def client(app):
     return app.test_client()
 
 
-def test_the_answer_is_the_querys(client, app):
+def test_the_answer_is_that_of_the_query(client, app):
     answer = get(client, "/api/v1/people?dataset=voted&binning=mass2")
     assert not misshapen(answer, PEOPLE)
     whole, bare = answer["rows"]
@@ -77,7 +77,7 @@ def test_the_histograms_by_hand(client):
     # TVD with (0.6, 0.4, 0): 0; (0.4 + 0.2 + 0.6) / 2 = 0.6; (0.067 + 0.067) / 2 = 0.067
     assert whole["histograms"]["items"] == 3
     assert [k for k, count in enumerate(whole["histograms"]["distance"]) if count] == [0, 2, 18]
-    # Of v1 the reference sees all votes there are; v3 has too few.
+    # For v1 the reference sees all its votes; v3 has too few.
     assert whole["reference"]["items"] == 2 and whole["reference"]["distance"][0] >= 1
 
 
@@ -93,7 +93,7 @@ def test_csv(client):
     assert {line["model"] for line in table} == {"whole"}
 
 
-def test_what_is_wrong_is_told(client):
+def test_wrong_keys_and_values_are_named(client):
     assert error(client, "/api/v1/people?dataset=nowhere", 400)["field"] == "dataset"
     assert error(client, "/api/v1/people?dataset=voted&metrics=brier", 400)["code"] == "unknown_key"
     assert error(client, "/api/v1/people.csv?run=none", 400)["field"] == "run"

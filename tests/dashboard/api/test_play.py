@@ -24,7 +24,7 @@ ANN = "a" * 32
 
 @pytest.fixture(scope="module")
 def link(seeded, tmp_path_factory, cli):
-    """The secret of a session of two questions, and an app of its store that lets nobody read without a token."""
+    """The secret of a session of two questions, and an app on its store that lets nobody read without a token."""
     store = shutil.copytree(seeded, tmp_path_factory.mktemp("play") / "store", ignore=shutil.ignore_patterns("cache"))
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
     done = cli("invite", "pyramid", "--questions", "2", "--players", "40", "--until", until, store=store)
@@ -56,7 +56,7 @@ def post(link):
     return sent
 
 
-def test_the_secret_opens_what_needs_a_token_elsewhere(link, post):
+def test_the_secret_of_a_session_replaces_a_token(link, post):
     _, app = link
     assert app.test_client().get("/api/v1/datasets").status_code == 401
     assert app.test_client().get("/play").status_code == 200
@@ -96,25 +96,25 @@ def test_a_page_of_another_site_cannot_play(post):
 
 @pytest.fixture
 def still(link, monkeypatch):
-    """Limits of requests whose clock stands still, so that a slow machine counts alike."""
+    """Rate limits whose clock stands still, so that a slow machine counts the same."""
     access = link[1].extensions["clueline"].access
     monkeypatch.setattr(access, "players", RequestRate(PLAYED, PLAYED_AT_ONCE, lambda: 0))
     monkeypatch.setattr(access, "playing_clients", RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE, lambda: 0))
 
 
 @pytest.mark.usefixtures("still")
-def test_one_player_may_not_ask_without_end(link, post):
+def test_requests_of_one_player_are_limited(link, post):
     _, app = link
     client, flooding = app.test_client(), {"session": link[0], "player": "d" * 32}
     answers = [client.post("/api/v1/play", json=flooding) for _ in range(PLAYED_AT_ONCE + 3)]
     refused = answers[PLAYED_AT_ONCE:]
     assert [answer.status_code for answer in answers] == [200] * PLAYED_AT_ONCE + [429] * 3
     assert refused[0].json["error"]["code"] == "too_often" and refused[0].headers["Retry-After"] == "1"
-    assert not post(player="e" * 32)["joined"]  # somebody else plays on
+    assert not post(player="e" * 32)["joined"]  # another player plays on
 
 
 @pytest.mark.usefixtures("still")
-def test_an_address_may_not_make_up_players_without_end(link):
+def test_players_from_one_address_are_limited(link):
     _, app = link
     client = app.test_client()
     asked = [{"session": link[0], "player": f"{number + 10**9:032x}"} for number in range(PLAYED_FROM_AT_ONCE + 3)]
@@ -135,7 +135,7 @@ def test_an_unknown_session_is_not_found(link, path, more):
 
 
 def finish_a_question(post, player, confidence):
-    """Answer every clue of the first question with a blank, and what the page then shows."""
+    """Answer every clue of the first question with a blank. Return what the page then shows."""
     state = post(player=player, agreed=True)
     while not state["last"]:
         body = {"player": player, "step": state["step"], "guess": "", "confidence": confidence, "buzz": False}
@@ -172,7 +172,7 @@ def test_the_models_buzz_where_the_question_page_says(link, post):
     assert {(model["model"], model["elicitation"]): model["buzz"] for model in shown} == expected
 
 
-def test_a_player_sees_the_own_calibration_beside_the_models(post):
+def test_a_player_sees_their_calibration_next_to_models(post):
     player = "4" * 32
     clues = len(finish_a_question(post, player, 30)["clues"])
     result = post("/result", player=player)
@@ -184,7 +184,7 @@ def test_a_player_sees_the_own_calibration_beside_the_models(post):
 
 
 def test_the_secret_opens_no_other_dataset(link):
-    """What a session lets its players read is its own dataset, where reading needs a token."""
+    """A session lets its players read only its own dataset, where reading needs a token."""
     with link[1].test_request_context("/"):
         service().read_only("pyramid")
         assert list(service().snapshot().states) == ["pyramid"]
@@ -216,7 +216,7 @@ def test_a_race_is_played_over_http(post, race):
         {"step": 1, "word": 1, "counted": 1}, {"step": 1, "word": 1, "left": True}, {"step": 2, "timed_out": True},
     ],
 )  # fmt: skip
-def test_what_only_the_server_can_say_is_refused(post, race, change):
+def test_bad_fields_of_a_race_answer_are_refused(post, race, change):
     body = {"session": race, "player": "6" * 32, "step": 0} | change
     assert post("/answers", 400, **body)["error"]["code"] == "bad_value"
 
@@ -244,7 +244,7 @@ def test_an_erased_player_has_to_join_again(link, post):
     assert not post(player=player)["joined"]
 
 
-def test_players_who_join_at_once_get_places_of_their_own(link, post):
+def test_players_who_join_at_once_get_different_places(link, post):
     players = [f"{index:032x}" for index in range(100, 116)]
     threads = [threading.Thread(target=lambda player=player: post(player=player, agreed=True)) for player in players]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""The writer's desk as JSON: guesses after each sentence, questions as a bundle, and what is refused."""
+"""The writer's desk as JSON: guesses after each sentence, questions as a bundle, and refused requests."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_guesses_are_those_of_the_query(client, elicitation):
         ("{", 400, "bad_value", "not as documented"),
     ],
 )
-def test_guesses_of_what_is_no_draft(client, body, status, code, reason):
+def test_a_bad_draft_gets_no_guesses(client, body, status, code, reason):
     error = refused(client, GUESSES, body, status)
     assert error["code"] == code and reason in error["message"]
 
@@ -59,7 +59,7 @@ def test_guesses_of_what_is_no_draft(client, body, status, code, reason):
         ({"dataset": "desk", "questions": [QUESTION | {"text": "x" * 3_000_000}]}, 413, "larger than 2,048 KiB"),
     ],
 )
-def test_bundles_of_what_is_no_dataset(client, body, status, reason):
+def test_a_bad_dataset_gets_no_bundle(client, body, status, reason):
     assert reason in refused(client, BUNDLE, body, status)["message"]
 
 

@@ -19,7 +19,7 @@ FACTS = (
 
 
 def rows_of(answer, runs, metrics):
-    """The answer of ``/api/v1/questions`` as rows of text."""
+    """Return the answer of ``/api/v1/questions`` as rows of text."""
     rows = []
     for question in answer["questions"]:
         row = {name: question[name] for name in FACTS}
@@ -60,7 +60,7 @@ def test_the_table_holds_what_the_list_says(client, query):
         assert list(rows[0]) == list(expected[0])
 
 
-def test_without_a_limit_it_is_everything(client):
+def test_without_a_limit_every_question_is_listed(client):
     assert len(table(client, "/api/v1/questions.csv?dataset=lifeeval")) == 808
     assert client.get("/api/v1/questions.csv?dataset=lifeeval").headers.get("Link") is None
 
@@ -85,7 +85,7 @@ def test_pages_follow_their_links(client):
         ("metrics=beauty", "metrics"), ("category=Cookery", "category"), ("colour=red", "colour"),
     ],
 )  # fmt: skip
-def test_what_the_table_is_asked_for_is_checked(client, query, field):
+def test_keys_of_the_table_are_checked(client, query, field):
     assert error(client, f"/api/v1/questions.csv?{query}", 400)["field"] == field
 
 
@@ -103,13 +103,13 @@ def test_one_question_as_a_table(client):
     assert client.get("/api/v1/questions/pyramid/lit-01.csv").headers["Content-Disposition"].endswith('"pyramid-lit-01.csv"')
 
 
-def test_that_there_is_no_such_question_is_said(client):
+def test_unknown_questions_datasets_and_keys_are_named(client):
     assert error(client, "/api/v1/questions/pyramid/lit-99.csv", 404)["code"] == "unknown_question"
     assert error(client, "/api/v1/questions/nowhere/lit-01.csv", 404)["code"] == "unknown_dataset"
     assert error(client, "/api/v1/questions/pyramid/lit-01.csv?colour=red", 400)["code"] == "unknown_key"
 
 
-FORMULA = "=d\re"  # tables have an apostrophe before it
+FORMULA = "=d\re"  # tables put an apostrophe before it
 
 
 def test_an_id_that_ends_in_csv_is_a_question(fresh, tmp_path):

@@ -1,4 +1,4 @@
-"""The addresses of runs: where each came from, and what it said, such that it can be imported again."""
+"""The addresses of runs: where each came from, and its responses in a form that can be imported again."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def client_of(folder):
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory):
-    """Folders of three datasets: clues, classes, and neither."""
+    """Folders of three datasets: one with clues, one with classes, one with neither."""
     root = tmp_path_factory.mktemp("bundles")
     names = [*HOSTILE, *(f"q{index}" for index in range(20))]
     names = list(dict.fromkeys(name for name in names if name.strip()))
@@ -76,7 +76,7 @@ def bare(bundles, tmp_path_factory):
 
 @pytest.fixture
 def pair(bare, tmp_path):
-    """Two copies of that store."""
+    """Two copies of the store without runs."""
     return [shutil.copytree(bare, tmp_path / name) for name in ("one", "other")]
 
 
@@ -91,7 +91,7 @@ def as_json_lines(rows):
 
 
 def parsed(form, content):
-    """The rows of an export as another program reads them, blank cells left out, lists and maps as such."""
+    """Return the rows of an export as another program reads them: without blank cells, and with lists and maps parsed."""
     if form == "jsonl":
         rows = [json.loads(line) for line in content.decode().split("\n")[:-1]]
     elif form == "parquet":
@@ -112,7 +112,7 @@ def parsed(form, content):
 
 
 def check_round_trip(pair, tmp_path, rows, dataset):
-    """Import rows, export them in every form, see the rows in each, import each elsewhere and see the same run."""
+    """Import rows, export them in every form, find the rows in each, and import each elsewhere as the same run."""
     source, other = pair
     options = {"dataset": dataset, "model": 'a model, "odd"/../name', "elicitation": "v"}
     run = put(source, tmp_path / "in.jsonl", as_json_lines(rows), **options)
@@ -202,7 +202,7 @@ def test_distributions_as_maps_come_out(pair, tmp_path):
     check_round_trip(pair, tmp_path, rows, "free")
 
 
-# Everything but what UTF-8 cannot hold and NUL, which DuckDB's reader of text files takes for the end of a cell.
+# Everything except what UTF-8 cannot hold and NUL, which DuckDB's reader of text files treats as the end of a cell.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
 
 
@@ -220,7 +220,7 @@ def test_any_guess_and_confidence_come_out(bare, tmp_path_factory, guesses, conf
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
-    """Runs of the sample, exported and imported into a store that has their datasets already, are there already."""
+    """Runs of the sample are exported. A store that has their datasets finds that it has these runs already."""
     store = open_store(copied)
     before = store.version()
     runs = get(client, "/api/v1/runs")["runs"]
@@ -252,7 +252,7 @@ def test_runs_of_one_dataset(client):
     assert get(client, "/api/v1/runs?dataset=pyramid")["runs"] == [run for run in everything if run["dataset"] == "pyramid"]
 
 
-def test_one_run_is_the_one_of_the_list(client):
+def test_a_single_run_equals_its_row_in_the_list(client):
     for run in get(client, "/api/v1/runs")["runs"]:
         assert get(client, f"/api/v1/runs/{run['run']}") == run
 
@@ -301,7 +301,7 @@ def test_uploader_skipped_rows_and_withdrawal_of_a_run(fresh, tmp_path):
         ("/api/v1/runs/0123/responses.xml", "unknown_address", None, 404),
     ],
 )
-def test_what_does_not_exist_is_said(client, address, code, field, status):
+def test_unknown_runs_and_keys_are_named(client, address, code, field, status):
     problem = error(client, address, status)
     assert (problem["code"], problem["field"]) == (code, field)
 
@@ -319,7 +319,7 @@ def test_an_export_leaves_no_file_behind(client, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_that_nothing_can_be_written_is_said(client, monkeypatch, tmp_path):
+def test_an_export_that_cannot_be_written_is_an_error(client, monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     run = get(client, "/api/v1/runs")["runs"][0]["run"]
     assert error(client, f"/api/v1/runs/{run}/responses.csv", 503)["code"] == "store_unavailable"

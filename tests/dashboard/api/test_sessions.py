@@ -1,4 +1,4 @@
-"""Sessions of people over HTTP: who may list and make them, and what a bad request gets."""
+"""Sessions of people over HTTP: who may list and create them, and the answers to bad requests."""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ SOON = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
 
 @pytest.fixture(scope="module")
 def app(seeded, tmp_path_factory):
-    """An app of a store whose changes need a token."""
+    """An app on a store that needs a token for changes."""
     store = shutil.copytree(seeded, tmp_path_factory.mktemp("sessions") / "store", ignore=shutil.ignore_patterns("cache"))
     return create_app(Settings(store=str(store), workers=1))
 
@@ -31,16 +31,16 @@ def token(app):
 
 @pytest.fixture
 def ask(app, token):
-    def asked(method, status, known=True, **options):
+    def send(method, status, known=True, **options):
         headers = {"Authorization": f"Bearer {token}"} if known else {}
         response = app.test_client().open(ADDRESS, method=method, headers=headers, **options)
         assert response.status_code == status, response.text
         return response.get_json()
 
-    return asked
+    return send
 
 
-def test_a_session_is_made_and_listed(ask, app):
+def test_a_session_is_created_and_listed(ask, app):
     wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "attention_checks": 1, "players": 5, "consent": "Be kind."}
     link = ask("POST", 201, json=wanted)["link"]
     secret = link.removeprefix("/play#")
@@ -61,7 +61,7 @@ def test_a_session_is_made_and_listed(ask, app):
     assert any((event.action, event.by) == ("invited_players", "ann") for event in events)
 
 
-def test_without_a_token_nothing_is_listed_or_made(ask):
+def test_without_a_token_nothing_is_listed_or_created(ask):
     for method in ("GET", "POST"):
         assert ask(method, 401, known=False, json={"dataset": "pyramid", "until": SOON})["error"]["code"] == "no_token"
 
@@ -84,12 +84,12 @@ def test_a_bad_session_is_refused(ask, changes, status, code, words):
     assert ask("GET", 200) == before
 
 
-def test_there_is_a_limit_of_sessions(ask, monkeypatch):
+def test_the_number_of_sessions_is_limited(ask, monkeypatch):
     wanted = {"dataset": "pyramid", "until": SOON}
     ask("POST", 201, json=wanted)
     monkeypatch.setattr(sessions, "MAX_SESSIONS", len(ask("GET", 200)["sessions"]))
     assert ask("POST", 409, json=wanted)["error"]["code"] == "too_many"
 
 
-def test_a_body_that_is_no_json_is_refused(ask):
+def test_a_body_that_is_not_json_is_refused(ask):
     assert ask("POST", 400, data=b"{")["error"]["code"] == "bad_value"

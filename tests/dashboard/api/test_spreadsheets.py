@@ -1,4 +1,4 @@
-"""Tables as CSV: no spreadsheet runs what somebody else wrote, and files that import again are as they were brought."""
+"""Tables as CSV: no spreadsheet runs the texts of others as formulas, and files that import again are unchanged."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def test_text_that_looks_like_a_formula_has_an_apostrophe(hostile):
     assert [(row["answer"], row["category"]) for row in questions] == [("-5", f"'{CATEGORY}"), ("-1e3", "plain")]
 
 
-def test_files_that_import_again_are_as_they_were(hostile, tmp_path):
+def test_files_for_import_keep_texts_unchanged(hostile, tmp_path):
     fresh, run = hostile
     answers = fresh.client.get(f"/api/v1/runs/{run}/responses.csv").get_data(as_text=True)
     assert MODEL in answers and f"'{MODEL}" not in answers and f"'{GUESS}" not in answers

@@ -11,13 +11,13 @@ from tests.helpers.json_api import table as read_table
 TABLES = ("teams", "categories", "questions", "rooms", "buzzes")
 
 
-def test_it_says_what_the_query_says(client, snapshot):
+def test_the_answer_is_that_of_the_query(client, snapshot):
     answer = get(client, "/api/v1/teams?dataset=pyramid&team=Yew")
     assert answer == plain(human_teams(snapshot, Selection("pyramid"), "Yew"))
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_has_a_row_for_each(client, table):
+def test_each_csv_table_has_the_rows_of_the_json(client, table):
     rows = read_table(client, f"/api/v1/teams.csv?dataset=pyramid&team=Yew&table={table}")
     answer = get(client, "/api/v1/teams?dataset=pyramid&team=Yew")
     assert len(rows) == len(answer[table]) > 1
@@ -28,12 +28,12 @@ def test_an_unknown_team_is_refused(client):
     assert problem["field"] == "team" and "'Nobody'" in problem["message"]
 
 
-def test_the_page_lists_a_team_and_leads_back(app, client):
+def test_the_page_lists_teams_and_shows_one(app, client):
     team = get(client, "/api/v1/teams?dataset=pyramid")["teams"][0]
     text = words(drawn(app, "teams", "dataset=pyramid"))
     assert team["team"] in text and "Questions, hardest first" in text and "Buzzes of" not in text
     assert f"Buzzes of {team['team']}" in words(drawn(app, "teams", f"dataset=pyramid&team={team['team']}"))
 
 
-def test_a_dataset_without_teams_names_those_with(app):
+def test_without_teams_datasets_with_teams_are_named(app):
     assert "Datasets that teams have heard" in words(drawn(app, "teams", "dataset=lifeeval"))

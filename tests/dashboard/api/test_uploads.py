@@ -1,4 +1,4 @@
-"""Uploads over HTTP: what is taken, what is refused and in which words, and that nothing is stored where it should not be."""
+"""Uploads over HTTP: what is taken, what is refused with which message, and that nothing is stored where it should not be."""
 
 import csv
 import gzip
@@ -36,13 +36,13 @@ def upload(copied):
 
 @pytest.fixture(scope="module")
 def standing(seeded, tmp_path_factory):
-    """The same, for what is refused and leaves the store as it is."""
+    """An upload client for files that are refused and leave the store as it is."""
     return upload_client(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
 
 
 @pytest.fixture(scope="session")
 def prompts(client):
-    """Prompts of Pyramid as rows, and the header."""
+    """The prompts of Pyramid as rows, and the header."""
     text = client.get("/api/v1/datasets/pyramid/prompts.csv").get_data(as_text=True)
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
@@ -77,7 +77,7 @@ def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
     facts = get(upload.client, f"{ADDRESS}/{uploaded['run']}")
     assert (facts["imported_by"], facts["file_name"], facts["sha256"]) == ("ann", "answers.csv", uploaded["sha256"])
     assert facts["withdrawn_at"] is None and facts["decisions"] == []
-    # The row of the leaderboard follows at once.
+    # The row of the leaderboard is there at once.
     board = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")
     (row,) = [row for row in board["rows"] if row["run"] == uploaded["run"]]
     # By hand: Frankenstein is the answer of one question of six clues at most, right with 0.25 there.
@@ -88,7 +88,7 @@ def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
     assert row["metrics"]["brier"]["value"] is not None
 
 
-def test_prompts_in_json_lines_upload_with_two_keys_more(upload, client):
+def test_json_lines_of_prompts_upload_with_two_added_keys(upload, client):
     lines = client.get("/api/v1/datasets/pyramid/prompts.jsonl").get_data(as_text=True).splitlines()
     rows = [json.loads(line) | {"guess": "x", "confidence": 0.5} for line in lines]
     answer = post(upload, "".join(json.dumps(row) + "\n" for row in rows).encode(), 201)
@@ -96,39 +96,39 @@ def test_prompts_in_json_lines_upload_with_two_keys_more(upload, client):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda content: content], ids=["gzip", "plain"])
-def test_the_same_file_again_gives_the_run_that_is_there(upload, prompts, pack):
+def test_the_same_file_again_gives_the_existing_run(upload, prompts, pack):
     first = post(upload, pack(filled(prompts)), 201)
     version = upload.service.store.version()
     again = post(upload, pack(filled(prompts)), 200)
     assert [run["run"] for run in again["runs"]] == [run["run"] for run in first["runs"]]
     assert [run["stored"] for run in again["runs"]] == [True] and upload.service.store.version() == version
-    # and the command line gives the same run
+    # The command line gives the same run, too.
     path = upload.store.parent / "again.csv"
     path.write_bytes(filled(prompts))
     report = import_paths(upload.service.store, [path], ImportOptions(dataset="pyramid", model="m"))
     assert report.runs == [run["run"] for run in first["runs"]]
 
 
-def test_grades_of_stored_answers_are_a_further_grading(upload, prompts):
+def test_grades_of_stored_answers_become_another_grading(upload, prompts):
     header, *lines = filled(prompts[:3]).decode().splitlines()
 
-    def stated(digits):
+    def with_grades(digits):
         return "\n".join([header + ",correct", *map(",".join, zip(lines, digits, strict=True))]).encode()
 
-    (first,) = post(upload, stated("010"), 201)["runs"]
+    (first,) = post(upload, with_grades("010"), 201)["runs"]
     query = "dataset=pyramid&model=m&filename=Second+reader.csv"
-    trial = post(upload, stated("110"), 200, f"{query}&dry_run=1")
-    answer = post(upload, stated("110"), 201, query)
+    trial = post(upload, with_grades("110"), 200, f"{query}&dry_run=1")
+    answer = post(upload, with_grades("110"), 201, query)
     for (run,) in (trial["runs"], answer["runs"]):
         assert (run["run"], run["stored"], run["gradings"]) == (first["run"], True, ["second-reader"])
     assert answer["warnings"] == trial["warnings"] and answer["remedies"] == []
     (compared,) = get(upload.client, f"/api/v1/gradings?dataset=pyramid&run={first['run']}")["runs"]
     (added,) = [grading for grading in compared["gradings"] if grading["name"] == "second-reader"]
     assert (added["source"], added["by"], added["accuracy"]) == ("added", "ann", pytest.approx(2 / 3))
-    assert post(upload, stated("110"), 200, query)["runs"][0]["gradings"] == []
+    assert post(upload, with_grades("110"), 200, query)["runs"][0]["gradings"] == []
 
 
-def test_other_answers_of_a_name_are_told(upload, prompts):
+def test_other_answers_under_a_used_name_get_a_warning(upload, prompts):
     post(upload, filled(prompts[:3]), 201)
     answer = post(upload, filled(prompts[3:]), 201)
     assert answer["warnings"][0].endswith("answers only other questions or clues")
@@ -176,7 +176,7 @@ BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhe
 
 
 @pytest.mark.parametrize("dry", ["", "&dry_run=1"])
-def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
+def test_bad_rows_are_listed_with_line_column_and_reason(standing, dry):
     problem = refused(standing, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
     assert (problem["code"], problem["total"]) == ("bad_rows", 5)
     bad_rows = sorted((row["line"], row["column"], row["value"]) for row in problem["rows"])
@@ -190,14 +190,14 @@ def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
     assert "--" not in json.dumps(problem)
 
 
-def test_at_most_a_hundred_bad_rows_are_told_unless_asked(standing):
+def test_at_most_a_hundred_bad_rows_are_listed_by_default(standing):
     content = b"question_id,clue,guess,confidence\n" + b"nowhere,0,x,0.5\n" * 700
     problem = refused(standing, content, 422)
     assert (len(problem["rows"]), problem["total"]) == (100, 700)
     assert len(refused(standing, content, 422, "dataset=pyramid&model=m&rows=650")["rows"]) == 650
 
 
-def test_a_dry_run_shows_what_would_be_and_stores_nothing(upload, prompts):
+def test_a_dry_run_shows_the_result_and_stores_nothing(upload, prompts):
     some = [row for row in prompts if row["question_id"] not in ("lit-01", "lit-02")]
     version = upload.service.store.version()
     answer = post(upload, filled(some, confidence=0.9), 200, "dataset=pyramid&model=m&dry_run=1")
@@ -208,7 +208,7 @@ def test_a_dry_run_shows_what_would_be_and_stores_nothing(upload, prompts):
     assert answer["format"] == "responses" and answer["columns"] == ["question_id", "clue", "guess", "confidence"]
     assert [row["clue"] for row in answer["first"]][:3] == [0, 1, 2] and len(answer["first"]) == 10
     error(upload.client, f"{ADDRESS}/{uploaded['run']}", 404)
-    # What it says of the ranks comes true.
+    # The ranks that it shows come true.
     (row,) = answer["leaderboard"]["rows"]
     assert post(upload, filled(some, confidence=0.9), 201)["runs"][0]["run"] == uploaded["run"]
     board = leaderboard(upload.service.snapshot(), Selection("pyramid"), METRICS)
@@ -221,7 +221,7 @@ def test_a_dry_run_shows_what_would_be_and_stores_nothing(upload, prompts):
 def test_uncertain_grades_are_listed_and_decisions_kept(upload):
     answer = get(upload.client, "/api/v1/questions/pyramid/lit-01")["answer"]
     head = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip()
-    near = f"{head} Smith"  # a word more than what is right
+    near = f"{head} Smith"  # one word more than the right answer
     content = f'question_id,clue,guess,confidence\nlit-01,0,"{near}",0.5\nlit-01,1,"{near}",0.5\nlit-02,0,zzzz,0.5\n'.encode()
     uncertain = post(upload, content, 200, "dataset=pyramid&model=m&dry_run=1")["uncertain"]
     (doubt,) = uncertain["guesses"]
@@ -237,7 +237,7 @@ def test_uncertain_grades_are_listed_and_decisions_kept(upload):
     assert get(upload.client, f"{ADDRESS}/{uploaded['run']}")["decisions"] == [grades[0] | {"correct": 1.0}]
     (run,) = get(upload.client, f"/api/v1/questions/pyramid/lit-01?run={uploaded['run']}")["runs"]
     assert [clue["correct"] for clue in run["clues"] if clue["guess"] == near] == [0, 1]
-    # What goes out comes in as the same run, whose correctness a file states now.
+    # The exported file, which now states correctness, comes in as the same run.
     out = upload.client.get(f"{ADDRESS}/{uploaded['run']}/responses.csv").data
     assert post(upload, out, 200)["runs"][0]["run"] == uploaded["run"]
 
@@ -274,7 +274,7 @@ KEYS = [
 
 @pytest.mark.parametrize(("query", "code", "field"), KEYS)
 @pytest.mark.parametrize("where", ["address", "form"])
-def test_what_a_key_may_be_is_checked(standing, query, code, field, where):
+def test_values_of_keys_are_checked(standing, query, code, field, where):
     if where == "address":
         problem = refused(standing, b"x", 400, query)
     else:
@@ -287,7 +287,7 @@ def test_what_a_key_may_be_is_checked(standing, query, code, field, where):
         assert problem["allowed"]
 
 
-def test_what_is_no_file_of_runs_is_refused(standing, prompts):
+def test_anything_but_a_file_of_runs_is_refused(standing, prompts):
     assert refused(standing, b"", 400)["code"] == "empty_file"
     assert refused(standing, {"dataset": "pyramid"}, 400, "", content_type="multipart/form-data")["code"] == "no_file"
     assert refused(standing, {"data": (io.BytesIO(b"x"), "f")}, 400)["code"] == "no_file"
@@ -306,7 +306,7 @@ def test_what_is_no_file_of_runs_is_refused(standing, prompts):
 
 @pytest.fixture
 def other_bundle(tmp_path):
-    """A bundle as a zip: the bundled dataset Tone under another id, with its runs."""
+    """Return a bundle as a zip: the bundled dataset Tone under another id, with its runs."""
     folder = tmp_path / "other"
     shutil.copytree(ROOT / "data" / "sample" / "tone", folder)
     facts = json.loads((folder / "dataset.json").read_text())
@@ -359,13 +359,13 @@ def test_a_file_that_is_too_large_is_not_taken(copied, prompts):
     upload = upload_client(copied, max_upload_mb=1)
     most = 2**20
     assert refused(upload, bytes(most + 1), 413)["code"] == "too_large"
-    # Without a length, as it is read; and within a form.
+    # Without a length, as it is read; and inside a form.
     stream = {"input_stream": io.BytesIO(bytes(most + 1)), "environ_overrides": {"wsgi.input_terminated": True}}
     assert refused(upload, None, 413, **stream)["code"] == "too_large"
     assert refused(upload, {"file": (io.BytesIO(bytes(most + 1)), "f")}, 413)["code"] == "too_large"
     assert refused(upload, {"file": (io.BytesIO(bytes(12 * most)), "f")}, 413)["code"] == "too_large"
     assert refused(upload, {"file": (io.BytesIO(b"x"), "f"), "model": "x" * (9 * 2**20)}, 413, "")["code"] == "too_large"
-    # A file of exactly that size is read; a bomb is not unpacked further than it may be.
+    # A file of exactly that size is read; a compressed bomb is unpacked no further than its limit.
     assert refused(upload, b"a" * most, 422)["code"] == "bad_rows"
     bomb = gzip.compress(b"question_id,clue,guess,confidence\n" + bytes(11 * most))
     assert "unpacks to more than 10 MiB" in refused(upload, bomb, 422)["rows"][0]["reason"]
@@ -381,7 +381,7 @@ def test_a_body_that_breaks_off_is_not_taken(standing):
         assert problem["code"] in ("broken_off", "bad_form"), end
 
 
-def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
+def test_a_withdrawn_run_leaves_every_list_and_comes_back(upload, prompts):
     (uploaded,) = post(upload, filled(prompts), 201)["runs"]
     name = uploaded["run"]
 
@@ -394,9 +394,9 @@ def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
     assert listed() == [True, True]
     gone = upload.client.delete(f"{ADDRESS}/{name}", headers=upload.auth)
     assert gone.status_code == 200 and gone.json["withdrawn_at"] and gone.json["withdrawn_by"] == "ann"
-    assert upload.client.delete(f"{ADDRESS}/{name}", headers=upload.auth).json == gone.json  # again changes nothing
+    assert upload.client.delete(f"{ADDRESS}/{name}", headers=upload.auth).json == gone.json  # doing it again changes nothing
     assert listed() == [False, False]
-    assert [run for run in get(upload.client, ADDRESS)["runs"] if run["run"] == name] == [gone.json]  # there, with the mark
+    assert [run for run in get(upload.client, ADDRESS)["runs"] if run["run"] == name] == [gone.json]  # listed, with the mark
     (row,) = get(upload.client, f"/api/v1/leaderboard?dataset=pyramid&run={name}&metrics=brier")["rows"]  # where it is named
     assert row["run"] == name
     assert upload.client.get(f"{ADDRESS}/{name}/responses.csv").status_code == 200  # nothing is erased
@@ -409,14 +409,14 @@ def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
         assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_run")
 
 
-def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
+def test_a_store_that_cannot_be_written_is_reported(standing, prompts, monkeypatch):
     monkeypatch.setattr(
         request_body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
     )
     assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
 
 
-def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
+def test_simultaneous_uploads_leave_room_for_readers(upload, prompts):
     for _ in range(8):
         assert upload.service.upload_slots.acquire(blocking=False)
     answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
@@ -425,7 +425,7 @@ def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
     post(upload, filled(prompts), 201)
 
 
-def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch):
+def test_an_importer_that_dies_or_hangs_is_reported(standing, prompts, monkeypatch):
     standing.service.import_file = import_process.ImportProcesses().run
     monkeypatch.setattr(import_process.sys, "executable", "/bin/false")
     assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
@@ -437,7 +437,7 @@ def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch
     assert "too long" in post(standing, filled(prompts), 503)["error"]["message"]
 
 
-def test_what_a_killed_server_left_is_swept_up(upload, prompts):
+def test_files_left_by_a_killed_server_are_removed(upload, prompts):
     old = upload.store / "incoming" / "old"
     old.mkdir(parents=True)
     (old / "file").write_text("x")
@@ -446,8 +446,8 @@ def test_what_a_killed_server_left_is_swept_up(upload, prompts):
     assert not old.exists()
 
 
-def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):
-    """A server as it is started, its own process for the import, and the curl line of the guide."""
+def test_the_guides_upload_works_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):
+    """A server started as usual, which imports in its own process, and the curl line of the guide."""
     served = start_server(copied, tmp_path / "log")
     try:
         token = run_cli("token", "create", "lab", store=copied).stdout.strip()
@@ -467,7 +467,7 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
         assert done.returncode == 0, done.stderr
         (uploaded,) = json.loads(done.stdout)["runs"]
         assert (uploaded["model"], uploaded["items"]) == ("my-model", 339)
-        # The program of the guide, as it stands there: questions out, answers in.
+        # The program of the guide, as printed there: it reads questions and uploads answers.
         (program,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Bearer" in code)
         assert len([line for line in program.splitlines() if line]) < 20
         monkeypatch.setenv("TOKEN", token)
@@ -475,7 +475,7 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
         assert "'model': 'my-program'" in capsys.readouterr().out
         with urllib.request.urlopen(f"{served.address}{ADDRESS}/{uploaded['run']}") as answer:
             assert json.load(answer)["imported_by"] == "lab"
-        # A token that is revoked no longer holds, in whichever worker.
+        # A revoked token no longer works, whichever worker answers.
         run_cli("token", "revoke", "lab", store=copied)
         request = urllib.request.Request(
             f"{served.address}{ADDRESS}?dataset=pyramid&model=n", filled(prompts), {"Authorization": f"Bearer {token}"}
@@ -489,7 +489,7 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
 
 
 def test_uploads_wait_for_their_turn(standing, prompts):
-    """More at once than are imported at once: none is refused."""
+    """There are more uploads than are imported at once, and none is refused."""
     processes = import_process.ImportProcesses(at_once=1)
     running, most, lock = 0, 0, threading.Lock()
 
@@ -533,7 +533,7 @@ def test_a_spare_process_takes_the_next_job(standing, prompts, monkeypatch):
     assert len(started) == 2 and started[1].poll() is None
     post(standing, filled(prompts), 201, query="dataset=pyramid&model=second")
     assert len(started) == 3
-    started[2].kill()  # as a machine that is short of memory does
+    started[2].kill()  # as the system does when it is short of memory
     started[2].wait()
     post(standing, filled(prompts), 201, query="dataset=pyramid&model=third")
     assert len(started) == 5
@@ -543,7 +543,7 @@ def test_a_spare_process_takes_the_next_job(standing, prompts, monkeypatch):
 
 
 def test_a_write_that_fails_names_no_folder(upload, prompts, caplog):
-    """As where the folder of uploads cannot be made, or the disk is full."""
+    """For example, the folder of uploads cannot be created, or the disk is full."""
     (upload.store / "incoming").write_text("in the way")
     answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
     message = answer.json["error"]["message"]

@@ -27,7 +27,7 @@ def test_intervals_are_those_of_the_leaderboard(client):
     assert plain["low"] is None and plain["high"] is None
 
 
-def test_the_leaderboard_has_variants_where_they_are_asked_for(client):
+def test_the_leaderboard_has_variants_on_request(client):
     board = client.get("/api/v1/leaderboard?dataset=pyramid").get_json()
     assert "rms_hle" not in board["rows"][0]["metrics"]
     asked = client.get("/api/v1/leaderboard?dataset=pyramid&metrics=rms_hle,smooth_ece&intervals=1").get_json()

@@ -1,4 +1,4 @@
-"""Computations wait in a queue that is bounded, for all clients and for each; what needs no computing is answered meanwhile."""
+"""Computations wait in a queue that is bounded, in total and per client. What needs no computing is answered meanwhile."""
 
 import math
 import socket
@@ -49,14 +49,14 @@ def test_a_full_queue_refuses_at_once():
         pass
 
 
-def test_a_client_has_some_places_and_others_the_rest():
+def test_a_client_has_only_a_share_of_the_places():
     queue = ComputingQueue()
     with ExitStack() as stack:
         for number in range(PLACES_FOR_CLIENT):
             stack.enter_context(queue.place(ANN, str(number)))
         with pytest.raises(ClientLimitReached), queue.place(ANN, "one more"):
             pass
-        with queue.place(ANN, "0"), queue.place(BEN, "one more"):  # the same again is no further computation
+        with queue.place(ANN, "0"), queue.place(BEN, "one more"):  # the same key again is not another computation
             pass
     with queue.place(ANN, "one more"):
         pass
@@ -73,7 +73,7 @@ def test_one_client_never_takes_every_turn():
             pass
 
 
-def test_a_turn_comes_when_another_ends():
+def test_a_waiting_computation_starts_when_another_ends():
     queue, release = ComputingQueue(at_once=1), threading.Event()
 
     def compute(client):
@@ -87,7 +87,7 @@ def test_a_turn_comes_when_another_ends():
         assert [future.result(300) for future in both] == [ANN, BEN]
 
 
-def test_a_client_that_left_waits_for_nothing(tmp_path):
+def test_a_client_that_left_does_not_wait(tmp_path):
     cache, computing, release = QueryCache("filesystem", tmp_path, 2**20), threading.Event(), threading.Event()
     gone = Client("192.0.2.3", lambda: True)
 
@@ -127,7 +127,7 @@ def test_a_refused_request_is_told_when_to_try_again(fresh):
 
 @pytest.mark.soak
 def test_probes_answer_within_a_second(copied, tmp_path):
-    """While forty clients ask for what takes long, and after they have hung up."""
+    """They are asked while forty clients wait for long computations, and after these have hung up."""
     served = start_server(copied, tmp_path / "log", workers=1)
     address = urlsplit(served.address)
 

@@ -1,4 +1,4 @@
-"""Results on disk: within a limit in bytes whoever writes, whole or absent, and never the last room of a disk."""
+"""Results on disk: within a limit in bytes whoever writes, whole or absent, and leaving some disk space free."""
 
 import fcntl
 import os
@@ -35,11 +35,11 @@ def name(key):
 
 
 def used(folder):
-    """Bytes that the files of a cache take on disk."""
+    """Return the bytes that the files of a cache take on disk."""
     return sum(path.stat().st_blocks * 512 for path in folder.iterdir())
 
 
-def test_what_was_set_is_found_by_every_process(tmp_path):
+def test_a_stored_result_is_found_by_every_process(tmp_path):
     cache = DiskCache(tmp_path / "results", MIB)
     assert cache.get(name(1)) is None
     for value in (b"", b"one", os.urandom(100_000)):
@@ -53,7 +53,7 @@ def test_the_folder_never_holds_more_than_the_limit(tmp_path):
         cache.set(name(number), os.urandom(100 * number))
         assert used(tmp_path / "results") <= MIB
     assert cache.get(name(299)) is not None and cache.get(name(0)) is None
-    assert used(tmp_path / "results") > MIB / 2  # and it is not empty for that
+    assert used(tmp_path / "results") > MIB / 2  # and it is not just empty
 
 
 def test_many_small_results_stay_within_the_limit(tmp_path):
@@ -76,7 +76,7 @@ def test_threads_and_processes_together_keep_the_limit(tmp_path):
         for number in range(100):
             caches[thread % 2].set(name((thread, number)), os.urandom(20_000))
             with (folder / "size").open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # nobody writes
+                fcntl.flock(lock, fcntl.LOCK_EX)  # nobody else writes
                 most.append(used(folder))
 
     with ThreadPoolExecutor(8) as pool:
@@ -86,7 +86,7 @@ def test_threads_and_processes_together_keep_the_limit(tmp_path):
     assert used(folder) <= MIB
 
 
-def test_what_was_used_last_stays(tmp_path):
+def test_recently_used_results_stay(tmp_path):
     cache = DiskCache(tmp_path / "results", MIB)
     cache.set(name("often"), b"x" * 10_000)
     for number in range(300):
@@ -102,7 +102,7 @@ def test_a_result_too_large_for_the_cache_is_not_kept(tmp_path):
 
 
 def test_free_space_is_kept(tmp_path, monkeypatch):
-    """The store is on the same disk. The limit shrinks when the disk fills up, and what is cached makes room."""
+    """The store is on the same disk. When the disk fills up, the limit shrinks and cached results are removed."""
     cache = DiskCache(tmp_path / "results", MIB)
     for number in range(20):
         cache.set(name(number), b"x" * 10_000)
@@ -118,7 +118,7 @@ def test_free_space_is_kept(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "zero", "empty"])
 def test_a_damaged_file_is_never_served(tmp_path, damage):
-    """Such as after a power failure; bytes may still decode, to wrong figures."""
+    """For example after a power failure. Damaged bytes may still decode, to wrong figures."""
     cache = DiskCache(tmp_path / "results", MIB)
     value = os.urandom(10_000)
     cache.set(name(1), value)
@@ -134,8 +134,8 @@ def test_a_damaged_file_is_never_served(tmp_path, damage):
     assert cache.get(name(1)) == value
 
 
-def test_half_written_files_are_swept(tmp_path):
-    """A process that is killed while it writes leaves one at most, until a server starts or the cache is full."""
+def test_half_written_files_are_removed(tmp_path):
+    """A process that is killed while it writes leaves at most one, until a server starts or the cache is full."""
     folder = tmp_path / "results"
     code = PROCESS.replace("range(200)", "iter(int, 1)").replace("10_000 + 100 * number", "200_000")
     for attempt in range(5):
@@ -161,7 +161,7 @@ def test_expired_results_make_room_first(tmp_path):
     assert not (folder / name("old")).exists() and (folder / name("new")).exists()
 
 
-def test_a_folder_that_vanished_with_its_store_is_not_made(tmp_path):
+def test_a_folder_that_vanished_with_its_store_stays_gone(tmp_path):
     (tmp_path / "cache").mkdir()
     cache = DiskCache(tmp_path / "cache" / "results", MIB)
     (tmp_path / "cache" / "results" / "size").unlink()

@@ -1,4 +1,4 @@
-"""The cache: computed once, never stale, never code."""
+"""The query cache: results are computed once, are never stale, and are never run as code."""
 
 import os
 import pickle
@@ -106,7 +106,7 @@ def no_pickle(value):
 
 
 @pytest.mark.parametrize("planted", ["pickle", "nothing", "nonsense"])
-def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
+def test_code_planted_in_the_cache_is_never_run(tmp_path, planted):
     answers = QueryCache("filesystem", tmp_path, 2**20)
     assert answers.get("key", lambda: b"mine", bytes) == b"mine"
     (path,) = (tmp_path / "results").glob("?" * 64)
@@ -117,7 +117,7 @@ def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
 
 
 def test_an_answer_that_cannot_be_read_is_computed_again(fresh):
-    """Such as one that another version of the code has left."""
+    """For example one that another version of the code has left."""
     good = fresh.client.get("/api/v1/datasets").json
     cache = DiskCache(fresh.store / "cache" / "results", 2**20)
     names = [path.name for path in (fresh.store / "cache" / "results").glob("?" * 64)]
@@ -149,8 +149,8 @@ def of_selection(snapshot: Snapshot, selection: Selection) -> Counted:
     return Counted(0, snapshot.version)
 
 
-def test_what_was_computed_of_other_datasets_is_kept(fresh, cli_process, tmp_path):
-    """A run of the dataset Pyramid leaves answers about the others as they are, and true of the new version."""
+def test_results_of_other_datasets_stay_cached(fresh, cli_process, tmp_path):
+    """A new run of Pyramid leaves the answers about other datasets in the cache, and they hold for the new version."""
     names = [row.dataset for row in fresh.service.datasets()]
     assert names == ["pyramid", "lifeeval", "tone"]
     chosen = {name: read_selection([("dataset", name)], fresh.service.facets) for name in names}
@@ -193,7 +193,7 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
     try:
         imported = cli_process("import", bundle, store=fresh.store)
         assert imported.returncode == 0, imported.stderr
-        # Acknowledged: from here on, nobody may get the old answers.
+        # The import is acknowledged: from here on, nobody may get the old answers.
         after = fresh.service.store.version()
         assert after != before
         assert "late" in [row["dataset"] for row in fresh.client.get("/api/v1/datasets").json["datasets"]]
@@ -222,7 +222,7 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
     (tmp_path / "cache").write_text("not a folder")
     for _ in range(2):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
-    assert cache.failures == 4  # the lock and the result, twice
+    assert cache.failures == 4  # the lock and the result, each twice
     assert len([record for record in caplog.records if record.name == "dashboard.cache.query_cache"]) == 1
 
 
@@ -235,8 +235,8 @@ def temporary(tmp_path, monkeypatch):
     return folder
 
 
-def test_servers_of_a_store_that_is_only_read_share_one_cache(copied, temporary):
-    """A start leaves no folder of its own behind, so that the limit holds for all of them together."""
+def test_servers_of_a_read_only_store_share_one_cache(copied, temporary):
+    """A start creates no folder of its own, so that the limit holds for all servers together."""
     (copied / "cache").write_text("in the way, as if the disk could not be written")
     for _ in range(3):
         client = create_app(Settings(store=str(copied), workers=1)).test_client()

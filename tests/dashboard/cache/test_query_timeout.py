@@ -1,4 +1,4 @@
-"""A query that takes too long is ended, says so, and leaves its thread and everybody else's answers alone."""
+"""A query that takes too long is ended and reported. Its thread and everybody else's answers are not affected."""
 
 import re
 import socket
@@ -69,7 +69,7 @@ def test_an_endless_query_is_ended(limited, patient, query, caplog):
 
 @pytest.mark.parametrize("query", [endless_sql, endless_arrays])
 def test_others_are_answered_meanwhile_and_afterwards(limited, patient, query):
-    """By a server of the same process and store with a longer limit: theirs may take more than a second on a busy machine."""
+    """The others use a server of the same process and store with a longer limit: a busy machine may take over a second."""
     service, others = limited.extensions["clueline"], patient.extensions["clueline"]
     stop = threading.Event()
 
@@ -89,7 +89,7 @@ def test_others_are_answered_meanwhile_and_afterwards(limited, patient, query):
 
 
 def test_json_and_page_say_that_it_took_too_long(limited, monkeypatch):
-    """The metrics of the leaderboard are made to take for ever."""
+    """The metrics of the leaderboard are made to run endlessly."""
 
     def slow(*_):
         while True:
@@ -111,7 +111,7 @@ def test_downloads_that_take_too_long_are_ended(limited, monkeypatch):
         return self.rows(ENDLESS)
 
     client = limited.test_client()
-    client.get("/api/v1/questions?dataset=tone&limit=1")  # what is not a download is known
+    client.get("/api/v1/questions?dataset=tone&limit=1")  # caches everything except the downloads
     monkeypatch.setattr(Snapshot, "frame", slow)
     for path in ("questions.csv?dataset=tone", "datasets/tone/prompts.csv"):
         answer = client.get(f"/api/v1/{path}")
@@ -135,7 +135,7 @@ def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, t
 
 @pytest.mark.parametrize("metric", ["brier,accuracy,ece", "auroc"])
 def test_metrics_of_single_questions_are_ended(limited, monkeypatch, metric):
-    """Each step takes less than the limit of a second; all of them take more."""
+    """Each step takes less than the limit of one second, but all together take more."""
 
     def slowly(function):
         def slow(*arguments):
@@ -162,8 +162,8 @@ def test_a_download_whose_later_part_takes_too_long_ends(limited, monkeypatch):
             next(stream)
 
 
-def test_whoever_waits_for_anothers_result_waits_no_longer(tmp_path):
-    """In this process, or in another one: caches of one folder share their locks."""
+def test_waiting_for_anothers_result_has_the_same_limit(tmp_path):
+    """In this process or in another one: caches of one folder share their locks."""
     caches = [QueryCache("filesystem", tmp_path, 2**20) for _ in range(2)]
     computing, release = threading.Event(), threading.Event()
 
@@ -194,12 +194,12 @@ def test_a_query_whose_client_has_left_is_ended(patient, query):
 
 
 def test_a_result_that_somebody_else_waits_for_is_computed(tmp_path):
-    """Though the client that asked for it first has left."""
+    """This holds even if the client that asked for it first has left."""
     cache = QueryCache("filesystem", tmp_path, 2**20)
     computing, release = threading.Event(), threading.Event()
 
     def compute():
-        with time_limit(3600, lambda: None, lambda: cache.callers("key") <= 1):  # it has left, as far as this can tell
+        with time_limit(3600, lambda: None, lambda: cache.callers("key") <= 1):  # it has left, as far as this check can tell
             computing.set()
             while not release.is_set():
                 if cache.callers("key") > 1:
@@ -218,7 +218,7 @@ def test_a_result_that_somebody_else_waits_for_is_computed(tmp_path):
 
 
 def test_a_server_stops_computing_for_clients_that_left(copied, tmp_path):
-    """Forty of them used to keep it busy for minutes."""
+    """Forty such clients used to keep it busy for minutes."""
     served = start_server(copied, tmp_path / "log", workers=1, prometheus="on", log_level="info")
     address = urlsplit(served.address)
 

@@ -1,4 +1,4 @@
-"""Results in Redis: shared by processes, and never in anybody's way when Redis is gone, hangs or refuses."""
+"""Results in Redis: shared by processes, and no problem for anybody when Redis is gone, hangs or refuses."""
 
 import hashlib
 import pickle
@@ -49,7 +49,7 @@ def served(store, server):
 
 
 def computed(cache, key):
-    """Whether the cache had to compute this key."""
+    """Return whether the cache had to compute this key."""
     calls = []
 
     def compute():
@@ -79,7 +79,7 @@ def counted(snapshot: Snapshot, number: int) -> Counted:
 
 
 def test_a_server_with_redis_answers_and_caches(redis_server, copied):
-    """Every miss used to be an error 500."""
+    """Every cache miss used to be an error 500."""
     app = served(copied, redis_server)
     client, service = app.test_client(), app.extensions["clueline"]
     for path in ("/api/v1/datasets", "/api/v1/leaderboard?dataset=tone", "/"):
@@ -90,7 +90,7 @@ def test_a_server_with_redis_answers_and_caches(redis_server, copied):
     assert redis_server.client.dbsize() > 1
 
 
-def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
+def test_code_planted_in_redis_is_never_run(redis_server, tmp_path):
     cache = QueryCache(redis_server.url, tmp_path, 2**20)
     decode = partial(msgspec.msgpack.decode, type=Counted)
     good = msgspec.msgpack.encode(Counted(1, "v"))
@@ -104,7 +104,7 @@ def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
 
 
 def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
-    """Results are computed, failures are counted and logged once, and nobody waits for the connection again and again."""
+    """Results are computed, failures are counted and logged once, and nobody waits for the connection repeatedly."""
     client = served(copied, redis_server).test_client()
     before = client.get("/api/v1/leaderboard?dataset=tone").json
     redis_server.stop()
@@ -119,7 +119,7 @@ def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeyp
     cache = QueryCache(redis_server.url, tmp_path, 2**20)
     redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"kept")
     monkeypatch.setattr(redis_cache, "RETRY_AFTER", 0.0)
-    redis_server.client.config_set("requirepass", "secret")  # from now on, every command of ours is refused
+    redis_server.client.config_set("requirepass", "secret")  # from now on, Redis refuses all our commands
     fresh = QueryCache(redis_server.url, tmp_path, 2**20)
     assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
     assert fresh.failures == 3  # two reads and a write
@@ -128,7 +128,7 @@ def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeyp
 
 
 def test_a_full_redis_is_never_an_error(redis_server, tmp_path):
-    """One that may forget nothing refuses what is new, and still gives what it has."""
+    """A Redis that may not evict anything refuses new results and still returns those it has."""
     cache = QueryCache(redis_server.url, tmp_path, 2**20)
     assert computed(cache, "kept")
     redis_server.client.config_set("maxmemory-policy", "noeviction")
@@ -137,7 +137,7 @@ def test_a_full_redis_is_never_an_error(redis_server, tmp_path):
 
 
 def ask_everything(client, went_wrong, seconds, stop):
-    """Ask for the same and for new results until told to stop; note bad answers and how long each took."""
+    """Ask for known and new results until told to stop. Record bad answers and how long each took."""
     number = 0
     while not stop.is_set():
         number += 1
@@ -150,7 +150,7 @@ def ask_everything(client, went_wrong, seconds, stop):
 
 
 @pytest.mark.parametrize("trouble", ["gone", "hanging"])
-def test_threads_go_on_without_redis_and_come_back(redis_server, copied, tmp_path, monkeypatch, trouble):
+def test_threads_continue_without_redis_and_use_it_again(redis_server, copied, tmp_path, monkeypatch, trouble):
     monkeypatch.setattr(redis_cache, "RETRY_AFTER", 1.0)
     app = served(copied, redis_server)
     service = app.extensions["clueline"]
@@ -165,7 +165,7 @@ def test_threads_go_on_without_redis_and_come_back(redis_server, copied, tmp_pat
             redis_server.stop() if trouble == "gone" else redis_server.pause()
             wait_until(lambda: cache.failures > 0)
             answered = len(seconds)
-            wait_until(lambda: len(seconds) > answered + 5 * THREADS)  # they go on
+            wait_until(lambda: len(seconds) > answered + 5 * THREADS)  # they continue
             assert all(not future.done() for future in asking)
             if trouble == "gone":
                 second_server = start_redis(tmp_path, redis_server.port)
@@ -173,7 +173,7 @@ def test_threads_go_on_without_redis_and_come_back(redis_server, copied, tmp_pat
                 redis_server.resume()
             client = redis.Redis(port=redis_server.port)
             client.flushall()
-            wait_until(lambda: client.dbsize() > THREADS)  # it is used again
+            wait_until(lambda: client.dbsize() > THREADS)  # Redis is used again
         finally:
             stop.set()
             if second_server:
@@ -181,8 +181,8 @@ def test_threads_go_on_without_redis_and_come_back(redis_server, copied, tmp_pat
     assert went_wrong == []
 
 
-def test_a_hanging_redis_costs_a_time_out_now_and_then(redis_server, tmp_path):
-    """Not one per request: 8 threads that ask 50 times each would wait for 800 time-outs."""
+def test_a_hanging_redis_costs_only_few_time_outs(redis_server, tmp_path):
+    """It is not one per request: 8 threads that ask 50 times each would wait for 800 time-outs."""
     cache = QueryCache(redis_server.url, tmp_path, 2**20)
     computed(cache, "before")
     redis_server.pause()

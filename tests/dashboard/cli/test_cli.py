@@ -21,7 +21,7 @@ RELEASED = [(sex, age, radius) for sex in ("man", "woman") for age in range(101)
 
 @pytest.fixture
 def responses(tmp_path):
-    """Writes a file of responses to the bundled Pyramid questions."""
+    """Write files of responses to the bundled Pyramid questions."""
 
     def write(*rows, name="answers.csv", header=HEADER):
         path = tmp_path / name
@@ -40,7 +40,7 @@ def test_a_good_file_is_imported(cli, copied, responses):
     assert "pyramid: Pyramid (incremental), 60 questions, 9 runs, 12 human teams" in listed_datasets(cli, copied)
 
 
-def test_grades_that_come_later_are_told(cli, copied, responses):
+def test_later_grades_are_reported(cli, copied, responses):
     header = "question_id,clue,guess,confidence,correct"
     options = ("--dataset", "pyramid", "--model", "m", "--elicitation", "e")
     first = cli("import", responses("lit-01,0,x,0.5,0", header=header), *options, store=copied)
@@ -49,7 +49,7 @@ def test_grades_that_come_later_are_told(cli, copied, responses):
     assert second.stderr.endswith("has these answers already: the grades are added to it as 'second'\n")
 
 
-def test_a_run_with_the_name_of_a_stored_one_is_told(cli, copied, responses):
+def test_a_run_with_the_name_of_a_stored_one_gets_a_warning(cli, copied, responses):
     options = ("--dataset", "pyramid", "--model", "m", "--elicitation", "e")
     header = "question_id,clue,guess,confidence"
     for row in ("lit-01,0,x,0.5", "lit-02,0,x,0.5"):
@@ -97,7 +97,7 @@ def test_a_bad_file_is_refused_with_every_bad_row(cli, copied, responses):
     assert file_times(copied) == before
 
 
-def test_percent_is_named_and_taken_where_it_is_said(cli, copied, responses):
+def test_percent_is_suggested_and_taken_with_the_option(cli, copied, responses):
     path = responses("lit-01,0,x,75,M,v", "lit-01,1,x,90,M,v")
     refused = cli("import", path, "--dataset", "pyramid", store=copied)
     assert refused.returncode == 1
@@ -106,7 +106,7 @@ def test_percent_is_named_and_taken_where_it_is_said(cli, copied, responses):
     assert done.returncode == 0, done.stderr
 
 
-def test_very_many_bad_rows_stand_in_a_file(cli, copied, responses, tmp_path):
+def test_very_many_bad_rows_are_written_to_a_file(cli, copied, responses, tmp_path):
     path = responses(*(f"no-{index},0,x,0.5,M,v" for index in range(450)))
     done = cli("import", path, "--dataset", "pyramid", store=copied)
     assert done.returncode == 1
@@ -142,7 +142,7 @@ def test_several_files_are_imported_together_or_not_at_all(cli, copied, response
         (lambda path: path.write_bytes(b"PK\x03\x04garbage"), "zip"),
     ],
 )
-def test_a_hopeless_file_is_refused_in_words(cli, copied, tmp_path, make, message):
+def test_an_unreadable_file_is_refused_with_a_reason(cli, copied, tmp_path, make, message):
     path = tmp_path / "missing.csv"
     make(path)
     done = cli("import", path, store=copied)
@@ -208,7 +208,7 @@ def test_datasets_of_an_empty_store(cli, tmp_path):
 
 
 def write_released(path):
-    """Questions in the form of the LifeEval release."""
+    """Write questions in the form of the LifeEval release."""
     rows = [
         f'"A {sex} has lived to {age}.","Sure within {radius} years?",80,{index}'
         for index, (sex, age, radius) in enumerate(RELEASED)
@@ -231,7 +231,7 @@ def test_an_empty_store_gets_the_bundled_datasets_first(cli, tmp_path):
 
 
 def test_lifeeval_as_released_goes_into_an_empty_store(cli, tmp_path):
-    """Their own dataset is the bundled one, whose wording is not theirs: this must be said or done, and not leave half of it."""
+    """These questions are the bundled dataset LifeEval in another wording. The import must not leave half of it."""
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), store=store)
     assert done.returncode == 0, done.stderr
@@ -239,7 +239,7 @@ def test_lifeeval_as_released_goes_into_an_empty_store(cli, tmp_path):
 
 
 def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path):
-    """Browsers take the path segments "." and ".." away, however they are quoted."""
+    """Browsers remove the path segments "." and "..", however they are quoted."""
     bundle = tmp_path / "dots"
     bundle.mkdir()
     (bundle / "dataset.json").write_text(json.dumps({"dataset": "dots", "title": "Dots", "kind": "single"}))
@@ -249,7 +249,7 @@ def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path
     assert "questions.csv, line 2" in done.stderr and "questions.csv, line 3" in done.stderr
 
 
-def test_a_taken_port_is_said_in_one_line(cli_process, copied):
+def test_a_taken_port_is_reported_in_one_line(cli_process, copied):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -262,7 +262,7 @@ def test_a_taken_port_is_said_in_one_line(cli_process, copied):
 
 
 def test_the_port_can_be_an_option(cli_process, copied):
-    """It is checked as the setting is, and wins over it."""
+    """The option is checked as the setting is, and it takes precedence."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -290,7 +290,7 @@ def test_the_version_is_that_of_pyproject(cli_process):
     assert f'\nversion = "{VERSION}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_a_misspelt_setting_is_warned_of(cli, copied):
+def test_a_misspelt_setting_gets_a_warning(cli, copied):
     done = cli("datasets", store=copied, prot=8051)
     assert done.returncode == 0
     assert done.stderr == "warning: there is no setting CLUELINE_PROT; did you mean CLUELINE_PORT?\n"
@@ -298,14 +298,14 @@ def test_a_misspelt_setting_is_warned_of(cli, copied):
 
 @pytest.mark.parametrize("ended_by", ["ctrl-c", "term"])
 def test_a_server_ends_at_once_and_quietly(served, ended_by):
-    """Ctrl-C reaches the whole process group; a supervisor's SIGTERM only the first process."""
+    """Ctrl-C reaches the whole process group; a supervisor's SIGTERM reaches only the first process."""
     for index in range(12):
         urllib.request.urlopen(f"{served.address}/api/v1/leaderboard?dataset=pyramid&revealed=0..0.{index + 10}").read()
     if ended_by == "ctrl-c":
         os.killpg(served.process.pid, signal.SIGINT)
     else:
         os.kill(served.process.pid, signal.SIGTERM)
-    served.process.wait(300)  # it would wait half an hour for what does not end
+    served.process.wait(300)  # it would wait half an hour for work that does not end
     log = served.log.read_text()
     assert "SIG" not in log and "terminate called" not in log and "Traceback" not in log, log
 
@@ -326,8 +326,8 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed_datasets(cli, copied)
 
 
-def test_tokens_are_made_listed_and_revoked(cli, tmp_path):
-    """The token alone on standard output, shown once."""
+def test_tokens_are_created_listed_and_revoked(cli, tmp_path):
+    """Standard output has only the token, which is shown once."""
     store = tmp_path / "store"
     made = cli("token", "create", "ann", store=store)
     assert (made.returncode, made.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""``python -m dashboard export``: what is written imports again, to the same run ids and the same metrics."""
+"""``python -m dashboard export``: its files import again, with the same run ids and the same metrics."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ def client_of(store):
 
 
 def everything(client, dataset, intervals=0):
-    """What pages show of a dataset: runs, metrics, perhaps with their intervals, questions and people."""
+    """Return what pages show of a dataset: runs, metrics (with intervals if wanted), questions and people."""
 
     def get(path):
         answer = client.get(path)
@@ -35,16 +35,16 @@ def everything(client, dataset, intervals=0):
     return {"leaderboard": board, "questions": questions, "facts": facts}
 
 
-def close(before, after, where=""):
-    """Equal, up to 1e-12 in numbers."""
+def check_close(before, after, where=""):
+    """Check that two answers are equal, up to 1e-12 in numbers."""
     if isinstance(before, dict):
         assert set(before) == set(after), where
         for key in before:
-            close(before[key], after[key], f"{where}/{key}")
+            check_close(before[key], after[key], f"{where}/{key}")
     elif isinstance(before, list):
         assert len(before) == len(after), where
         for index, pair in enumerate(zip(before, after, strict=True)):
-            close(*pair, f"{where}/{index}")
+            check_close(*pair, f"{where}/{index}")
     elif isinstance(before, float) and isinstance(after, float):
         assert after == pytest.approx(before, rel=1e-12, abs=1e-12), where
     else:
@@ -52,7 +52,7 @@ def close(before, after, where=""):
 
 
 def emptied(store):
-    """A store without datasets: the bundled ones would come first otherwise."""
+    """Return a store without datasets. Otherwise the bundled ones would be imported first."""
     opened = open_store(store)
     opened.write(lambda connection: None)
     return opened
@@ -70,8 +70,8 @@ def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, e
     fresh = emptied(tmp_path / "fresh")
     report = import_paths(fresh, [bundle], ImportOptions())
     assert report.warnings == []
-    close(everything(client, dataset, intervals), everything(client_of(tmp_path / "fresh"), dataset, intervals))
-    # In the store that it comes from, it is nothing new.
+    check_close(everything(client, dataset, intervals), everything(client_of(tmp_path / "fresh"), dataset, intervals))
+    # The store that it comes from finds nothing new in it.
     store = open_store(copied)
     version = store.version()
     import_paths(store, [bundle], ImportOptions())
@@ -131,7 +131,7 @@ def test_a_run_imports_again(cli, copied, tmp_path, form, index):
     assert store.snapshot().rows("select run, dataset from runs order by position") == runs
 
 
-def test_what_is_there_is_not_overwritten(cli, copied, tmp_path):
+def test_existing_files_are_not_overwritten(cli, copied, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("x")
     (tmp_path / "mine.csv").write_text("x")
@@ -151,7 +151,7 @@ def test_what_is_there_is_not_overwritten(cli, copied, tmp_path):
         (("dataset", "tone"), 2, "Missing argument"),
     ],
 )
-def test_a_mistake_is_named_and_leaves_nothing(cli, copied, tmp_path, arguments, code, message):
+def test_a_mistake_is_named_and_nothing_is_written(cli, copied, tmp_path, arguments, code, message):
     folder = tmp_path / "empty"
     folder.mkdir()
     command, name, *dest = arguments

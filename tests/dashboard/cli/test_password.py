@@ -1,4 +1,4 @@
-"""The password of an encrypted zip: from the environment, or typed on a terminal."""
+"""The password of an encrypted zip, from the environment or typed on a terminal."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def release(tmp_path):
 
 
 def typed(store, path, *lines):
-    """Exit code and output of an import on a terminal, where the next line is typed whenever a password is asked for."""
+    """Return exit code and output of an import on a terminal. Each time a password is asked for, the next line is typed."""
     terminal, inner = pty.openpty()
     command = [sys.executable, "-m", "dashboard", "import", path]
     environment = os.environ | {"CLUELINE_STORE": str(store)}

@@ -1,4 +1,4 @@
-"""``datasets get``, from a local server: what is fetched, compared and imported, and what is said where that cannot be."""
+"""``datasets get`` from a local server: what is fetched, compared and imported, and the messages when that fails."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def mirror(tmp_path):
-    """A server of the files of a public dataset."""
+    """A server with the files of a public dataset."""
     folder = tmp_path / "mirror"
     for name, text in FILES.items():
         path = folder / "commit" / name
@@ -39,7 +39,7 @@ def mirror(tmp_path):
 
 @pytest.fixture
 def get(mirror, tmp_path, monkeypatch, cli):
-    """The command, where the one public dataset is that of the server."""
+    """Run the command with the server's dataset as the only public dataset."""
 
     def imported(name, model=None):
         text = FILES[name].encode()
@@ -69,7 +69,7 @@ def test_a_public_dataset_is_fetched_and_imported(get, copied, cli):
     assert "already there" in get("spans", store=copied).stdout
 
 
-def test_another_content_is_refused(get, mirror, copied, cli):
+def test_changed_content_is_refused(get, mirror, copied, cli):
     (mirror[0] / "commit" / "new" / "answers_b.csv").write_text(ANSWERS.replace("0.5", "0.74"))
     before = listed_datasets(cli, copied)
     done = get("spans", store=copied)
@@ -78,14 +78,14 @@ def test_another_content_is_refused(get, mirror, copied, cli):
     assert listed_datasets(cli, copied) == before
 
 
-def test_a_file_that_is_gone(get, mirror, copied):
+def test_a_missing_file_is_reported_in_one_line(get, mirror, copied):
     (mirror[0] / "commit" / "the questions.csv").unlink()
     done = get("spans", store=copied)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "the%20questions.csv cannot be fetched: " in done.stderr
 
 
-def test_offline_is_one_line(get, copied):
+def test_an_unreachable_mirror_is_reported_in_one_line(get, copied):
     done = get("spans", "--mirror", "http://127.0.0.1:9/nothing", store=copied)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "cannot be fetched: " in done.stderr

@@ -1,4 +1,4 @@
-"""Tags of runs on the command line: at import, changed later, and in what is refused."""
+"""Tags of runs on the command line: given at import, changed later, and refused."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_tags_are_listed_changed_and_removed(tagged):
         ([f"t{number}=x" for number in range(99)], 1, "at most 100 tags"),
     ],
 )  # fmt: skip
-def test_what_is_no_tag_is_refused_and_changes_nothing(tagged, arguments, status, message):
+def test_an_invalid_tag_is_refused_and_changes_nothing(tagged, arguments, status, message):
     done = tagged(*arguments)
     assert done.returncode == status and message in done.stderr, done.stderr
     assert tagged().stdout == "date=2026-01\nreasoning=yes\n"
@@ -44,7 +44,7 @@ def test_an_unknown_run_is_named(cli, copied):
     assert done.returncode == 1 and "there is no run '0123'" in done.stderr
 
 
-def test_a_run_that_is_there_keeps_its_tags(cli, copied, tagged, tmp_path):
+def test_an_existing_run_keeps_its_tags(cli, copied, tagged, tmp_path):
     again = cli("import", tmp_path / "answers.csv", "--dataset", "pyramid", "--tag", "reasoning=no", store=copied)
     assert again.returncode == 0 and "keeps its tags, without these: reasoning" in again.stdout + again.stderr
     assert "reasoning=yes" in tagged().stdout

@@ -1,4 +1,4 @@
-"""``python -m dashboard score``: the metrics of a file, as if it had been imported, with the store as it was."""
+"""``python -m dashboard score``: the metrics of a file as if it had been imported. The store does not change."""
 
 import json
 
@@ -32,7 +32,7 @@ def scored(cli, store, *arguments):
     return json.loads(done.stdout)
 
 
-def test_it_says_what_the_leaderboard_will_say(cli, copied, answers):
+def test_scores_equal_those_of_the_later_leaderboard(cli, copied, answers):
     path = answers(*ROWS)
     before = file_times(copied)
     result = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2", "--t", "0.3")
@@ -63,14 +63,14 @@ def test_a_figure_by_hand(cli, copied, answers):
     assert values["brier"] == pytest.approx((0.25**2 + 0.25**2 + 0 + 0) / 4, abs=1e-15)
     assert (values["accuracy"], values["mean_confidence"]) == (0.5, 0.5)
     assert values["macro_ce"] == pytest.approx(((0.25 + 0) / 2 + (0.25 + 0) / 2) / 2, abs=1e-15)
-    # The grades are those of the answer line.
+    # The grades come from the answer line.
     line = "Frankenstein [accept The Modern Prometheus]"
     assert grade_guesses([("incremental", "d", "q", guess, line, None, None, None) for guess in ("Dracula", "Frankenstein")])[
         "correct"
     ].to_list() == [0.0, 1.0]
 
 
-def test_several_runs_and_files_stand_side_by_side(cli, copied, answers):
+def test_several_runs_and_files_are_ranked_together(cli, copied, answers):
     header = f"{HEADER},model,elicitation"
     two = answers(*(f"{row},{model},v" for model in "AB" for row in ROWS), header=header, name="two.csv")
     single = answers(*(f"{row.replace('0.75', '0.1')},C,v" for row in ROWS), header=header, name="one.csv")
@@ -97,7 +97,7 @@ def test_percent_and_warnings(cli, copied, answers):
     assert result["warnings"] == ["1 distributions in `options` did not sum to 1 and were normalised"]
 
 
-def test_a_table_to_read(cli, copied, answers):
+def test_the_default_output_is_a_readable_table(cli, copied, answers):
     done = cli("score", answers(*ROWS), *WHERE, "--metrics", "brier,auroc,resolution", store=copied)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -125,7 +125,7 @@ def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers
         (["--dataset", "nowhere", "--model", "m"], "there is no dataset 'nowhere'"),
     ],
 )
-def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, message):
+def test_missing_options_are_asked_for(cli, copied, answers, arguments, message):
     done = cli("score", answers(*ROWS), *arguments, "--json", store=copied)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
@@ -154,13 +154,13 @@ def test_no_files_is_a_usage_error(cli, copied):
     assert cli("score", "--dataset", "pyramid", store=copied).returncode == 2
 
 
-def test_an_empty_store_is_said_and_stays_empty(cli, tmp_path, answers):
+def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
     done = cli("score", answers(*ROWS), *WHERE, store=tmp_path / "store")
     assert done.returncode == 1 and "no dataset yet. To fill it: python -m dashboard import" in done.stderr
     assert not (tmp_path / "store").exists()
 
 
-def test_runs_that_answered_other_questions(cli, copied, answers):
+def test_runs_are_measured_on_common_questions(cli, copied, answers):
     """Three runs of one file: two share a question, and the third answered one of four."""
     rows = [f"{question},0,x,0.5,{model},v" for model, names in (
         ("A", ("lit-01", "lit-02", "lit-03")), ("B", ("lit-03", "lit-04", "lit-02")), ("C", ("lit-01",)),

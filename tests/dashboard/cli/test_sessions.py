@@ -1,4 +1,4 @@
-"""Sessions of people on the command line: what is odd about players, and who is set aside."""
+"""Sessions of people on the command line: odd answers of players, and who is set aside."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ PLAYER = "a" * 32
 
 @pytest.fixture
 def played(cli, copied):
-    """The command ``collect`` for a session in which one player answered everything at once, always as sure."""
+    """The command ``collect`` for a session in which one player answered everything at once with the same confidence."""
     until = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     done = cli(
         "invite", "pyramid", "--questions", "4", "--attention-checks", "1", "--players", "3", "--until", until, store=copied
@@ -33,7 +33,7 @@ def runs(store):
     return {model for (model,) in open_store(store).snapshot().rows("select model from runs where dataset = 'pyramid'")}
 
 
-def test_odd_answers_are_told_and_change_nothing(played, copied):
+def test_odd_answers_are_reported_and_change_nothing(played, copied):
     before = runs(copied)
     done = played("--check")
     assert done.returncode == 0, done.stderr
@@ -54,7 +54,7 @@ def test_odd_answers_are_told_and_change_nothing(played, copied):
         ("P001=" + "x" * 501, 1, "more than 500 characters"), ("P001=too fast", 1, "nobody has finished a question"),
     ],
 )  # fmt: skip
-def test_who_cannot_be_set_aside(played, copied, set_aside, status, message):
+def test_a_bad_set_aside_option_is_refused(played, copied, set_aside, status, message):
     before = runs(copied)
     done = played("--set-aside", set_aside)
     assert done.returncode == status and message in done.stderr, done.stderr

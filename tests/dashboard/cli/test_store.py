@@ -21,7 +21,7 @@ from tests.helpers.stores import file_times, listed_datasets
 
 
 def everything(store):
-    """Every row of every table."""
+    """Return every row of every table."""
     snapshot = (store if isinstance(store, Store) else open_store(store)).snapshot()
     tables = [row[0] for row in snapshot.rows("select table_name from duckdb_tables() where not internal order by 1")]
     return {table: snapshot.rows(f'select * from "{table}" order by all') for table in tables}
@@ -50,14 +50,14 @@ def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
 
 
 def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
-    """A server that runs meanwhile shows the restored data at once."""
+    """A server that is running shows the restored data at once."""
     app = create_app(Settings(store=str(copied), workers=1))
-    store = app.extensions["clueline"].store  # DuckDB opens a file once in a process
+    store = app.extensions["clueline"].store  # DuckDB opens a file only once per process
     before, board = everything(store), app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json
     assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0
     add_run(store, tmp_path, "later")
     assert len(app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json["rows"]) == len(board["rows"]) + 1
-    prompted = cli_process("restore", tmp_path / "saved", store=copied)  # nobody answers
+    prompted = cli_process("restore", tmp_path / "saved", store=copied)  # nobody answers the prompt
     assert prompted.returncode == 1 and "holds 3 datasets, 20 runs" in prompted.stdout
     assert len(store.snapshot().rows("select 1 from runs")) == 20
     done = cli_process("restore", tmp_path / "saved", "--yes", store=copied)
@@ -65,7 +65,7 @@ def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
     assert everything(store) == before
     after = app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json
     assert after.pop("data_version") != board.pop("data_version") and after == board
-    add_run(store, tmp_path, "again")  # it can be written to
+    add_run(store, tmp_path, "again")  # the restored store can be written to
     assert len(store.snapshot().rows("select 1 from runs")) == 20
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_store_is_restored_from_a_backup(cli_process, copied, tmp_path
 
 
 def test_backups_while_others_write_are_consistent(copied, tmp_path):
-    """Each holds one version, whole: as many responses as its runs say, and no run without its statistics."""
+    """Each holds one whole version: as many responses as its runs state, and no run without its statistics."""
     done = threading.Event()
     failures = []
 
@@ -130,7 +130,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
 
 
 @pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])
-def test_what_is_no_backup_is_refused(cli, copied, tmp_path, source):
+def test_anything_but_a_whole_backup_is_refused(cli, copied, tmp_path, source):
     before = everything(copied)
     path = tmp_path / source
     if source == "file":
@@ -174,8 +174,8 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
         assert done.returncode == 1
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
         assert file_times(copied) == left
-    prompted = cli("repair", store=copied)  # nobody answers
-    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "intact: 3 datasets" in prompted.stdout
+    prompted = cli("repair", store=copied)  # nobody answers the prompt
+    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
     assert file_times(copied) == left
     done = cli("repair", "--yes", store=copied)
     assert done.returncode == 0 and "gen-000001.duckdb is the current version again" in done.stdout
@@ -190,7 +190,7 @@ def test_a_store_without_a_whole_version_is_left_as_it_is(cli_process, copied):
     assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000
 
 
-def test_damage_is_named_and_mended(cli, copied):
+def test_damage_is_named_and_repaired(cli, copied):
     before = everything(copied)
     assert "is intact" in cli("verify", store=copied).stdout
     statistics = sorted(copied.glob("objects/statistics/dataset=tone/*/*.parquet"))[0]
@@ -202,7 +202,7 @@ def test_damage_is_named_and_mended(cli, copied):
     for path in (statistics, responses):
         assert f"{path.relative_to(copied).as_posix()} is not what was written" in checked.stdout
     left = file_times(copied)
-    prompted = cli("repair", store=copied)  # nobody answers
+    prompted = cli("repair", store=copied)  # nobody answers the prompt
     run = responses.parent.name.removeprefix("run=")
     assert prompted.returncode == 1 and f"run {run} of dataset pyramid; import" in prompted.stdout
     assert "Compute the statistics of 1 run again" in prompted.stdout and file_times(copied) == left

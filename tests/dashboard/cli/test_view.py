@@ -1,4 +1,4 @@
-"""``python -m dashboard view``: it answers what the server answers, and needs neither the server nor a token."""
+"""``python -m dashboard view``: it gives the answers of the server, and needs neither the server nor a token."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def test_every_address_answers_as_over_http(app, client, runs):
             path = path.replace(part, value)
         query = QUERIES.get(rule.removesuffix(".csv"), "").format(*runs)
         over_http = client.get(f"{path}?{query}")
-        if over_http.status_code in (401, 403):  # it needs a right that who runs a command has
+        if over_http.status_code in (401, 403):  # it needs a right that whoever runs the command has
             assert next(route for route in ROUTES if route.address == f"GET {rule}").view is not None
             continue
         with app.app_context():
@@ -62,7 +62,7 @@ def test_it_is_written_to_a_file(cli, seeded, tmp_path):
     assert done.returncode == 1 and "cannot be written: No such file or directory" in done.stderr
 
 
-def test_who_has_the_store_reads_all_of_it(cli, copied):
+def test_the_command_reads_private_datasets_and_the_audit(cli, copied):
     tokens = Tokens(open_store(copied).register)
     tokens.make_private("tone", (), "ann")
     assert json.loads(cli("view", "people?dataset=tone", store=copied).stdout)["rows"]
@@ -81,11 +81,11 @@ def test_who_has_the_store_reads_all_of_it(cli, copied):
         (["uploads"], "There is no address '/api/v1/uploads' to read."),
     ],
 )
-def test_what_it_cannot_show(cli, seeded, arguments, message):
+def test_what_it_cannot_show_is_named(cli, seeded, arguments, message):
     done = cli("view", *arguments, store=seeded)
     assert done.returncode == 1 and message in done.stderr and not done.stdout
 
 
-def test_rights_are_asked_for_over_http(app_taking_uploads):
+def test_over_http_the_same_needs_a_token(app_taking_uploads):
     client = app_taking_uploads("token").test_client()
     assert client.get("/api/v1/audit").status_code == client.get("/api/v1/datasets/pyramid/readers").status_code == 401

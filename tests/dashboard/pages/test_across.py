@@ -1,4 +1,4 @@
-"""The figures of all datasets: which of models and datasets are rows, and how many are drawn."""
+"""The figures of the page of all datasets: whether models or datasets are the rows, and how many are drawn."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def _across(models, datasets):
 
 
 @pytest.mark.parametrize(("models", "datasets", "turned"), [(2, 12, False), (2, 13, True), (40, 20, False), (8, 40, True)])
-def test_the_many_are_rows(models, datasets, turned):
+def test_rows_are_models_or_many_datasets(models, datasets, turned):
     drawn = across_figure(_across(models, datasets), next(metric for metric in METRICS if metric.key == "brier"))
     heat, axes = drawn["data"][0], drawn["layout"]
     rows, columns = (datasets, models) if turned else (models, datasets)
@@ -39,7 +39,7 @@ def test_the_many_are_rows(models, datasets, turned):
 
 
 @pytest.mark.parametrize(("datasets", "angle"), [(6, 0), (7, -90), (40, -90)])
-def test_diagrams_of_some_datasets_have_room(datasets, angle):
+def test_many_dataset_names_are_turned_and_limited(datasets, angle):
     across = _across(1, datasets)
     drawn = across_diagrams_figure(across, [AcrossDiagram("d0", "run", "m0", "verbalized", [])])
     names = drawn["layout"]["xaxis"]["ticktext"]

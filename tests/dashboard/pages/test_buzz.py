@@ -1,4 +1,4 @@
-"""The page Buzz as the server draws it: what its figures and tables show is what the address says, and what it refuses."""
+"""The page Buzz as the server draws it: its figures and tables show what the address returns, and bad keys are refused."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ PYRAMID = ("dataset", "pyramid")
 
 @pytest.fixture(scope="module")
 def drawn(app):
-    """The page's content for an address."""
+    """Draw the page's content for an address."""
 
     def draw(*pairs):
         with app.test_request_context("/buzz"):
@@ -35,7 +35,7 @@ def figures(content):
 
 
 def words(content):
-    """All that is to be read, in order."""
+    """Return all text that can be read, in order."""
     insides = [getattr(part, "children", None) for part in descendants(html.Div(content))]
     texts = [inside if isinstance(inside, list | tuple) else [inside] for inside in insides]
     return [text for inside in texts for text in inside if isinstance(text, str)]
@@ -66,7 +66,7 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
     assert list(lines) == list(best) == [run.run for run in runs]
     for run in runs:
         line = lines[run.run]
-        assert line["line"]["shape"] == "hv"  # a value holds from its threshold up to the next one
+        assert line["line"]["shape"] == "hv"  # a value holds from its threshold to the next one
         assert line["x"][:-1] == run.curve.thresholds and line["x"][-1] == 1 and line["y"][-1] == 0
         assert line["y"][:-1] == pytest.approx(run.curve.expected_wins, abs=1e-5)
         assert (best[run.run]["x"], best[run.run]["y"]) == ([run.optimum.threshold], [run.optimum.expected_wins])
@@ -97,7 +97,7 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
         people = [getattr(team, f"{kind}_rate") for team in results.habits.teams]
         assert habits[f"People, {kind}: at least"]["x"] == people
     symbols = {habits[f"P(buzz | {kind})"]["marker"]["symbol"] for kind in ("correct", "incorrect")}
-    assert len(symbols) == 2  # told apart by more than colour
+    assert len(symbols) == 2  # distinguished by more than colour
 
 
 def test_every_figure_has_its_text(drawn):
@@ -108,7 +108,7 @@ def test_every_figure_has_its_text(drawn):
         assert any(columns in head for head in heads), columns
 
 
-def test_people_without_guesses_are_told_with_the_reason(drawn):
+def test_the_page_says_why_people_have_no_guesses(drawn):
     text = " ".join(words(drawn(PYRAMID)))
     assert "what a team would have answered before it buzzed is not recorded" in text
     assert "People, upper half" in text and "≥" in text
@@ -133,7 +133,7 @@ def test_an_empty_selection_says_what_to_widen(drawn):
         (("curve", "people"), "unknown_value", "curve", ["polynomial", "dataset"]),
     ],
 )
-def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code, field, allowed):
+def test_a_bad_value_is_named_with_the_allowed_ones(app, client, drawn, pair, code, field, allowed):
     with pytest.raises(BadRequest) as refused:
         drawn(PYRAMID, pair)
     error = refused.value

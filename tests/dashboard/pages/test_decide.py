@@ -32,7 +32,7 @@ def test_where_a_run_is_better_as_measured(stretches, sentence):
     assert text == f"{sentence} {shown} Better at every t with 95 % confidence: none."
 
 
-def test_what_the_band_shows_is_told_apart():
+def test_the_confidence_band_has_its_own_sentence():
     text = words([Stretch(0.01, 0.99, "a")], [Stretch(0.2, 0.4, "a")], "a")
     shown = "With 95 % confidence for all t at once: Alpha is better at t = 0.20 to 0.40."
     assert text.endswith(f"{shown} Better at every t with 95 % confidence: Alpha.")

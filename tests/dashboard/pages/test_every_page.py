@@ -1,4 +1,4 @@
-"""Every page drawn from its address, without a browser: what it says, and that nothing on it is a loose end."""
+"""Every page drawn from its address, without a browser: its texts, its figures, and that its parts are connected."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from tests.helpers.drawn_pages import drawn, plain, walk, words
 
-# Whose numbers stand in a table beside them.
+# The numbers of these figures are in a table next to them.
 WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan", "teams", "team"}
 ADDRESSES = [
     ("leaderboard", "metrics=brier&metrics=ks,auroc&sort=-ks"),
@@ -56,7 +56,7 @@ BAD = [
 
 
 def figures(content):
-    """Name -> the figure and whether it has a text equivalent."""
+    """Return name -> the figure and whether it has a text equivalent."""
     drawn_figures = {}
     for part in walk(plain(content)):
         if part.get("type") == "Figure":
@@ -90,7 +90,7 @@ def test_a_page_is_drawn_for_its_own_keys(app, view, query):
 
 
 @pytest.mark.parametrize(("view", "query", "field"), BAD)
-def test_what_does_not_exist_is_named(app, client, view, query, field):
+def test_a_bad_value_in_an_address_is_named(app, client, view, query, field):
     with pytest.raises(BadRequest) as caught:
         drawn(app, view, f"dataset=pyramid&{query}")
     assert caught.value.field == field
@@ -112,7 +112,7 @@ def test_an_empty_selection_says_what_to_widen(app, view):
     assert "without q" in json.dumps(plain(content)) and "match these filters" in text
 
 
-def test_every_page_of_the_navigation_has_a_place_of_its_own(app):
+def test_pages_have_different_places_in_the_navigation(app):
     places = [view.place for view in PAGES.values() if view.place is not None]
     assert len(set(places)) == len(places)
 
@@ -165,7 +165,7 @@ def test_compared_runs_are_those_of_the_address(app, snapshot):
     assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
 
 
-def test_a_slice_links_to_what_it_is_about(app, snapshot):
+def test_a_slice_links_to_its_run_and_its_filter(app, snapshot):
     results = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
     certain = next(slice_ for slice_ in results.slices if slice_.p_adjusted < 0.05 and slice_.difference > 0)
     text = json.dumps(plain(drawn(app, "slices", "dataset=lifeeval&metric=brier")))
@@ -181,7 +181,7 @@ def test_slices_always_list_the_largest_differences(app, query):
     assert json.dumps(plain(drawn(app, "slices", query))).count("Show this part") > 5
 
 
-def test_people_are_missing_where_there_are_no_votes(app):
+def test_without_votes_the_page_of_people_says_so(app):
     assert "no human votes" in words(drawn(app, "people", "dataset=pyramid"))
 
 
@@ -195,7 +195,7 @@ def question_page(app, dataset, name, query=""):
         return [part for part in PAGES["question"].draw(looking) if part is not None]
 
 
-def test_votes_stand_beside_whole_distributions(app, client):
+def test_votes_are_shown_next_to_whole_distributions(app, client):
     question = client.get("/api/v1/questions/tone/work-01").get_json()
     content = question_page(app, "tone", "work-01")
     drawn_figures = figures(content)
@@ -212,7 +212,7 @@ def test_without_votes_a_question_has_no_figure_of_them(app):
     assert list(figures(question_page(app, "pyramid", "lit-08"))) == ["clues"]
 
 
-def test_diamonds_stand_where_runs_buzz(app, client):
+def test_diamonds_mark_where_runs_buzz(app, client):
     question = client.get("/api/v1/questions/pyramid/lit-08?threshold=0.5").get_json()
     content = question_page(app, "pyramid", "lit-08", "threshold=0.5")
     spec, _ = figures(content)["clues"]
@@ -251,7 +251,7 @@ def test_buzz_links_to_its_buzzpoints(app):
     assert f'"/questions/pyramid/{first.question_id}?category=History&threshold=0.7"' in text
 
 
-def test_datasets_says_what_people_did(app):
+def test_the_page_datasets_counts_votes_and_teams(app):
     text = words(drawn(app, "datasets"))
     assert "18,000 human votes on 180 questions" in text and "12 human teams, " in text and " 0 human" not in text
 
@@ -261,7 +261,7 @@ def test_datasets_says_what_people_did(app):
     ("b" * 400 + ". More.", "b" * 400 + "."),
     ("One, by 1.5 times. " + "Two. " * 80, ("One, by 1.5 times. " + "Two. " * 80)[:198]), ("c" * 400, "c" * 400),
 ])  # fmt: skip
-def test_a_banner_has_whole_sentences(note, short):
+def test_a_banner_is_shortened_to_whole_sentences(note, short):
     assert in_short(note) == short
 
 
@@ -281,16 +281,16 @@ def test_runs_whose_names_begin_alike_keep_rows_of_their_own(app):
 
 
 @pytest.mark.parametrize("title", ["short", "x" * 40])
-def test_a_title_that_fits_stays(title):
+def test_a_title_that_fits_is_unchanged(title):
     assert distinct_short_names([title]) == [title]
 
 
-def test_of_a_long_title_beginning_and_end_are_left():
+def test_a_long_title_keeps_its_beginning_and_end():
     (short,) = distinct_short_names(["Organisation/Model-70B-Instruct-with-more · temperature-scaled"])
     assert len(short) <= 40 and short.startswith("Organisation/Model") and short.endswith("temperature-scaled") and "…" in short
 
 
-def test_titles_that_begin_and_end_alike_are_told_apart():
+def test_titles_that_begin_and_end_alike_stay_different():
     names = [f"A rather long model name, version {number} instruct · verbalized" for number in ("0.1", "12.7")]
     assert distinct_short_names([*names, "BM25"]) == ["…0.1 instruct · verbalized", "…12.7 instruct · verbalized", "BM25"]
     assert distinct_short_names([names[0], names[0]]) == ["A rather long model…nstruct · verbalized"] * 2
@@ -312,7 +312,7 @@ def test_without_filters_an_empty_page_says_how_runs_come_in(app):
     assert text.startswith("Leaderboard") and "where they buzzed" in text
 
 
-def test_no_page_shows_a_name_of_the_code(app):
+def test_no_page_shows_an_identifier_of_the_code(app):
     for name, page in PAGES.items():
         if page.place is not None:
             texts = [

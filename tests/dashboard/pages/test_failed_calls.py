@@ -1,4 +1,4 @@
-"""Failed calls where they are seen: rankings, runs, a question, the controls, and JSON."""
+"""Failed calls wherever they are shown: rankings, runs, a question, the controls, and JSON."""
 
 import json
 
@@ -44,14 +44,14 @@ def test_there_is_a_control_where_calls_failed(app):
         assert "counted as wrong at confidence 0" not in drawn(app, other, "" if "sound" in other else "dataset=sound"), path
 
 
-def test_a_failed_clue_is_no_guess(app):
+def test_a_failed_clue_is_not_shown_as_a_guess(app):
     page = drawn(app, "/questions/toy/q1", "clue=1")
     assert page.count("no answer: the call failed") >= 3  # the table, the figure, and what its marks mean
     assert "no answer: the call failed" in drawn(app, "/questions/toy/q2")
     assert "no answer: the call failed" not in drawn(app, "/questions/sound/q1")
 
 
-def test_players_who_did_not_buzz_are_no_failed_call(tmp_path):
+def test_players_who_did_not_buzz_are_not_failed_calls(tmp_path):
     store = open_store(tmp_path / "store")
     put(store, write(tmp_path / "toy"))
     (tmp_path / "people.csv").write_text(
@@ -85,7 +85,7 @@ def test_json_counts_them(app):
     assert refused.status_code == 400 and refused.json["error"]["allowed"] == ["0", "1"]
 
 
-def test_the_run_comes_out_as_it_went_in(app):
+def test_an_export_marks_failed_calls(app):
     client = app.test_client()
     run = next(row["run"] for row in client.get("/api/v1/runs").json["runs"] if row["model"] == "crashing")
     lines = client.get(f"/api/v1/runs/{run}/responses.csv").text.splitlines()

@@ -1,4 +1,4 @@
-"""The page of gradings: how far they agree, which guesses it lists, and who may correct them."""
+"""The page of gradings: how well they agree, which guesses it lists, and who may correct them."""
 
 import html
 import json
@@ -37,12 +37,12 @@ def app(store):
 
 
 def rows(content):
-    """What each row of the table of guesses is about."""
+    """Return what each row of the table of guesses is about."""
     return [json.loads(part["props"]["data-graded"]) for part in walk(plain(content)) if "data-graded" in part.get("props", {})]
 
 
 def whole(app, path, query=""):
-    """The markup of a page with what stands above its content."""
+    """Return the markup of a page, including what is shown above its content."""
     with app.test_request_context("/"):
         answer = json.loads(draw({"path": path, "query": query, "page": False}))
     return html.unescape(" ".join(answer["fragments"].values()))

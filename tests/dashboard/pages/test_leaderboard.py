@@ -1,4 +1,4 @@
-"""The default order of the leaderboard: what charges for bad guesses leads, and nobody leads by gaming a proper score."""
+"""The default order of the leaderboard: a metric that penalises bad guesses leads, and nobody leads by gaming a proper score."""
 
 import csv
 import json
@@ -31,13 +31,13 @@ def drawn(app, query):
 
 
 def order(app, query):
-    """Runs in the order of the rows of the page."""
+    """Return the runs in the order of the page's rows."""
     return re.findall(r'"data-run": "([0-9a-f]+)"', drawn(app, query))
 
 
 @pytest.fixture
 def gamed(fresh, tmp_path):
-    """The run of a guesser that is always the same, imported into a bundled dataset."""
+    """Import the run of a guesser that always answers the same into a bundled dataset, and return its id."""
 
     def put(dataset):
         source, guess, confidence, _ = GAMED[dataset]
@@ -55,7 +55,7 @@ def gamed(fresh, tmp_path):
 
 @pytest.fixture
 def models(fresh, tmp_path):
-    """The answers of LifeEval's formulas, imported as those of models: run ids by model."""
+    """Run ids of the answers of LifeEval's formulas, imported as if they came from models."""
     header = "question_id,guess,confidence,model,elicitation"
     rows = []
     for source in sorted((SAMPLE / "lifeeval" / "responses").glob("*.csv")):
@@ -67,8 +67,8 @@ def models(fresh, tmp_path):
     return import_paths(open_store(fresh.store), [path], ImportOptions(dataset="lifeeval")).runs
 
 
-def test_formulas_stand_apart_from_models(fresh, models):
-    """Models are ranked as without the formulas, which keep their values and intervals, and have no rank and no letters."""
+def test_formulas_are_ranked_apart_from_models(fresh, models):
+    """Models are ranked as if there were no formulas. Formulas keep values and intervals, but have no rank and no letters."""
     address = "/api/v1/leaderboard?dataset=lifeeval&intervals=1&metrics=net_score,ece,brier"
     board = fresh.client.get(address).get_json()["rows"]
     assert [row["reference"] for row in board] == [True] * 5 + [False] * 5
@@ -99,8 +99,8 @@ def test_a_constant_answer_does_not_lead(fresh, gamed, models, dataset):
     assert by_brier[run] == 1, "it leads by the Brier score, which charges nothing for a bad guess"
 
 
-def test_the_page_says_what_silence_scores(fresh, tmp_path):
-    """A run that states confidence 0 throughout has the scores that the note below the table names."""
+def test_the_page_says_what_confidence_0_scores(fresh, tmp_path):
+    """A run that always states confidence 0 has the scores that the note below the table names."""
     with (SAMPLE / "pyramid" / "clues.csv").open(encoding="utf-8") as lines:
         answers = [f"{row['question_id']},{row['clue']},x,0" for row in csv.DictReader(lines)]
     path = tmp_path / "silent.csv"
@@ -115,7 +115,7 @@ def test_the_page_says_what_silence_scores(fresh, tmp_path):
     assert "always states confidence 0 scores 0 in" in drawn(fresh.app, {"dataset": "lifeeval"})
 
 
-def test_what_is_almost_never_right_has_a_note(fresh, gamed):
+def test_a_run_that_is_almost_never_right_has_a_note(fresh, gamed):
     run = gamed("lifeeval")
     rows = fresh.client.get("/api/v1/leaderboard?dataset=lifeeval&metrics=brier").get_json()["rows"]
     notes = {row["run"]: row["note"] for row in rows}
@@ -125,7 +125,7 @@ def test_what_is_almost_never_right_has_a_note(fresh, gamed):
 
 
 @pytest.mark.parametrize(("dataset", "lead"), [("pyramid", "calscore"), ("lifeeval", "net_score"), ("tone", "net_score")])
-def test_the_lead_depends_on_whether_people_played(app, client, dataset, lead):
+def test_the_leading_metric_depends_on_human_buzzes(app, client, dataset, lead):
     assert client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=ece").get_json()["lead"] == lead
     by_lead = order(app, {"dataset": dataset})
     assert by_lead == order(app, {"dataset": dataset, "sort": lead})
@@ -133,7 +133,7 @@ def test_the_lead_depends_on_whether_people_played(app, client, dataset, lead):
     assert len(by_lead) > 3 and by_lead[::-1] == order(app, {"dataset": dataset, "sort": f"-{lead}"})
 
 
-def test_accuracy_stands_beside_calibration(client, app):
+def test_accuracy_is_shown_next_to_calibration(client, app):
     text = drawn(app, {"dataset": "pyramid"})
     columns = re.findall(r'"data-metric": "(\w+)"', text)
     first = columns[: columns.index(columns[0], 1)]

@@ -1,4 +1,4 @@
-"""Pages of a dataset with more runs than colours can tell apart."""
+"""Pages of a dataset with more runs than colours can distinguish."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ PAGES_WITH_RUNS = ("leaderboard", "reliability", "difficulty", "buzz")
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory):
-    """An app whose only dataset has eighteen runs: the higher the number in a name, the better the run."""
+    """An app whose only dataset has eighteen runs. The higher the number in a run's name, the better the run."""
     folder = tmp_path_factory.mktemp("crowd")
     bundle = folder / "bundle"
     (bundle / "responses").mkdir(parents=True)
@@ -52,13 +52,13 @@ def crowd(tmp_path_factory):
 
 
 def runs_of(app):
-    """Run id by the number in the name."""
+    """Return run id by the number in the run's name."""
     facets = app.extensions["clueline"].facets("crowd")
     return {int(model.split()[1]): run for run, model, _ in facets.runs}
 
 
 def line_colours(app, page, query=""):
-    """Run id to the colours of its lines on a page."""
+    """Return run id -> the colours of its lines on a page."""
     colours = {}
     for spec in divide_page(drawn(app, page, query)).figures.values():
         for trace in spec["data"]:
@@ -89,7 +89,7 @@ def test_a_run_has_one_colour_on_all_pages(crowd):
     assert own[runs[11]] in seen[runs[11]] and own[runs[0]] in seen[runs[0]]
 
 
-def test_pinned_runs_alone_have_colours(crowd):
+def test_only_pinned_runs_have_colours(crowd):
     runs = runs_of(crowd)
     shades = line_colours(crowd, "buzz", f"pin={runs[0]}&pin={runs[1]}")
     assert {run for run, shade in shades.items() if shade != {"var(--run-other)"}} == {runs[0], runs[1]}
@@ -102,8 +102,8 @@ def test_pinned_runs_alone_have_colours(crowd):
         ("run={0}&run={1}&run={2}", (0, 1, 2)),
     ],
 )  # fmt: skip
-def test_diagrams_are_of_the_runs_in_colour(crowd, query, shown):
-    """Eighteen would fill many screens. The calibration error of all is the same, so that the first ones are the best."""
+def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
+    """Eighteen would fill many screens. All runs have the same calibration error, so the first ones are the best."""
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
     for page, figures in (("reliability", ("reliability", "smooth", "discrimination")), ("difficulty", ("hard-easy",))):
@@ -112,7 +112,7 @@ def test_diagrams_are_of_the_runs_in_colour(crowd, query, shown):
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
             assert len(numbers) == every[name]["layout"]["meta"]["panels"] == len(shown)
-            if page == "reliability" or address:  # elsewhere other runs are the best
+            if page == "reliability" or address:  # on the other page, other runs are the best
                 assert numbers == [*shown], name
 
 
@@ -149,7 +149,7 @@ def test_both_themes_have_a_colour_for_every_place():
         assert len(set(shades.values())) == COLOURS
 
 
-def test_labels_of_lines_that_meet_stand_apart():
+def test_labels_of_lines_that_meet_do_not_overlap():
     ends = [(f"run {index}", 0.5, "red") for index in range(8)]
     heights = [label["y"] for label in end_labels(ends, 0, 1, 300)]
     gaps = [after - before for before, after in pairwise(heights)]

@@ -1,4 +1,4 @@
-"""The catalogue and the published figures as addresses and pages give them."""
+"""The catalogue of metrics and the published figures, as addresses and pages give them."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ def table(client, address):
 
 
 def shown(component):
-    """Every text and property of a component and what is in it, as Dash would send it."""
+    """Return every text and property of a component and its children, as Dash would send them."""
     return json.dumps(component, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
@@ -66,7 +66,7 @@ def test_intervals_are_explained_and_their_simulations_shown(app, client):
     assert all(claim["setting"] in text for claim in answer["measured"])
 
 
-def test_sakais_examples_open_on_the_page(app, client):
+def test_sakais_examples_are_on_the_page(app, client):
     examples = client.get("/api/v1/metrics").get_json()["sakai"]
     text = shown(drawn(app, "metrics"))
     for example in examples:
@@ -75,7 +75,7 @@ def test_sakais_examples_open_on_the_page(app, client):
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
-def test_a_measure_is_where_the_catalogue_says(client, measure):
+def test_a_measure_is_at_the_address_in_the_catalogue(client, measure):
     (question,) = client.get("/api/v1/questions?dataset=pyramid&limit=1").get_json()["questions"]
     address = measure.address.format(dataset="pyramid", question_id=question["question_id"])
     threshold = "&threshold=0.5" if address == "/api/v1/buzz" else ""
@@ -88,7 +88,7 @@ def test_a_measure_is_where_the_catalogue_says(client, measure):
 
 
 def numbers(part, path):
-    """Every number at a path of an answer; a list stands for each of its elements."""
+    """Yield every number at a path of an answer. A list stands for each of its elements."""
     if isinstance(part, list):
         for element in part:
             yield from numbers(element, path)
@@ -98,7 +98,7 @@ def numbers(part, path):
         yield part
 
 
-def test_what_the_papers_contradict_is_told(client):
+def test_contradictions_of_the_papers_are_noted(client):
     answer = client.get("/api/v1/metrics").get_json()
     assert [note["key"] for note in answer["notes"]] == [note.key for note in NOTES]
     keys = {entry["key"] for entry in answer["metrics"]}
@@ -157,7 +157,7 @@ def test_only_the_metrics_page_typesets(app):
             assert "<math" not in shown(drawn(app, name)), view
 
 
-def test_a_counterexample_is_told_in_numbers(app):
+def test_a_counterexample_is_shown_with_its_numbers(app):
     text = shown(drawn(app, "metrics"))
     assert "Not U: for 0.68 right, 0.6 wrong, the metric goes from 0.14 to 0.1 when the first moves to 0.6." in text
     assert "lower is better, [0, 1]" in text
@@ -210,7 +210,7 @@ def test_an_unknown_published_table_is_an_error_of_the_page(client):
 
 
 def bodies(app, *pairs):
-    """The bodies of the leaderboard's table."""
+    """Return the bodies of the leaderboard's table."""
     (scroll,) = [part for part in drawn(app, "leaderboard", pairs) if getattr(part, "className", "") == "scroll"]
     _, *rest = scroll.children.children
     return [body for body in rest if body is not None]
@@ -223,7 +223,7 @@ def test_published_rows_change_nothing_in_computed_ones(app, sort):
     computed, printed = bodies(app, ("published", "lifeeval-table-2"), *sorting)
     assert shown(alone) == shown(computed)
     names = [row.children[0].children[0].children for row in printed.children[1:]]
-    assert names[:2] == ["Claude-Sonnet-3.7", "Claude-Sonnet-4"] and len(names) == 11  # the paper's order, whatever the sort
+    assert names[:2] == ["Claude-Sonnet-3.7", "Claude-Sonnet-4"] and len(names) == 11  # always the paper's order
     text = shown(printed)
     assert "rank" not in text and "data-run" not in text and "swatch" not in text
     for row in printed.children[1:]:
@@ -239,7 +239,7 @@ def test_published_rows_fill_columns_of_their_metric(app):
     assert all(not cell.children for row in printed.children[1:] for cell in row.children[3:])
 
 
-def test_the_caveat_of_a_published_table_is_told(app):
+def test_the_caveat_of_a_published_table_is_shown(app):
     text = shown(drawn(app, "leaderboard", [("published", "grace-table-1")]))
     assert "repeats CalScore" in text
     assert "Caveat" not in shown(drawn(app, "leaderboard"))

@@ -12,7 +12,7 @@ TEXT = "It was written in a wet summer. Name this novel by Mary Shelley in which
 
 
 def desk(app, text="", answer="", query=""):
-    """The drawing of a draft, and its text."""
+    """Return the drawing of a draft, and its text."""
     with app.test_request_context("/write"):
         drawing = json.loads(draw({"path": "/write", "query": query, "page": False, "draft": {"text": text, "answer": answer}}))
     return drawing, "\n".join(drawing["fragments"].values())
@@ -22,7 +22,7 @@ def test_it_is_in_the_navigation(app):
     assert PAGES["write"].place is not None
 
 
-def test_what_guessers_say_is_drawn(app):
+def test_the_guesses_of_the_guessers_are_drawn(app):
     drawing, text = desk(app, TEXT, "Frankenstein")
     assert "2 sentences, 20 words." in text and "Right: the answer line has it." in text
     lines = [trace for trace in drawing["figures"]["draft"]["data"] if trace["mode"] == "lines+markers"]
@@ -33,7 +33,7 @@ def test_what_guessers_say_is_drawn(app):
 
 
 def test_every_draft_has_the_same_structure(app):
-    """Then what is typed stays where it is: only what differs is changed."""
+    """The elements then stay in place while somebody types, and only differences are updated."""
     drafts = [
         ("", ""),
         (TEXT, ""),
@@ -57,7 +57,7 @@ def test_every_draft_has_the_same_structure(app):
         ("word " * 2001, "", "The text has 2,001 words; it can have 2,000."),
     ],
 )
-def test_it_says_what_to_look_at(app, text, answer, words):
+def test_it_says_what_to_change_in_the_draft(app, text, answer, words):
     assert words in desk(app, text, answer)[1]
 
 

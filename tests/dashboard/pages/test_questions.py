@@ -1,4 +1,4 @@
-"""The page of questions: its columns, its orders, its rows, the small figures in them."""
+"""The page of questions: its columns, its orders, its rows, and the small figures in its rows."""
 
 import functools
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -17,7 +17,7 @@ def grid(app, query):
 
 
 def order_menu(app, query):
-    """Value -> name of each order that the menu offers, and the one chosen."""
+    """Return value -> name of each order in the menu, and the chosen one."""
     menus = [
         part["props"]
         for part in walk(plain(drawn(app, "questions", query)))
@@ -47,7 +47,7 @@ def runs_of(client):
 
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("kind", ["wrong:{0}", "calscore:{0}-{1}", "brier:{1}-{0}", "brier:{0}"])
-def test_an_order_without_a_column_gets_one_left_of_the_runs(app, client, kind, sign):
+def test_an_order_of_runs_gets_a_column_left_of_the_runs(app, client, kind, sign):
     sort = kind.format(*runs_of(client))
     columns = grid(app, f"dataset=pyramid&sort={sign}{sort}")
     place = ids(columns).index(sort)
@@ -77,7 +77,7 @@ def test_an_order_of_a_column_needs_no_other(app, client):
         assert order_menu(app, query)[1] == ""
 
 
-def test_the_dataset_turned_round_counts_backwards(app):
+def test_the_reversed_dataset_order_counts_backwards(app):
     shown = grid_rows(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rows"]
     assert [row["own"] for row in shown] == ["60", "59", "58"]
 
@@ -92,7 +92,7 @@ def test_the_menu_offers_every_run_and_a_few_pairs(app, client, chosen, pairs):
     assert all(a != b and {a, b} <= set(named) for a, b in different)
 
 
-def test_blocks_follow_each_other(app, client):
+def test_blocks_of_rows_are_contiguous(app, client):
     sort = f"-wrong:{runs_of(client)[0]}"
     whole = grid_rows(app, "dataset=pyramid", sort)["rows"]
     parts = [grid_rows(app, "dataset=pyramid", sort, start, start + 25) for start in (0, 25, 50)]
@@ -141,7 +141,7 @@ def test_questions_of_a_single_clue_have_no_small_figures(app):
 
 
 def test_a_small_figure_point_by_point():
-    """Half revealed is the middle of what the margins leave; confidence 1 is at the top, 0 at the bottom."""
+    """Half revealed is the middle between the margins; confidence 1 is at the top, 0 at the bottom."""
     middle, end = LEFT + (WIDTH - LEFT - RIGHT) / 2, WIDTH - RIGHT
     top, bottom, half = EDGE, HEIGHT - EDGE, HEIGHT / 2
     spark = QuestionSparklines(
@@ -177,13 +177,13 @@ def test_a_small_figure_of_many_clues_keeps_its_ends():
     assert "200 clues" in figure["label"] and figure["people"] is None
 
 
-def test_nothing_to_draw_is_no_figure():
+def test_without_data_there_is_no_small_figure():
     assert spark_figure(QuestionSparklines({}, None), {"a": "A"}, {"a": "red"}) is None
     assert spark_figure(QuestionSparklines({"a": RunSparkline([1.0], [1.0], 1.0)}, None), {}, {}) is None
 
 
 @pytest.mark.parametrize("bad", ["brier:nobody-nobody", "wrong:nobody", "wrong:{0}-{1}", "brier:{0}-{0}", "beauty:{0}-{1}"])
-def test_orders_that_there_are_not(app, client, bad):
+def test_unknown_orders_are_refused(app, client, bad):
     sort = bad.format(*runs_of(client))
     for address in ("/questions", "/questions/pyramid/lit-01", "/api/v1/questions", "/api/v1/questions.csv"):
         query = f"sort={sort}" if "lit-01" in address else f"dataset=pyramid&sort={sort}"
@@ -193,7 +193,7 @@ def test_orders_that_there_are_not(app, client, bad):
             assert answer.get_json()["error"]["field"] == "sort" and answer.get_json()["error"]["allowed"]
 
 
-def test_two_runs_lead_to_the_questions_where_they_differ_most(app, client):
+def test_compare_links_to_the_questions_that_differ_most(app, client):
     first, *_, last = runs_of(client)
     content = plain(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier&category=Arts"))
     links = {part["props"]["children"]: part["props"]["href"] for part in walk(content) if "data-link" in part.get("props", {})}

@@ -37,7 +37,7 @@ def test_a_row_has_what_its_columns_show(client):
         "dataset=nowhere&start=0&count=1", f"{DATASET}&start=0&count=1&metric=none", "",
     ],
 )  # fmt: skip
-def test_what_cannot_be_answered_has_no_rows(client, query):
+def test_a_bad_request_gets_no_rows(client, query):
     answer = client.get(f"/_rows?{query}")
     assert (answer.status_code, answer.json) == (400, {"rows": [], "total": 0})
 

@@ -30,7 +30,7 @@ def leaderboard_page(client, query="dataset=pyramid"):
         return draw({"path": "/", "query": query, "page": True})
 
 
-def test_there_is_none_without_two_dates(copied, client):
+def test_there_is_no_section_without_two_dates(copied, client):
     assert "By release date" not in leaderboard_page(client)
     release(copied, client, one="2024-05-13")
     assert "By release date" not in leaderboard_page(client)

@@ -29,7 +29,7 @@ def board(client):
     return sorted(rows, key=lambda row: row["metrics"]["calscore"]["rank"])
 
 
-def test_the_page_says_where_the_run_stands(app, board):
+def test_the_page_shows_values_and_ranks_of_the_run(app, board):
     row = board[2]
     html = html_of(app, f"/runs/{row['run']}")
     for key in ("calscore", "brier"):
@@ -73,7 +73,7 @@ def test_each_chip_removes_its_own_value(app, board):
     assert hrefs([active_filters("/", pairs[:1], facets)]) == set()
 
 
-def test_bundled_datasets_come_last_and_all_are_told_apart(app):
+def test_bundled_datasets_come_last_and_labels_differ(app):
     lifeeval, *others = sorted(app.extensions["clueline"].datasets(), key=lambda dataset: dataset.dataset)
     own = type(lifeeval)(**{name: getattr(lifeeval, name) for name in lifeeval.__struct_fields__} | {"dataset": "own"})
     assert samples_last([lifeeval, *others, own])[0].dataset == "own"

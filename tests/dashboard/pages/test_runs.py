@@ -1,4 +1,4 @@
-"""The page of runs: provenance, what can be had, and who may change what."""
+"""The page of runs: provenance, downloads, and who may change what."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 
 
 def buttons(content):
-    """Run -> what its button does."""
+    """Return run -> what its button does."""
     buttons = [part["props"] for part in walk(plain(content)) if part.get("type") == "Button"]
     return {button["data-run"]: button["data-change"] for button in buttons}
 
@@ -43,15 +43,15 @@ def test_runs_of_every_dataset_are_listed_if_wanted(app, client):
 
 
 @pytest.mark.parametrize(("mode", "asks"), [("token", True), ("open", True), ("off", False)])
-def test_what_may_be_changed_is_said(app_taking_uploads, mode, asks):
+def test_buttons_depend_on_the_mode_of_uploads(app_taking_uploads, mode, asks):
     content = drawn(app_taking_uploads(mode), "runs", "dataset=pyramid")
     assert bool(buttons(content)) == asks
     assert ("CLUELINE_UPLOADS=off" in words(content)) != asks
     modes = [part["props"]["data-mode"] for part in walk(plain(content)) if "data-mode" in part.get("props", {})]
-    assert modes == ([mode] if asks else [])  # in which mode the field for a token is asked for: see tests/browser
+    assert modes == ([mode] if asks else [])  # tests/browser checks in which mode the field for a token is asked for
 
 
-def test_withdrawn_runs_stand_apart_and_can_be_restored(app_taking_uploads):
+def test_withdrawn_runs_are_apart_and_can_be_restored(app_taking_uploads):
     app = app_taking_uploads("open")
     store = app.extensions["clueline"].store
     first, second = (row[0] for row in store.snapshot().rows(

@@ -17,7 +17,7 @@ GOOD = [
     "/metrics", "/?published=grace-table-1",
     "/?dataset=pyramid&difficulty=0..0.01", "/buzz",
     "/buzz?dataset=pyramid&curve=dataset&human=survival&threshold=0.5&theme=dark",
-    # keys that a page does not have, as of tracked links
+    # keys that a page does not have, as in links that are tracked
     "/?colour=red", "/metrics?metric=ece", "/buzz?dataset=pyramid&sort=brier",
     "/questions/pyramid/lit-01?utm_source=news&utm_source=x",
 ]  # fmt: skip
@@ -45,7 +45,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("address", GOOD)
-def test_a_page_is_there(client, address):
+def test_a_good_address_is_a_page(client, address):
     answer = client.get(address)
     assert answer.status_code == 200
     assert answer.mimetype == "text/html"
@@ -53,7 +53,7 @@ def test_a_page_is_there(client, address):
 
 
 @pytest.mark.parametrize(("address", "status"), BAD)
-def test_a_page_that_is_not_there_has_the_status_that_says_so(client, address, status):
+def test_a_bad_address_has_its_error_status(client, address, status):
     answer = client.get(address)
     assert answer.mimetype == "text/html"
     assert answer.status_code == status

@@ -13,7 +13,7 @@ PYRAMID = "dataset=pyramid"
 
 @pytest.fixture(scope="module")
 def tables(app):
-    """The tables of a page: what each holds -> rows of texts."""
+    """Read the tables of a page: label -> rows of texts."""
 
     def texts(part):
         if isinstance(part, str):
@@ -35,7 +35,7 @@ def tables(app):
 
 
 @pytest.mark.parametrize(("dataset", "by", "metric"), [("pyramid", "", "calscore"), ("lifeeval", "radius", "brier")])
-def test_every_run_stands_by_every_part(tables, client, dataset, by, metric):
+def test_every_run_has_a_value_for_every_part(tables, client, dataset, by, metric):
     pairs = [("dataset", dataset), ("metric", metric), *([("by", by)] if by else [])]
     answer = get(client, f"/api/v1/breakdown?dataset={dataset}&by={by or 'category'}&metrics={metric}&intervals=1")
     (head, *rows, mean) = next(rows for name, rows in tables("slices", *pairs).items() if " by " in name)
@@ -73,7 +73,7 @@ def test_buzzes_by_category(tables, client):
     ] * len(people)
 
 
-def test_printed_values_stand_beside_computed_ones(tables):
+def test_printed_values_are_shown_for_their_metric(tables):
     pairs = [("dataset", "pyramid"), ("published", "grace-table-5")]
     (head, *rows) = tables("slices", *pairs, ("metric", "calscore"))["GRACE, Table 5, as printed"]
     _, printed = published_rows("grace-table-5")

@@ -1,4 +1,4 @@
-"""A withdrawn run is on no page, but for the list of runs and one whose address names it, which says so."""
+"""A withdrawn run is shown only in the list of runs and where the address names it; such a page says that it is withdrawn."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def drawn(app, name, query):
         return json.dumps(json.loads(draw({"path": path, "query": urlencode(keys), "page": True})), ensure_ascii=False)
 
 
-def test_it_is_shown_where_it_is_named_alone(gone):
+def test_it_is_shown_only_where_it_is_named(gone):
     app, run, notice = gone
     names = [name for name, view in PAGES.items() if view.place is not None]
     assert len(names) >= 8
@@ -42,7 +42,7 @@ def test_it_is_shown_where_it_is_named_alone(gone):
         assert notice in shown and " by ann. " in shown, name
 
 
-def test_it_is_said_of_runs_that_other_keys_name(gone):
+def test_the_notice_is_shown_when_other_keys_name_it(gone):
     app, run, notice = gone
     other = app.extensions["clueline"].facets("pyramid").runs[0][0]
     assert notice in drawn(app, "compare", {"a": other, "b": run})

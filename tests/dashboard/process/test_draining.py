@@ -1,4 +1,4 @@
-"""A server that is told to end, and one whose threads are all taken: probes say how it is, and what has begun is finished."""
+"""A server told to end, and one whose threads are all taken: probes report its state, and begun requests are finished."""
 
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ BODY = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 
 
 def status(served, path):
-    """Status and JSON of an answer on a new connection; 0 where nobody listens."""
+    """Return status and JSON of an answer on a new connection; 0 and None if nobody listens."""
     connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=60)
     try:
         connection.request("GET", path)
@@ -44,7 +44,7 @@ def status(served, path):
 
 @pytest.fixture
 def serving(copied, tmp_path):
-    """Starts a server that takes uploads."""
+    """Start servers that take uploads."""
     servers = []
     token = Tokens(FolderRegister(copied)).create("lab")
 
@@ -62,13 +62,13 @@ def serving(copied, tmp_path):
 
 
 def begin_upload(served, model="late"):
-    """Send all of an upload but its last byte."""
+    """Send an upload except its last byte."""
     connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=120)
     connection.putrequest("POST", f"/api/v1/runs?dataset=pyramid&model={model}")
     connection.putheader("Authorization", f"Bearer {served.token}")
     connection.putheader("Content-Length", str(len(BODY)))
     connection.endheaders(BODY[:-1])
-    wait_until(lambda: list((served.store / "incoming").glob("*/file")))  # a thread receives it
+    wait_until(lambda: list((served.store / "incoming").glob("*/file")))  # a thread is receiving it
     return connection
 
 
@@ -79,7 +79,7 @@ def end_upload(connection):
 
 
 def test_uploads_that_have_begun_are_finished(serving):
-    """While nobody new is let in: a proxy that is refused tries the next server."""
+    """Nobody new is let in meanwhile, and a proxy that is refused tries the next server."""
     served = serving()
     upload = begin_upload(served)
     os.kill(served.process.pid, signal.SIGTERM)
@@ -118,7 +118,7 @@ def test_the_wait_is_bounded_by_a_setting(serving):
     assert served.process.wait(300) == 0
 
 
-def test_silent_connections_hold_nobody_up(serving):
+def test_silent_connections_do_not_delay_the_end(serving):
     def seconds_to_end(served):
         began = time.monotonic()
         os.kill(served.process.pid, signal.SIGTERM)
@@ -134,8 +134,8 @@ def test_silent_connections_hold_nobody_up(serving):
         connection.close()
 
 
-def test_an_import_survives_what_is_meant_for_the_server(copied, tmp_path):
-    """systemd tells every process of a service to end, those that read uploads among them."""
+def test_an_import_survives_a_signal_for_the_server(copied, tmp_path):
+    """systemd tells every process of a service to end, including those that read uploads."""
     (tmp_path / "file").write_bytes(BODY)
     options = ImportOptions(dataset="pyramid", model="late")
     job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", None, options, "lab", False, 2**20, 10)
@@ -158,7 +158,7 @@ def ignores(pid, number):
 def test_probes_are_answered_while_every_thread_is_taken(serving):
     served = serving(workers=1)
     stalled = []
-    for _ in range(2 * THREADS):  # a body that does not come takes a thread for half a minute
+    for _ in range(2 * THREADS):  # a body that does not arrive takes a thread for half a minute
         connection = socket.create_connection((urlsplit(served.address).hostname, urlsplit(served.address).port))
         connection.sendall(b"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
         stalled.append(connection)
@@ -176,20 +176,20 @@ def test_probes_are_answered_while_every_thread_is_taken(serving):
 
 
 def children(pid):
-    """Ids of the processes that a process started, in any of its threads."""
+    """Return the ids of the processes that a process started, in any of its threads."""
     return [int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text("ascii").split()]
 
 
 def is_running(pid):
-    """Whether a process runs; one that has ended may stay in the table of processes until its new parent looks."""
+    """Return whether a process runs. One that has ended can stay in the process table until its new parent looks."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
-def test_a_killed_server_leaves_its_port(serving):
-    """Its workers end with it, even those that are amid a request, so that it can be started anew at once."""
+def test_a_killed_server_frees_its_port(serving):
+    """Its workers end with it, even in the middle of a request, so that it can be started again at once."""
     served = serving(workers=2)
     upload = begin_upload(served)
     workers = children(served.process.pid)
@@ -204,14 +204,14 @@ def test_a_killed_server_leaves_its_port(serving):
 
 @contextlib.contextmanager
 def held_lock(store):
-    """The lock of the writers: imports wait for it."""
+    """Hold the writers' lock, so that imports wait."""
     with (store / "LOCK").open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def importers(server):
-    """The processes that import for the workers of a server."""
+    """Return the ids of the processes that import for the workers of a server."""
     return [pid for worker in children(server) for pid in children(worker)]
 
 
@@ -226,7 +226,7 @@ def test_an_import_ends_with_its_server(serving):
         limits = [Path(f"/proc/{pid}/limits").read_text() for pid in working]
         seconds = [re.search(r"Max cpu time +(\d+)", text) for text in limits]  # a spare process has none before its first job
         (limit,) = [int(limit[1]) for limit in seconds if limit]
-        assert limit % TIME_LIMIT == 0 and limit >= 2 * TIME_LIMIT  # as much for each thread
+        assert limit % TIME_LIMIT == 0 and limit >= 2 * TIME_LIMIT  # the same for each thread
         os.kill(served.process.pid, signal.SIGKILL)
         wait_until(lambda: not [pid for pid in working if is_running(pid)])
     upload.close()

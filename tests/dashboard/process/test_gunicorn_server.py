@@ -1,4 +1,4 @@
-"""gunicorn forks its workers: what does not survive a fork may not be imported before."""
+"""gunicorn forks its workers: modules that do not survive a fork must not be imported before."""
 
 import subprocess
 import sys

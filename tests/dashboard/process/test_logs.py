@@ -1,4 +1,4 @@
-"""Log lines: one object each, with the request they belong to, and never a secret."""
+"""Log lines: one object each, with the request that they belong to, and never a secret."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 
 
 def ask(served, path, headers=None, body=None, method=None):
-    """Status, headers and text of an answer."""
+    """Return status, headers and text of an answer."""
     request = urllib.request.Request(f"{served.address}{path}", body, headers or {}, method=method)
     try:
         with urllib.request.urlopen(request, timeout=120) as answer:
@@ -56,7 +56,7 @@ def test_each_request_is_a_line(client, caplog):
 
 
 def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
-    """Those of the process that reads the file, too; and no line holds a token, wherever somebody wrote it."""
+    """So do the lines of the process that reads the file. No line holds a token, wherever a client wrote it."""
     token = Tokens(FolderRegister(copied)).create("lab")
     auth = {"Authorization": f"Bearer {token}"}
     served = start_server(
@@ -90,8 +90,8 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     assert any("the cache failed" in line["message"] for line in lines)
 
 
-def test_a_header_that_cannot_be_read_is_not_told(copied, tmp_path):
-    """gunicorn quotes a bad header in its log."""
+def test_a_token_in_an_unreadable_header_is_not_logged(copied, tmp_path):
+    """gunicorn quotes bad headers in its log."""
     token = Tokens(FolderRegister(copied)).create("lab")
     served = start_server(copied, tmp_path / "log", workers=1, log_level="debug")
     try:

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: off unless wanted, of all workers together."""
+"""Figures for Prometheus: off by default, and of all workers together."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 
 
 def figures(text):
-    """Values by name and labels."""
+    """Return the values by name and labels."""
     families = text_string_to_metric_families(text)
     return {(sample.name, *sorted(sample.labels.items())): sample.value for family in families for sample in family.samples}
 
@@ -37,11 +37,11 @@ def get(served, path):
         return answer.read().decode()
 
 
-def test_there_are_no_figures_unless_wanted(client):
+def test_there_are_no_figures_by_default(client):
     assert client.get(ADDRESS).status_code == 404
 
 
-def test_unforeseen_paths_make_no_new_figures(copied):
+def test_unknown_paths_create_no_new_figures(copied):
     client = create_app(Settings(store=str(copied), workers=1, prometheus="on")).test_client()
     before = len(figures(client.get(ADDRESS).text))
     client.get("/api/v1/runs/none"), client.open("/api/v1/runs/none", method="BREW")
@@ -64,12 +64,12 @@ def served(seeded, tmp_path_factory):
 
 
 def workers_of(served, endpoint):
-    """The processes that answered an address."""
+    """Return the processes that answered an address."""
     lines = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]
     return {line["process"] for line in lines if line.get("path") == endpoint}
 
 
-def test_whichever_worker_is_asked_answers_for_all(served):
+def test_any_worker_gives_the_figures_of_all(served):
     before = figures(get(served, ADDRESS))
     requested = 0
     while len(workers_of(served, "/api/v1/datasets")) < 2:

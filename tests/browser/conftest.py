@@ -1,4 +1,4 @@
-"""A real Chromium, and pages that complain about nothing."""
+"""A real Chromium, and pages that must not report any error."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def tabs(browser, server):
 
 @pytest.fixture
 def visit(browser, server, tabs):
-    """Opens pages that share nothing; complaints of any of them fail the test. ``new_context`` gives one without a cache."""
+    """Open pages that share nothing. Complaints of any page fail the test. ``new_context`` gives a page without a cache."""
     visits = []
 
     def opened(new_context=False, **options):

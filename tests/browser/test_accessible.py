@@ -1,5 +1,6 @@
-"""No page has a serious or critical violation of axe-core's rules, in either theme, wide or narrow; and the keyboard reaches and
-uses every control."""
+"""No page has a serious or critical violation of axe-core's rules, in either theme, in a wide and a narrow window. The keyboard
+reaches and uses every control.
+"""
 
 from urllib.parse import quote
 
@@ -32,7 +33,7 @@ FOCUSED = r"""() => {
 }"""
 
 
-# Colours differ between themes, what fits between widths; all else of a page is the same in both, and is looked at in one.
+# Themes differ in colours, widths in what fits. Everything else on a page is the same in both, and is checked in one.
 @pytest.mark.walk
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ FOCUSED = r"""() => {
         ("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"]),
     ],
 )
-def test_axe_finds_nothing_grave(visit, theme, width, rules, path):
+def test_axe_finds_no_grave_violation(visit, theme, width, rules, path):
     page = visit(theme=theme, width=width)
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
     violations = {}
@@ -98,7 +99,7 @@ def test_the_keyboard_sets_controls(visit):
     eventually(page, lambda: _has(page, "difficulty"))
     page.locator(".filter-human button").focus()
     page.keyboard.press("Enter")
-    page.locator(".dash-dropdown-content input[value='']:focus").wait_for()  # it moves a frame after the key
+    page.locator(".dash-dropdown-content input[value='']:focus").wait_for()  # the focus moves a frame after the key
     page.keyboard.press("ArrowDown")
     page.locator(".dash-dropdown-content input[value=buzz_share]:focus").wait_for()
     page.keyboard.press("Enter")

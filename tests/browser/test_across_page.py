@@ -1,4 +1,4 @@
-"""All datasets in a browser: a metric and some datasets are chosen, and the table is what the JSON address says."""
+"""All datasets in a browser: a metric and some datasets are chosen, and the table is that of the JSON address."""
 
 from tests.helpers.page_actions import api, choose, eventually, heading, pairs, path, traces, written
 
@@ -8,7 +8,7 @@ TABLE = """() => [...document.querySelectorAll("table.across tbody tr")].map((ro
 
 
 def shows(page, keys):
-    """Wait until address and table are those of some keys."""
+    """Wait until address and table are those of the given keys."""
 
     def check():
         assert pairs(page) == sorted(keys)
@@ -49,7 +49,7 @@ def test_a_metric_and_datasets_are_chosen(page):
 
 
 def _diagrams(page):
-    """The figure of diagrams has a mark for each bin that holds items."""
+    """Check that the figure of diagrams has a mark for each bin that holds items."""
     assert pairs(page) == [("datasets", "tone"), ("diagrams", "1"), ("metric", "brier")]
     answer = api(page, "across/diagrams", datasets="tone")
     bins = [bin_ for diagram in answer["diagrams"] for bin_ in diagram["bins"] if bin_["items"]]

@@ -1,4 +1,4 @@
-"""Attributes of questions in a browser: a value is chosen, shown as a chip, and divides the table of slices."""
+"""Attributes of questions in a browser: a value is chosen and becomes a chip, and an attribute divides the table of slices."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ HEADS = """() => [...document.querySelectorAll("table.across thead th")].map((ce
 
 @pytest.fixture(scope="module")
 def polyglot(server, cli_process, tmp_path_factory):
-    """A dataset of the server's store, whose questions have a language and an attribute with an odd name."""
+    """Add a dataset to the server's store whose questions have a language and an attribute with an odd name."""
     folder = tmp_path_factory.mktemp("bundles") / "polyglot"
     (folder / "responses").mkdir(parents=True)
     (folder / "dataset.json").write_text(json.dumps({"dataset": "polyglot", "kind": "single", "title": "Polyglot"}))

@@ -1,4 +1,4 @@
-"""A range of confidence is dragged on a reliability diagram: address, shade and list of items follow, and it goes again."""
+"""A range of confidence is dragged on a reliability diagram: address, shade and list of items follow, and a click clears it."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def drag(page, panel, start, end):
 
 
 def chosen(page, low, high):
-    """Everything on the page is at this range, to the pixel of the pointer."""
+    """Wait until everything on the page shows this range, to the pixel of the pointer."""
 
     def check():
         brushed = dict(pairs(page)).get("confidence")
@@ -86,14 +86,14 @@ def test_a_drag_chooses_a_range_and_a_click_clears_it(diagrams):
     cleared(page)
 
 
-def test_beyond_the_ends_there_is_nothing_to_choose(diagrams):
+def test_a_drag_ends_at_the_edge_of_the_scale(diagrams):
     page = diagrams
     drag(page, "xy", 0.8, 1.3)
     chosen(page, 0.8, 1.0)
     x, y = page.evaluate(DOT)
     page.mouse.move(x, y)
     page.locator(".figure-reliability .hoverlayer .hovertext").first.wait_for()
-    page.mouse.click(x, y)  # on a dot, once is not enough
+    page.mouse.click(x, y)  # on a dot, one click is not enough
     let_scripts_run(page, 600)
     chosen(page, 0.8, 1.0)
     page.mouse.dblclick(x, y)

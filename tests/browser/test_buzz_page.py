@@ -28,7 +28,7 @@ FIGURE = """(name) => { const gd = document.querySelector(`.figure-${name} .js-p
 
 @pytest.fixture(scope="module")
 def more(server, cli_process, tmp_path_factory):
-    """The server's store with a dataset of token log-probabilities and one of many runs and no people."""
+    """Add a dataset of token log-probabilities and one with many runs and no people to the server's store."""
     folder = tmp_path_factory.mktemp("bundles")
     write_tokens(folder / "tokens")
     write_crowd(folder / "throng", "throng")
@@ -41,13 +41,13 @@ def rows(page):
 
 
 def readout(outcome):
-    """The read-out of an outcome."""
+    """Return the read-out of an outcome."""
     win = "–" if outcome["win"] is None else f"{100 * outcome['win']:.1f} %"
     return [written(outcome["expected_wins"]), "–" if outcome["score"] is None else written(outcome["score"], 2), win]
 
 
 def view_is(page, query):
-    """Wait until the address is ``query`` and sliders, table and dots show what the API says of it."""
+    """Wait until the address is ``query``, and sliders, table and dots show what the API says of it."""
     query = sorted(query)
     runs = api(page, "buzz", query)["explorer"]["runs"]
     own = dict(value.rpartition(":")[::2] for key, value in query if key == "threshold" and ":" in value)
@@ -55,7 +55,7 @@ def view_is(page, query):
     def check():
         assert pairs(page) == query
         table, dots = page.evaluate(TABLE), page.evaluate(DOTS)
-        shown = rows(page)  # last, so that all of it is as new as what is compared
+        shown = rows(page)  # last, so that it is at least as new as what it is compared with
         assert [row["run"] for row in shown] == [run["run"] for run in runs if run["curve"]]
         assert list(table) == [run["run"] for run in runs]
         outcomes = {run["run"]: run["outcome"] for run in runs}
@@ -77,7 +77,7 @@ def view_is(page, query):
 
 
 def handle(page, index):
-    """The middle of a slider's handle, in the window."""
+    """Return the middle of a slider's handle, in the window."""
     thumb = page.locator(".threshold [role=slider]").nth(index)
     thumb.scroll_into_view_if_needed()
     box = thumb.bounding_box()
@@ -100,7 +100,7 @@ def test_a_slider_asks_the_server_on_release_only(page):
 
         def follows():
             row = rows(page)[0]
-            # The curve's steps have six digits, so that the last digit shown may be the neighbour of the exact one.
+            # The curve's steps have six digits, so the last digit shown can be the neighbour of the exact one.
             for text, value, unit in zip(row["said"], readout(outcome), (0.001, 0.01, 0.1), strict=True):
                 assert abs(_number(text) - _number(value)) <= unit * 1.01
             dot = page.evaluate(DOTS)[run]
@@ -194,7 +194,7 @@ def test_reset_goes_back_to_the_best_threshold_of_one_run(page):
     assert after[0] == before[0] and after[1]["at"] == 0.5
 
 
-def test_a_threshold_for_all_runs_stays_where_one_gets_its_own(page):
+def test_a_common_threshold_stays_if_one_run_gets_its_own(page):
     page.goto("/buzz?dataset=pyramid&threshold=0.4")
     common = [PYRAMID, ("threshold", "0.4")]
     shown = view_is(page, common)
@@ -206,7 +206,7 @@ def test_a_threshold_for_all_runs_stays_where_one_gets_its_own(page):
     view_is(page, common)
 
 
-def test_a_late_answer_leaves_a_moving_slider_alone(page):
+def test_a_late_answer_does_not_move_a_slider_in_use(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
     waiting = []
@@ -311,7 +311,7 @@ def test_without_log_probabilities_there_is_no_choice_of_scale(page):
 def test_many_runs_have_sliders_once_they_are_chosen(page, more):
     throng = ("dataset", "throng")
     page.goto("/buzz?dataset=throng&threshold=0.5")
-    eventually(page, lambda: _tabled(page, RUNS))
+    eventually(page, lambda: _table_has(page, RUNS))
     assert page.locator(".threshold").count() == 0
     assert "Choose up to 8 runs" in page.locator(".explorer").inner_text()
     assert "no human team heard" in page.locator(".rooms").inner_text()
@@ -322,7 +322,7 @@ def test_many_runs_have_sliders_once_they_are_chosen(page, more):
     view_is(page, [throng, ("run", row["run"])])
 
 
-def _tabled(page, count):
+def _table_has(page, count):
     assert len(page.evaluate(TABLE)) == count
 
 

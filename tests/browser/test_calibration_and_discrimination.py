@@ -1,4 +1,4 @@
-"""The figures beside the reliability diagrams in a browser, and how they follow a filter."""
+"""The figures next to the reliability diagrams in a browser, and how they follow a filter."""
 
 from tests.helpers.page_actions import api, chip, eventually, heading, pairs, written
 
@@ -19,7 +19,7 @@ def near(line, points):
 
 
 def shows(page, query):
-    """Wait until hulls, the plane, smooth diagrams and p-values are those of an address."""
+    """Wait until hulls, plane, smooth diagrams and p-values are those of an address."""
     runs = api(page, "triptych", query)["runs"]
 
     def check():

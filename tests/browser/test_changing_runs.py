@@ -1,4 +1,4 @@
-"""Withdrawing and restoring on the page of runs, with a token that is asked for and stands in no address."""
+"""Withdrawing and restoring on the page of runs, with a token that is asked for and never appears in an address."""
 
 import json
 
@@ -12,7 +12,7 @@ from tests.helpers.page_visits import Visit
 
 @pytest.fixture
 def runs_page(browser, served):
-    """A page on a server of its own; what the API refuses is no complaint."""
+    """A page on a separate server. A refusal by the API is not a complaint."""
     visit = Visit(browser, served)
     yield visit.page, served
     refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
@@ -45,7 +45,7 @@ def test_a_run_is_withdrawn_and_restored(runs_page):
     message_is(page, f"{name} (run {run}) was withdrawn.")
     facts = json.loads(fetched(page, f"/api/v1/runs/{run}")[1])
     assert facts["withdrawn_at"] and facts["withdrawn_by"] == "ann"
-    assert page.get_by_label("Token").input_value() == token and token not in page.url  # it lasts as long as the tab
+    assert page.get_by_label("Token").input_value() == token and token not in page.url  # the token lasts as long as the tab
     assert page.evaluate("(token) => !JSON.stringify(window.localStorage).includes(token)", token)
     page.locator(f".withdrawn button[data-run='{run}']").click()
     message_is(page, "was restored")

@@ -1,4 +1,4 @@
-"""From a view to what a paper takes from it, and back by the link that it prints."""
+"""From a view to its citation for a paper, and back by the link that the citation prints."""
 
 from tests.helpers.page_actions import eventually, pairs
 from tests.helpers.page_walk import shown

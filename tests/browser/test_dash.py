@@ -1,4 +1,4 @@
-"""What docs/rendering.md uses of Dash and Plotly: each test fails where a new version does otherwise."""
+"""What docs/rendering.md uses of Dash and Plotly: each test fails if a new version behaves differently."""
 
 import json
 import math
@@ -48,8 +48,8 @@ def test_a_graph_takes_a_figure_by_its_properties(board):
     holds(board, points, [[1, 2, 3, 1]])
 
 
-def test_a_figure_with_a_size_of_its_own_is_not_drawn_again(board):
-    """When Dash tells Plotly that there may be another size."""
+def test_a_figure_with_an_explicit_size_is_not_redrawn(board):
+    """Not even when Dash tells Plotly that its size may have changed."""
     drawn = """async () => {
         const plot = clueline.plot("gap");
         let count = 0;

@@ -1,4 +1,4 @@
-"""Answer or abstain in a browser: everything follows the slider, and nothing is asked of the server until it rests."""
+"""Answer or abstain in a browser: everything follows the slider, and the server is asked only once it rests."""
 
 from tests.helpers.page_actions import NoServer, api, eventually, heading, pairs, written
 

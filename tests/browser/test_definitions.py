@@ -1,11 +1,11 @@
-"""The Metrics page: formulas are set without another host, and a link to a metric shows it."""
+"""The Metrics page: formulas are typeset without another host, and a link to a metric scrolls to it."""
 
 from tests.helpers.page_actions import board_is, choose, entries, eventually, heading, pairs
 from tests.helpers.page_walk import shown
 
 
 def in_sight(page, key, top=40):
-    """The entry stands at the top of the window, or as near to it as the end of the page lets it."""
+    """Wait until the entry is at the top of the window, or as near to it as the end of the page allows."""
 
     def stands():
         place, end = page.evaluate(
@@ -33,8 +33,8 @@ def test_every_formula_is_set(visit):
     page.goto("/metrics")
     typeset(page)
     assert heading(page) == "Metrics"
-    assert "\\" not in "".join(page.locator(".formula").all_inner_texts())  # no command of LaTeX is left
-    assert page.locator(".formula math [tabindex]").count() == 0  # no stops for the tab key
+    assert "\\" not in "".join(page.locator(".formula").all_inner_texts())  # no LaTeX command is left
+    assert page.locator(".formula math [tabindex]").count() == 0  # no tab stops
     boxes = page.locator(".formula math").evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
     assert min(boxes) > 10  # the browser draws them
     assert not any("mathjax" in url for url in requested)

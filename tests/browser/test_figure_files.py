@@ -1,4 +1,4 @@
-"""Figures as files: vectors with run names, axis titles, the title above and the source below."""
+"""Figures as files: vector graphics with run names, axis titles, the title above and the source below."""
 
 import re
 import struct
@@ -43,7 +43,7 @@ def test_an_svg_has_names_titles_and_source(reliability):
     says_what_it_is(" ".join(" ".join(element.itertext()) for element in root.iter(f"{SVG}text")), reliability)
     assert "/reliability" in root.find(f"{SVG}desc").text
     width, height = float(root.get("width")), float(root.get("height"))
-    for element in root.findall(f"{SVG}text"):  # nothing of the title and the source is cut off
+    for element in root.findall(f"{SVG}text"):  # the title and the source are not cut off
         assert 0 < float(element.get("y")) < height and float(element.get("x")) < width
 
 

@@ -1,4 +1,4 @@
-"""Figures in view are painted at once, the others when the browser is idle, when they are scrolled to, or before a print."""
+"""Figures in view are painted at once. The others wait until the browser is idle, they are scrolled to, or before a print."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def page(visit):
 
 
 def check_that(page, shown, hidden):
-    """Wait until the figure in view satisfies one condition, and the one out of view another."""
+    """Wait until the figure in view meets one condition, and the one out of view another."""
 
     def check():
         assert shown(page.evaluate(DRAWN, SHOWN)) and hidden(page.evaluate(DRAWN, HIDDEN))

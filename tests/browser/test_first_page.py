@@ -1,4 +1,4 @@
-"""What somebody sees who has just started a server on an empty store."""
+"""What a user sees after starting a server on an empty store."""
 
 import pytest
 
@@ -15,8 +15,8 @@ def first_visit(browser, served):
     assert not visit.complaints, visit.complaints
 
 
-def test_a_fresh_store_opens_with_a_sure_mistake(first_visit):
-    """Somebody who has just arrived sees a sure mistake before people knew, and walks through its question."""
+def test_a_fresh_store_opens_with_a_confident_mistake(first_visit):
+    """A new user sees a confident mistake from before people knew the answer, and walks through its question."""
     page = first_visit
     page.goto("/")
     shown(page)

@@ -19,7 +19,7 @@ q2,1,the Nile river,0.75,0,1
 
 @pytest.fixture
 def review(browser, tmp_path):
-    """The page of gradings on a server of its own, and a token."""
+    """The page of gradings on a separate server, and a token."""
     store = open_store(tmp_path / "store", threads=1)
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
     token = Tokens(store.register).create("ann")
@@ -64,7 +64,7 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
     page.keyboard.press("y")  # Rome is right, and the next row has the focus
     page.keyboard.press("n")  # the Nile is wrong
     page.locator("tr.decided").nth(1).wait_for()
-    page.keyboard.press("u")  # and is as before
+    page.keyboard.press("u")  # the correction is undone
     eventually(page, lambda: _contains(message, "as before any correction"))
     assert rows.nth(0).locator("[data-cell]").inner_text() == "✓ right"
     history = [item.split(" by ann")[0] for item in rows.nth(1).locator(".history li").all_inner_texts()]

@@ -1,4 +1,4 @@
-"""One way through the product, as an analyst goes it, and what the address remembers of it."""
+"""An analyst's way through the product, and what the address remembers of it."""
 
 import pytest
 
@@ -133,7 +133,7 @@ def test_three_quick_clicks_end_in_the_last_state(page):
         chip(page, "category", name).click(no_wait_after=True)
     query = [PYRAMID, *(("category", name) for name in ("Arts", "History", "Science"))]
     board_is(page, query)
-    let_scripts_run(page, 600)  # nothing that was asked for earlier may come in later
+    let_scripts_run(page, 600)  # no late answer to an earlier request may come in
     board_is(page, query)
     for name in ("Arts", "Science", "History"):
         chip(page, "category", name).click(no_wait_after=True)
@@ -161,7 +161,7 @@ def in_order(page, metric, turned):
     assert values and values == sorted(values, reverse=turned)
 
 
-def test_a_cell_says_what_it_is(page):
+def test_a_cell_explains_its_value(page):
     to_pyramid(page)
     row = api(page, "leaderboard", [PYRAMID])["rows"][0]
     title = page.locator(f"tr[data-run='{row['run']}'] td[data-metric=calscore]").get_attribute("title")
@@ -182,7 +182,7 @@ def test_an_empty_selection_says_what_to_widen(page):
     assert "No questions match" in page.locator(".panel.empty").inner_text()
 
 
-def test_the_order_of_the_list_stands_in_the_address(page, visit):
+def test_the_order_of_the_list_is_in_the_address(page, visit):
     page.goto("/questions?dataset=pyramid")
     listed(page)
     sort_list(page, "difficulty")

@@ -1,4 +1,4 @@
-"""The list of questions as a visitor sorts, scrolls and walks it."""
+"""The list of questions as a visitor sorts it, scrolls it and steps through it."""
 
 from tests.helpers.page_actions import api, choose, eventually, fetched, grid, heading, ids, listed, pairs, path
 
@@ -18,13 +18,13 @@ def expected_ids(page, sort, *query):
 
 
 def in_order_of(page, sort, *query):
-    """The rows, once they stand in the order that the API says."""
+    """Return the rows, once they are in the order that the API gives."""
     expected = expected_ids(page, sort, *query)
     return listed(page, lambda rows: ids(rows) == expected[: len(rows)] and ("sort", sort) in pairs(page))
 
 
 def runs(page):
-    """Name -> run, in order of import."""
+    """Return name -> run, in order of import."""
     facts = api(page, "leaderboard", [PYRAMID], metrics="brier")["rows"]
     return {f"{row['model']} · {row['elicitation']}": row["run"] for row in facts}
 
@@ -39,7 +39,7 @@ def test_orders_of_the_menu(page, visit):
     values = [float(row[f"wrong:{run}"]) for row in rows]
     assert values == sorted(values, reverse=True) and values[0] > 0.3
 
-    other = visit()  # the address is the whole of the view
+    other = visit()  # the address holds the whole view
     other.goto(page.url)
     assert ids(listed(other, lambda others: len(others) == len(rows))) == ids(rows)
     assert "Confidently wrong" in other.locator(".filter-sort button.menu").inner_text()
@@ -64,7 +64,7 @@ def _at(page, question):
     assert path(page) == f"/questions/pyramid/{question}" and heading(page) != "Questions"
 
 
-def test_the_difference_of_two_runs_turned_round_and_left(page):
+def test_the_order_by_a_difference_is_reversed_and_left(page):
     page.goto("/compare?dataset=pyramid&metric=brier")
     page.get_by_role("link", name="Questions where they differ most").click()
     eventually(page, lambda: _listing(page))

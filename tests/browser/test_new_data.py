@@ -27,7 +27,7 @@ def test_new_data_is_offered_and_never_forced(page, served):
     assert not page.locator(".new-data").count()  # nothing is new
     withdraw(open_store(served.store), before[0]["run"], None)
     page.clock.fast_forward("00:21")
-    page.locator(".new-data").wait_for()  # by itself, once its interval is over
+    page.locator(".new-data").wait_for()  # without a user's action, once its interval is over
     assert board(page) == before
     page.get_by_role("button", name="Not now").click()
     page.evaluate(look)
@@ -40,7 +40,7 @@ def test_new_data_is_offered_and_never_forced(page, served):
     assert not page.locator(".new-data").count()
 
 
-def test_a_page_that_is_drawn_since_takes_the_offer_away(page, served):
+def test_a_page_that_is_redrawn_withdraws_the_offer(page, served):
     page.goto("/?dataset=pyramid")
     page.locator("table.board").wait_for()
     withdraw(open_store(served.store), board(page)[0]["run"], None)

@@ -1,4 +1,4 @@
-"""Pages on paper: nothing is cut at the edge, and each sheet of a long table has its headings."""
+"""Pages on paper: nothing is cut off at the edge, and each sheet of a long table has its headings."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.helpers.page_actions import heading
 LETTER = 979  # CSS pixels between the margins of US letter in landscape, which is narrower than A4
 CUT = """() => [...document.querySelectorAll("main table")].filter((table) => table.checkVisibility())
     .filter((table) => table.getBoundingClientRect().right > innerWidth + 1).map((table) => table.className)"""
-# Chromium repeats a heading on the next sheet only if no part of it is positioned or a box of its own, as buttons are.
+# Chromium repeats a heading on the next sheet only if no part of it is positioned or an inline block, as buttons are.
 UNREPEATED = """() => [...document.querySelectorAll("main thead th, main thead th *")].filter((part) => part.checkVisibility())
     .filter((part) => part.textContent && (getComputedStyle(part).position !== "static"
         || getComputedStyle(part).display === "inline-block"))

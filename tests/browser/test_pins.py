@@ -1,4 +1,4 @@
-"""Runs in the legend of a figure: they come forward on hover and focus, and a click pins them."""
+"""Runs in the legend of a figure: hover and focus bring them forward, and a click pins them."""
 
 from tests.helpers.page_actions import api, eventually, pairs
 from tests.helpers.page_walk import shown
@@ -41,7 +41,7 @@ def test_a_run_comes_forward_and_is_pinned(page):
     eventually(page, lambda: _is_at(page, "/reliability", ("pin", runs[2])))
     page.go_back()
     eventually(page, pinned)
-    shown(page)  # a click is lost where the page still moves below the mouse
+    shown(page)  # a click is lost if the page still moves under the mouse
     page.locator(f'[data-pin="{runs[2]}"]').first.click()
     eventually(page, lambda: _is_without_pins(page, before))
 

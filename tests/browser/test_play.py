@@ -1,4 +1,4 @@
-"""A session of people to its end: a player with a mouse, one on a phone by keyboard alone, and the run that comes of it."""
+"""A session of people to its end: a player with a mouse, one on a phone who uses only the keyboard, and the resulting run."""
 
 import json
 import re
@@ -26,7 +26,7 @@ ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each cl
 
 @pytest.fixture
 def toy(tmp_path):
-    """A server with a dataset of two questions and one for each other mode, and the link of a session."""
+    """A server with a dataset of two questions and a dataset for each other mode, and the link of a session."""
     store = open_store(tmp_path / "store", threads=1)
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
     put(store, write(tmp_path / "long", FACTS | {"dataset": "long"}, clues=LONG))
@@ -42,13 +42,13 @@ def toy(tmp_path):
 
 
 def wait_for_step(page, question, clue):
-    """Wait until a clue is shown, both counted from 1."""
+    """Wait until a clue is shown. Question and clue are counted from 1."""
     page.get_by_role("heading", name=f"Question {question} of 2").wait_for()
     page.locator("#play-progress", has_text=re.compile(f"^Clue {clue}$")).wait_for()
 
 
 def play(page, answers, send, reload_at=None):
-    """Answer every clue, and say what was answered: by question and clue, the guess and the confidence in percent."""
+    """Answer every clue. Return the guess and the confidence in percent by question and clue."""
     given = {}
     for question in (1, 2):
         wait_for_step(page, question, 1)
@@ -79,7 +79,7 @@ def send_by_mouse(page, guess, confidence):
 
 
 def send_by_keyboard(page, guess, confidence):
-    """The answer has the focus when a clue is shown."""
+    """Answer by keyboard alone. The answer field has the focus when a clue is shown."""
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type(guess)
     page.keyboard.press("Tab")
@@ -130,7 +130,7 @@ def test_two_players_make_a_run(browser, toy):
     # The mean over questions and clues of the share of players who were right.
     right = sum(correct for *_, correct in expected) / len(expected)
     assert people["metrics"]["accuracy"]["value"] == pytest.approx(right, rel=1e-12)
-    # Nobody was imported with the dataset, so that the players are its people: one buzzed at once and was right, one never.
+    # The dataset came without people, so the players are its people: one buzzed at once and was right, the other never buzzed.
     heard = json.loads(desk.request.get("/api/v1/questions/toy/q1").text())["human"]
     assert (heard["teams"], heard["team_share"], heard["buzz_share"]) == (2, [0.5] * 3, [1.0] * 3)
     for visit in visits:
@@ -139,7 +139,7 @@ def test_two_players_make_a_run(browser, toy):
 
 
 def invite(toy, dataset="toy", mode="race"):
-    """The link of a session."""
+    """Create a session and return its link."""
     server, _ = toy
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
     invited = call_cli("invite", dataset, "--mode", mode, "--until", until, "--base", server.address, store=server.store)
@@ -148,7 +148,7 @@ def invite(toy, dataset="toy", mode="race"):
 
 
 def wait_for_words(page, least):
-    """Wait until so many words are shown."""
+    """Wait until at least this many words are shown."""
     page.locator("#play-words", has_text=re.compile(rf"^(\S+ ){{{least - 1}}}\S")).wait_for()
 
 
@@ -160,12 +160,12 @@ def race(page, plans, by_keyboard):
     """Play a race to its end.
 
     Args:
-        page: with the first question ready.
-        plans: by question, at which word to buzz at the earliest, None for never, and the guess and confidence.
-        by_keyboard: whether nothing else is used.
+        page: the page with the first question ready.
+        plans: by question, the word to buzz at or soon after (None: no buzz), the guess and the confidence.
+        by_keyboard: whether only the keyboard is used.
 
     Returns:
-        By question, the clue of the buzz, None for none.
+        By question, the clue of the buzz; None if there was none.
     """
     clues = {}
     for question in (1, 2):
@@ -202,7 +202,7 @@ def race(page, plans, by_keyboard):
             page.locator("#play-pass:visible").wait_for()
             page.keyboard.press("Tab")
             page.keyboard.press("Enter")
-        # Else nothing is done, and the time for a buzz passes.
+        # Otherwise the player does nothing, and the time for a buzz passes.
         page.locator("#play-last").get_by_text(f"The answer was: {RIGHT[name]}").wait_for()
         page.locator("#play-models summary").wait_for()
     page.get_by_role("heading", name="Done. Thank you!").wait_for()
@@ -260,8 +260,8 @@ def read_in_race(page, link, pace):
     page.get_by_role("button", name="Read question 1").click()
 
 
-def test_a_race_survives_what_browsers_do(browser, toy):
-    """A reload, a second tab, a connection that is lost while the player buzzes: the question goes on, and one buzz counts."""
+def test_a_race_survives_reload_second_tab_and_offline(browser, toy):
+    """A reload, a second tab, a connection lost during a buzz: the question goes on, and one buzz counts."""
     server, _ = toy
     link = invite(toy, "long")
     visit = Visit(browser, server)
@@ -279,7 +279,7 @@ def test_a_race_survives_what_browsers_do(browser, toy):
     page.get_by_text("it will be sent again").wait_for()
     page.context.set_offline(False)
     page.locator("#play-guess:focus").wait_for()
-    tab.locator("#play-form").wait_for()  # which learns of the buzz when it asks for words, and gets no further ones
+    tab.locator("#play-form").wait_for()  # the tab learns of the buzz when it asks for words, and gets no more of them
     buzzed = page.locator("#play-clues").inner_text()
     assert tab.locator("#play-clues").inner_text() == buzzed
     page.keyboard.type("Rome")
@@ -303,7 +303,7 @@ def test_a_race_survives_what_browsers_do(browser, toy):
 
 
 def test_a_screen_reader_hears_clues_not_words(browser, toy):
-    """The words are hidden from it; the region that it reads gets each clue once, when it is complete."""
+    """The words are hidden from it. The region that it reads gets each clue once, when the clue is complete."""
     server, _ = toy
     page = browser.new_context(base_url=server.address).new_page()
     page.set_default_timeout(PATIENCE)
@@ -316,7 +316,7 @@ def test_a_screen_reader_hears_clues_not_words(browser, toy):
 
 
 def test_a_new_clue_leaves_those_before_as_they_are(browser, toy):
-    """A screen reader is told what is new in the region of clues: the clue alone."""
+    """A screen reader reads what is new in the region of clues, which must be only the new clue."""
     server, link = toy
     page = browser.new_context(base_url=server.address).new_page()
     page.set_default_timeout(PATIENCE)
@@ -376,9 +376,9 @@ def test_a_class_is_chosen_by_keyboard(browser, toy):
     assert not visit.complaints
 
 
-def test_a_player_erases_the_own_answers(browser, toy):
+def test_a_player_erases_their_answers(browser, toy):
     server, link = toy
-    page = browser.new_context(base_url=server.address).new_page()  # a visit would dismiss the question
+    page = browser.new_context(base_url=server.address).new_page()  # a visit would dismiss the dialog
     page.set_default_timeout(PATIENCE)
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto(link)

@@ -1,4 +1,4 @@
-"""How many questions a difference takes, on /compare in a browser: another metric gives another sentence."""
+"""Power of a comparison on /compare in a browser: another metric gives another sentence."""
 
 from tests.helpers.page_actions import api, choose, eventually, written
 
@@ -8,7 +8,7 @@ DOT = """() => { const plot = document.querySelector(".figure-power .js-plotly-p
     return plot && plot._fullData ? [plot._fullData[1].x[0], plot._fullData[1].y[0]] : null; }"""
 
 
-def test_a_metric_says_what_the_questions_could_have_shown(page):
+def test_the_sentence_about_power_follows_the_metric(page):
     page.goto("/")
     runs = [row["run"] for row in api(page, "leaderboard", [("dataset", "lifeeval")], metrics="brier")["rows"]]
     page.goto(f"/compare?dataset=lifeeval&a={runs[0]}&b={runs[-1]}")

@@ -1,4 +1,4 @@
-"""The question page, links to it, and pages in odd circumstances: wrong addresses, narrow windows, both themes, hostile text."""
+"""The question page, links to it, and pages in odd conditions: wrong addresses, narrow windows, both themes, hostile text."""
 
 from urllib.parse import quote
 
@@ -35,7 +35,7 @@ PAGES = ("/", "/?dataset=pyramid", "/questions?dataset=pyramid", f"{QUESTION}?cl
 
 @pytest.fixture(scope="module")
 def awkward(server, cli_process, tmp_path_factory):
-    """The server's store with two more datasets, imported while it serves."""
+    """Import two more datasets into the server's store while it serves."""
     folder = tmp_path_factory.mktemp("bundles")
     write_nasty(folder / "nasty")
     write_crowd(folder / "crowd")
@@ -59,7 +59,7 @@ def opened(page, address):
 
 
 def at_clue(page, question, clue):
-    """Everything on the page is at one clue: text, title, answers, figure and address."""
+    """Wait until everything on the page is at one clue: text, title, answers, figure and address."""
     ends = [place["word_end"] for place in question["clues"]]
     last = len(ends) - 1
     expected = []
@@ -279,7 +279,7 @@ def test_the_theme_is_kept_by_the_address_and_by_the_browser(page, visit):
         ("/nowhere", 404, "no such page"),
     ],
 )
-def test_a_wrong_address_is_said_with_its_status(visit, address, status, message):
+def test_a_wrong_address_has_a_message_and_a_status(visit, address, status, message):
     page = visit(allow=(400, 404))
     response = page.goto(address)
     panel = page.locator(".panel[role=alert]")
@@ -360,7 +360,7 @@ def test_hostile_questions_are_listed_opened_and_shown_as_text(visit, awkward):
         page.keyboard.press("n")
 
 
-def test_hostile_addresses_are_answered_as_what_they_are(visit, awkward):
+def test_questions_with_hostile_ids_are_served(visit, awkward):
     page = visit()
     page.goto("/datasets")
     assert {name: fetched(page, question_address(name))[0] for name in IDS} == dict.fromkeys(IDS, 200)
@@ -424,7 +424,7 @@ def test_hostile_text_is_text_on_every_page(visit, awkward):
 
 
 def test_figures_show_names_as_they_are(visit, awkward):
-    """Plotly takes some markup in labels for its own: a name must not be read as such."""
+    """Plotly treats some text in labels as markup. Names must not be read as such."""
     page = visit()
     page.goto("/?dataset=nasty")
 

@@ -1,4 +1,4 @@
-"""Controls that are moved faster than the server answers, and figures that change where they stand."""
+"""Controls that change faster than the server answers, and figures that change in place."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.helpers.page_walk import shown, shows
 
 
 def test_the_last_of_many_quick_changes_wins(visit):
-    """What was asked for in between may be answered late or never: what stays is the view of the address."""
+    """Requests in between may be answered late or never. What stays is the view of the address."""
     page, other = visit(), visit()
     for address in ("/?dataset=pyramid", "/difficulty?dataset=pyramid", "/compare?dataset=pyramid"):
         page.goto(address)
@@ -33,12 +33,12 @@ def test_the_last_of_many_quick_changes_wins(visit):
         other.goto(page.url)
         expected = shown(other)
         shows(page, expected, f"{address} after quick changes")
-        let_scripts_run(page, 500)  # nothing that was asked for earlier may come in later
+        let_scripts_run(page, 500)  # no late answer to an earlier request may come in
         shows(page, expected, f"{address} a moment later")
 
 
 # Everything drawn in each figure: kind, class, shape, place, text. Shapes are in the order in which they are drawn.
-# Texts are sorted, since Plotly appends those anew that belong to an axis that moved.
+# Texts are sorted, since Plotly appends the texts of an axis that moved again.
 MARKS = r"""() => Object.fromEntries([...document.querySelectorAll("#content .js-plotly-plot")].map((plot) => [
     plot.layout.meta.figure,
     [[".main-svg path, .main-svg rect.bg", false], [".main-svg text", true]].flatMap(([selector, sorted]) => {
@@ -57,7 +57,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def apart(shape, other):
-    """Pixels between two shapes; infinite if they are not of the same kind."""
+    """Return the pixels between two shapes; infinity if they are not of the same kind."""
     if NUMBER.sub("", shape or "") != NUMBER.sub("", other or ""):
         return float("inf")
     return max(
@@ -69,8 +69,8 @@ def apart(shape, other):
 @pytest.mark.parametrize(
     "address", ["/?dataset=pyramid&sort=model", "/difficulty?dataset=pyramid", "/reliability?dataset=pyramid"]
 )
-def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
-    """But for bars, which a figure drawn anew puts on whole pixels."""
+def test_a_figure_changed_in_place_equals_a_new_one(visit, address):
+    """Bars are an exception: a new figure puts them on whole pixels."""
     page, other = visit(), visit()
     page.goto(address)
     shown(page)
@@ -91,7 +91,7 @@ def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
 
 
 def test_what_is_typed_fast_stays_in_order(visit):
-    """On a slow machine, which draws the page anew between two keys."""
+    """This is tried on a slow machine, which redraws the page between two keys."""
     page = visit(new_context=True)
     page.goto("/questions?dataset=pyramid")
     box = page.locator(".filter-q input")
@@ -101,7 +101,7 @@ def test_what_is_typed_fast_stays_in_order(visit):
         box.fill("")
         box.type(text)
         eventually(page, lambda text=text: _contains(pairs(page), ("q", text)))
-        let_scripts_run(page, 500)  # no key of earlier may come in later
+        let_scripts_run(page, 500)  # no earlier key may take effect later
         assert box.input_value() == text and ("q", text) in pairs(page)
 
 

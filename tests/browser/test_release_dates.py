@@ -11,7 +11,7 @@ PYRAMID = [("dataset", "pyramid")]
 
 
 def shows(page, metric):
-    """Wait until the dots of the figure are the runs with dates, by a metric."""
+    """Wait until the dots of the figure are the runs with dates, at their values of a metric."""
     answer = api(page, "release-dates", PYRAMID, metric=metric)["runs"]
 
     def check():

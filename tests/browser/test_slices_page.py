@@ -1,4 +1,4 @@
-"""Slices in a browser: runs by category for a metric that is chosen, and the questions that no run answered correctly."""
+"""Slices in a browser: runs by category for a chosen metric, and the questions that no run answered correctly."""
 
 from tests.helpers.page_actions import api, chip, choose, eventually, heading, pairs, path, written
 

@@ -1,4 +1,4 @@
-"""Uploading in a browser: a file is dropped, tried, decided about, published; wrong ones are explained; nothing typed is lost."""
+"""Uploading in a browser: a file is dropped, tried, decided about, published; bad ones are explained; typed text is kept."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def shared(browser, seeded, tmp_path_factory):
 
 @contextmanager
 def upload_visit(browser, server, tabs, token):
-    """The upload page with a token typed in; what the API refuses is no complaint."""
+    """The upload page with a token typed in. A refusal by the API is not a complaint."""
     visit = Visit(browser, server, tabs=tabs)
     visit.page.goto("/upload?dataset=pyramid")
     visit.page.get_by_label("Token").fill(token)
@@ -58,13 +58,13 @@ def upload_page(browser, shared):
 
 @pytest.fixture
 def first_upload_page(browser, served):
-    """The upload page of a server to which nothing was uploaded."""
+    """The upload page of a server that has no uploads yet."""
     with upload_visit(browser, served, None, Tokens(FolderRegister(served.store)).create("ann")) as visit:
         yield visit
 
 
 def rows(page):
-    """Prompts of Pyramid."""
+    """The prompts of Pyramid."""
     return list(csv.DictReader(io.StringIO(fetched(page, "/api/v1/datasets/pyramid/prompts.csv")[1].decode(), newline="")))
 
 
@@ -92,7 +92,7 @@ def message_is(page, text):
 
 
 def region(page, name):
-    """Cells of a table of the result."""
+    """Return the cells of a table of the result."""
     return (
         page.get_by_role("region", name=name, exact=True)
         .locator("tbody tr")
@@ -208,7 +208,7 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
         page.keyboard.press(key)
         assert verdict in doubt.inner_text()
     page.evaluate("document.querySelector('.grade-review').id = 'before'")
-    page.get_by_role("button", name="Check the file").click()  # what was decided is still there afterwards
+    page.get_by_role("button", name="Check the file").click()  # the decisions are still there afterwards
     page.locator("#before").wait_for(state="detached")
     message_is(page, "Nothing is stored yet")
     assert "+ correct" in page.locator(".grade-review li").inner_text()
@@ -218,7 +218,7 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
     assert run["decisions"] == [{"question_id": "lit-01", "clue": clue, "guess": near, "correct": 1.0} for clue in (0, 1)]
 
 
-def test_a_wrong_token_is_said_and_a_right_one_goes_on(upload_page):
+def test_a_wrong_token_is_refused_and_a_right_one_works(upload_page):
     page = upload_page.page
     field = page.get_by_label("Token")
     for token, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
@@ -251,7 +251,7 @@ def test_an_upload_is_cancelled(upload_page):
     (415, "bad_type", "No file of runs is of that type."), (429, "too_many_failures", "Too many wrong tokens came from here."),
     (503, "busy", "Other uploads are in progress; try again in a moment."), (None, "", "The connection was lost"),
 ])  # fmt: skip
-def test_what_the_server_refuses_is_said_in_place(upload_page, status, code, message):
+def test_refusals_of_the_server_are_shown_in_place(upload_page, status, code, message):
     page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     envelope = json.dumps({"error": {"code": code, "message": message, "field": None, "allowed": [], "rows": []}})

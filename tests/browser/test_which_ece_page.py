@@ -1,4 +1,4 @@
-"""Which ECE in a browser: the table, the bins of a run that is chosen, and the text to paste."""
+"""Which ECE in a browser: the table, the bins of a chosen run, and the text to paste."""
 
 from tests.helpers.page_actions import api, choose, eventually, heading, pairs, written
 

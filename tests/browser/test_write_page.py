@@ -87,7 +87,7 @@ def _moved(page, before):
     assert line["y"] != before
 
 
-def test_a_draft_is_there_again(desk):
+def test_a_draft_is_kept(desk):
     write(desk, f"{HARD} {GIVEAWAY}", ANSWER)
     desk.get_by_role("button", name="New question").click()
     long = f"{IMAGE}{'x' * 300} [accept y]"
@@ -123,7 +123,7 @@ def test_a_bundle_is_downloaded(browser, server, tabs):
     visit = Visit(browser, server, tabs=tabs)
     _download(opened(visit.page))
     visit.close()
-    assert all("/api/v1/write/bundle" in complaint for complaint in visit.complaints)  # what the API refuses is none
+    assert all("/api/v1/write/bundle" in complaint for complaint in visit.complaints)  # a refusal by the API is not a complaint
 
 
 def _download(desk):

@@ -1,4 +1,4 @@
-"""Every control of every page; see ``walking``."""
+"""Every control of every page; see ``tests.helpers.page_walk``."""
 
 import pytest
 

@@ -26,7 +26,7 @@ def typeset(page):
     eventually(page, all_set)
 
 
-def test_every_formula_is_set(visit):
+def test_every_formula_is_typeset(visit):
     requested = []
     page = visit(new_context=True)
     page.on("request", lambda request: requested.append(request.url))

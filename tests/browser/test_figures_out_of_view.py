@@ -1,4 +1,4 @@
-"""Figures in view are painted at once. The others wait until the browser is idle, they are scrolled to, or before a print."""
+"""Figures in view are painted at once. The others wait until the browser is idle, they come into view, or a print begins."""
 
 import pytest
 

@@ -107,7 +107,7 @@ def test_without_tokens_pages_of_other_sites_may_not_write(open_client, method, 
     assert attempt(open_client, method, path, 403, headers).json["error"]["code"] == "cross_site"
 
 
-def test_without_tokens_our_own_pages_and_programs_may(open_client):
+def test_without_tokens_own_pages_and_programs_may_write(open_client):
     for name, headers in {"curl": {}, "page": {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}}.items():
         open_client.auth = {}
         result = post(open_client, ROW, 201, f"dataset=pyramid&model={name}", headers=headers)

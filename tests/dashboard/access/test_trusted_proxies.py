@@ -141,7 +141,7 @@ def test_a_user_header_needs_trusted_proxies():
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no nginx here")
 @pytest.mark.parametrize("trusted", ["127.0.0.1", "10.0.0.0/8"])
-def test_through_a_real_proxy(copied, tmp_path, trusted):
+def test_a_real_proxy_names_user_and_address(copied, tmp_path, trusted):
     served = start_server(
         copied, tmp_path / "log", workers=1, trusted_proxies=trusted, user_header=HEADER, log_format="json", log_level="info"
     )

@@ -1,4 +1,4 @@
-"""The audit shows holders of tokens who changed what and who was refused. The log does too, and no token is in it."""
+"""The audit shows holders of tokens who changed what and who was refused. So does the log, and neither has a token in it."""
 
 import json
 import logging
@@ -79,7 +79,7 @@ def test_only_holders_of_tokens_can_read_it(taking):
     assert taking.test_client().get(AUDIT).status_code == 401
 
 
-def test_it_comes_page_by_page(taking):
+def test_events_come_page_by_page(taking):
     for number in range(3):
         taking.tokens.create(f"token-{number}")
     client, listed, cursor = taking.test_client(), [], ""

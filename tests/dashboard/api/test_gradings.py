@@ -19,7 +19,7 @@ q2,1,Nile,0.75,1,1
 
 @pytest.fixture
 def server(tmp_path):
-    """A server that asks for a token, on a store with one run that two readers graded."""
+    """A server that asks for a token, on a store with one run that has two gradings."""
     store = open_store(tmp_path / "store", threads=1)
     (run,) = put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha").runs
     made = upload_client(tmp_path / "store")

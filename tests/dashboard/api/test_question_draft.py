@@ -102,6 +102,6 @@ def test_a_full_queue_refuses_at_once(fresh):
 
 
 class _Other:
-    """The program itself, which has no limit."""
+    """A client that is the program itself, which has no limit."""
 
     address = ""

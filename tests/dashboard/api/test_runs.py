@@ -75,7 +75,7 @@ def bare(bundles, tmp_path_factory):
 
 
 @pytest.fixture
-def pair(bare, tmp_path):
+def two_stores(bare, tmp_path):
     """Two copies of the store without runs."""
     return [shutil.copytree(bare, tmp_path / name) for name in ("one", "other")]
 
@@ -111,9 +111,9 @@ def parsed(form, content):
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
-def check_round_trip(pair, tmp_path, rows, dataset):
+def check_round_trip(two_stores, tmp_path, rows, dataset):
     """Import rows, export them in every form, find the rows in each, and import each elsewhere as the same run."""
-    source, other = pair
+    source, other = two_stores
     options = {"dataset": dataset, "model": 'a model, "odd"/../name', "elicitation": "v"}
     run = put(source, tmp_path / "in.jsonl", as_json_lines(rows), **options)
     client = client_of(source)
@@ -147,59 +147,59 @@ def check_round_trip(pair, tmp_path, rows, dataset):
     assert len(get(client_of(other), "/api/v1/runs")["runs"]) == 1
 
 
-def test_hostile_guesses_come_out_as_they_went_in(pair, tmp_path, bundles):
+def test_hostile_guesses_are_exported_unchanged(two_stores, tmp_path, bundles):
     _, names = bundles
     guesses = [*HOSTILE, None]
     rows = [
         {"question_id": names[index % len(names)], "clue": index // len(names), "guess": guess, "confidence": (index + 1) / 97}
         for index, guess in enumerate(guesses)
     ]
-    check_round_trip(pair, tmp_path, rows, "walk")
+    check_round_trip(two_stores, tmp_path, rows, "walk")
 
 
-def test_correctness_comes_out_only_where_the_file_stated_it(pair, tmp_path):
+def test_correctness_is_exported_only_if_the_file_stated_it(two_stores, tmp_path):
     rows = [
         {"question_id": "q0", "clue": 0, "guess": "Paris", "confidence": 0.1 + 0.2, "correct": 0.0},
         {"question_id": "q0", "clue": 1, "guess": "Paris", "confidence": 1.0},
         {"question_id": "q0", "clue": 2, "guess": "Rome", "confidence": 5e-324, "correct": 1 / 3},
     ]
-    check_round_trip(pair, tmp_path, rows, "walk")
+    check_round_trip(two_stores, tmp_path, rows, "walk")
 
 
-def test_a_run_without_guesses(pair, tmp_path):
+def test_a_run_without_guesses(two_stores, tmp_path):
     rows = [{"question_id": "q0", "clue": 0, "confidence": 0.25, "correct": 1.0}]
-    check_round_trip(pair, tmp_path, rows, "walk")
-    run = get(client_of(pair[0]), "/api/v1/runs")["runs"][0]["run"]
-    header = client_of(pair[0]).get(f"/api/v1/runs/{run}/responses.csv").text.splitlines()[0]
+    check_round_trip(two_stores, tmp_path, rows, "walk")
+    run = get(client_of(two_stores[0]), "/api/v1/runs")["runs"][0]["run"]
+    header = client_of(two_stores[0]).get(f"/api/v1/runs/{run}/responses.csv").text.splitlines()[0]
     assert header == "question_id,clue,confidence,correct,model,elicitation"
 
 
-def test_log_probabilities_come_out(pair, tmp_path):
+def test_log_probabilities_are_exported(two_stores, tmp_path):
     rows = [
         {"question_id": "q0", "clue": 0, "guess": "x", "token_logprobs": [-0.1, -1e-300, 0.0, -123.456]},
         {"question_id": "q0", "clue": 1, "guess": "y", "token_logprobs": [-0.1 - 0.2], "confidence": 0.5},
         {"question_id": "q1", "clue": 2, "guess": "z", "confidence": 0.5},
     ]
-    check_round_trip(pair, tmp_path, rows, "walk")
+    check_round_trip(two_stores, tmp_path, rows, "walk")
 
 
-def test_distributions_as_lists_come_out(pair, tmp_path):
+def test_distributions_as_lists_are_exported(two_stores, tmp_path):
     rows = [
         {"question_id": "q0", "options": [0.7, 0.2, 0.1]},
         {"question_id": "q1", "options": [1 / 3, 1 / 3, 1 / 3], "guess": "no"},
         {"question_id": "q2", "options": [1.0, 0.0, 0.0], "guess": "no", "confidence": 0.9, "correct": 1.0},
         {"question_id": "q3", "guess": "no", "confidence": 0.9},
     ]
-    check_round_trip(pair, tmp_path, rows, "classed")
+    check_round_trip(two_stores, tmp_path, rows, "classed")
 
 
-def test_distributions_as_maps_come_out(pair, tmp_path):
+def test_distributions_as_maps_are_exported(two_stores, tmp_path):
     rows = [
         {"question_id": "q0", "options": {"B": 0.75, "A": 0.25}},
         {"question_id": "q1", "options": {"=1+1": 0.1 + 0.2, 'a "b"\n': 0.5, "": 0.2}, "guess": "=1+1"},
         {"question_id": "q3", "guess": "no", "confidence": 0.9},
     ]
-    check_round_trip(pair, tmp_path, rows, "free")
+    check_round_trip(two_stores, tmp_path, rows, "free")
 
 
 # Everything except what UTF-8 cannot hold and NUL, which DuckDB's reader of text files treats as the end of a cell.
@@ -208,19 +208,19 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @examples(3)
 @given(guesses=st.lists(TEXTS, min_size=1, max_size=60), confidences=st.lists(st.floats(0, 1), min_size=60, max_size=60))
-def test_any_guess_and_confidence_come_out(bare, tmp_path_factory, guesses, confidences):
+def test_any_guess_and_confidence_are_exported(bare, tmp_path_factory, guesses, confidences):
     folder = tmp_path_factory.mktemp("any")
-    pair = [shutil.copytree(bare, folder / name) for name in ("one", "other")]
+    two_stores = [shutil.copytree(bare, folder / name) for name in ("one", "other")]
     rows = [
         {"question_id": f"q{index // 3}", "clue": index % 3, "guess": guess, "confidence": confidences[index]}
         for index, guess in enumerate(guesses)
     ]
-    check_round_trip(pair, folder, rows, "walk")
+    check_round_trip(two_stores, folder, rows, "walk")
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
-    """Runs of the sample are exported. A store that has their datasets finds that it has these runs already."""
+    """Runs of the sample are exported. A store that has their datasets recognises them as runs that it has."""
     store = open_store(copied)
     before = store.version()
     runs = get(client, "/api/v1/runs")["runs"]

@@ -35,8 +35,8 @@ def upload(copied):
 
 
 @pytest.fixture(scope="module")
-def standing(seeded, tmp_path_factory):
-    """An upload client for files that are refused and leave the store as it is."""
+def shared(seeded, tmp_path_factory):
+    """An upload client that tests share, mostly for files that are refused and leave the store as it is."""
     return upload_client(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
 
 
@@ -176,8 +176,8 @@ BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhe
 
 
 @pytest.mark.parametrize("dry", ["", "&dry_run=1"])
-def test_bad_rows_are_listed_with_line_column_and_reason(standing, dry):
-    problem = refused(standing, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
+def test_bad_rows_are_listed_with_line_column_and_reason(shared, dry):
+    problem = refused(shared, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
     assert (problem["code"], problem["total"]) == ("bad_rows", 5)
     bad_rows = sorted((row["line"], row["column"], row["value"]) for row in problem["rows"])
     assert bad_rows == [
@@ -190,11 +190,11 @@ def test_bad_rows_are_listed_with_line_column_and_reason(standing, dry):
     assert "--" not in json.dumps(problem)
 
 
-def test_at_most_a_hundred_bad_rows_are_listed_by_default(standing):
+def test_at_most_a_hundred_bad_rows_are_listed_by_default(shared):
     content = b"question_id,clue,guess,confidence\n" + b"nowhere,0,x,0.5\n" * 700
-    problem = refused(standing, content, 422)
+    problem = refused(shared, content, 422)
     assert (len(problem["rows"]), problem["total"]) == (100, 700)
-    assert len(refused(standing, content, 422, "dataset=pyramid&model=m&rows=650")["rows"]) == 650
+    assert len(refused(shared, content, 422, "dataset=pyramid&model=m&rows=650")["rows"]) == 650
 
 
 def test_a_dry_run_shows_the_result_and_stores_nothing(upload, prompts):
@@ -249,9 +249,9 @@ BAD_GRADES = [
 
 
 @pytest.mark.parametrize("grades", BAD_GRADES)
-def test_decisions_that_cannot_be_read_are_refused(standing, grades):
+def test_decisions_that_cannot_be_read_are_refused(shared, grades):
     form = {"file": (io.BytesIO(BAD), "f.csv"), "grades": grades}
-    problem = refused(standing, form, 400)
+    problem = refused(shared, form, 400)
     assert (problem["code"], problem["field"]) == ("bad_value", "grades")
 
 
@@ -274,34 +274,34 @@ KEYS = [
 
 @pytest.mark.parametrize(("query", "code", "field"), KEYS)
 @pytest.mark.parametrize("where", ["address", "form"])
-def test_values_of_keys_are_checked(standing, query, code, field, where):
+def test_values_of_keys_are_checked(shared, query, code, field, where):
     if where == "address":
-        problem = refused(standing, b"x", 400, query)
+        problem = refused(shared, b"x", 400, query)
     else:
         key, _, value = query.partition("=")
         query = "dataset=pyramid" if code == "repeated_key" else ""
         value = "tone" if code == "repeated_key" else "\u0663" if "%" in value else value
-        problem = refused(standing, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
+        problem = refused(shared, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
     assert (problem["code"], problem["field"]) == (code, field)
     if code == "unknown_value":
         assert problem["allowed"]
 
 
-def test_anything_but_a_file_of_runs_is_refused(standing, prompts):
-    assert refused(standing, b"", 400)["code"] == "empty_file"
-    assert refused(standing, {"dataset": "pyramid"}, 400, "", content_type="multipart/form-data")["code"] == "no_file"
-    assert refused(standing, {"data": (io.BytesIO(b"x"), "f")}, 400)["code"] == "no_file"
+def test_anything_but_a_file_of_runs_is_refused(shared, prompts):
+    assert refused(shared, b"", 400)["code"] == "empty_file"
+    assert refused(shared, {"dataset": "pyramid"}, 400, "", content_type="multipart/form-data")["code"] == "no_file"
+    assert refused(shared, {"data": (io.BytesIO(b"x"), "f")}, 400)["code"] == "no_file"
     two = {"file": [(io.BytesIO(b"x"), "f"), (io.BytesIO(b"y"), "g")]}
-    assert refused(standing, two, 400)["code"] == "several_files"
-    assert refused(standing, b"x", 400, content_type="multipart/form-data")["code"] == "bad_form"
-    assert refused(standing, b"x", 400, content_type="multipart/form-data; boundary=a")["code"] in ("bad_form", "no_file")
-    assert refused(standing, filled(prompts), 415, content_type="image/png")["code"] == "unsupported_type"
-    assert refused(standing, filled(prompts), 415, headers={"Content-Encoding": "br"})["code"] == "unsupported_encoding"
-    assert refused(standing, b"\x89PNG\r\n\x1a\n" + bytes(100), 422)["code"] == "bad_rows"
-    problem = refused(standing, b"a,b\n1,2\n", 422)
+    assert refused(shared, two, 400)["code"] == "several_files"
+    assert refused(shared, b"x", 400, content_type="multipart/form-data")["code"] == "bad_form"
+    assert refused(shared, b"x", 400, content_type="multipart/form-data; boundary=a")["code"] in ("bad_form", "no_file")
+    assert refused(shared, filled(prompts), 415, content_type="image/png")["code"] == "unsupported_type"
+    assert refused(shared, filled(prompts), 415, headers={"Content-Encoding": "br"})["code"] == "unsupported_encoding"
+    assert refused(shared, b"\x89PNG\r\n\x1a\n" + bytes(100), 422)["code"] == "bad_rows"
+    problem = refused(shared, b"a,b\n1,2\n", 422)
     assert "the format is not recognised" in problem["rows"][0]["reason"] and "format=" in problem["rows"][0]["remedy"]
-    assert "dataset=ID" in refused(standing, filled(prompts), 422, "model=m")["rows"][0]["remedy"]
-    assert "model=NAME" in refused(standing, filled(prompts), 422, "dataset=pyramid")["rows"][0]["remedy"]
+    assert "dataset=ID" in refused(shared, filled(prompts), 422, "model=m")["rows"][0]["remedy"]
+    assert "model=NAME" in refused(shared, filled(prompts), 422, "dataset=pyramid")["rows"][0]["remedy"]
 
 
 @pytest.fixture
@@ -314,10 +314,10 @@ def other_bundle(tmp_path):
     return Path(shutil.make_archive(str(tmp_path / "other"), "zip", folder)).read_bytes()
 
 
-def test_only_runs_are_taken_as_runs(standing, other_bundle):
-    row = refused(standing, other_bundle, 422, "")["rows"][0]
+def test_only_runs_are_taken_as_runs(shared, other_bundle):
+    row = refused(shared, other_bundle, 422, "")["rows"][0]
     assert "this brings datasets for dataset 'other'" in row["reason"] and "/api/v1/datasets" in row["remedy"]
-    datasets = get(standing.client, "/api/v1/datasets")["datasets"]
+    datasets = get(shared.client, "/api/v1/datasets")["datasets"]
     assert [dataset["dataset"] for dataset in datasets] == ["pyramid", "lifeeval", "tone"]
 
 
@@ -371,13 +371,13 @@ def test_a_file_that_is_too_large_is_not_taken(copied, prompts):
     assert "unpacks to more than 10 MiB" in refused(upload, bomb, 422)["rows"][0]["reason"]
 
 
-def test_a_body_that_breaks_off_is_not_taken(standing):
+def test_a_body_that_breaks_off_is_not_taken(shared):
     cut = {"input_stream": io.BytesIO(b"question_id,"), "environ_overrides": {"CONTENT_LENGTH": "1000"}}
-    assert refused(standing, None, 400, **cut)["code"] == "broken_off"
+    assert refused(shared, None, 400, **cut)["code"] == "broken_off"
     whole = b'--a\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nquestion_id\r\n--a--\r\n'
     for end in range(len(whole) - 4):
         cut = {"input_stream": io.BytesIO(whole[:end]), "environ_overrides": {"CONTENT_LENGTH": str(len(whole))}}
-        problem = refused(standing, None, 400, content_type="multipart/form-data; boundary=a", **cut)
+        problem = refused(shared, None, 400, content_type="multipart/form-data; boundary=a", **cut)
         assert problem["code"] in ("broken_off", "bad_form"), end
 
 
@@ -409,11 +409,11 @@ def test_a_withdrawn_run_leaves_every_list_and_comes_back(upload, prompts):
         assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_run")
 
 
-def test_a_store_that_cannot_be_written_is_reported(standing, prompts, monkeypatch):
+def test_a_store_that_cannot_be_written_is_reported(shared, prompts, monkeypatch):
     monkeypatch.setattr(
         request_body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
     )
-    assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
+    assert post(shared, filled(prompts), 503)["error"]["code"] == "store_unavailable"
 
 
 def test_simultaneous_uploads_leave_room_for_readers(upload, prompts):
@@ -425,16 +425,16 @@ def test_simultaneous_uploads_leave_room_for_readers(upload, prompts):
     post(upload, filled(prompts), 201)
 
 
-def test_an_importer_that_dies_or_hangs_is_reported(standing, prompts, monkeypatch):
-    standing.service.import_file = import_process.ImportProcesses().run
+def test_an_importer_that_dies_or_hangs_is_reported(shared, prompts, monkeypatch):
+    shared.service.import_file = import_process.ImportProcesses().run
     monkeypatch.setattr(import_process.sys, "executable", "/bin/false")
-    assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
-    sleeper = standing.store.parent / "sleeper"
+    assert post(shared, filled(prompts), 500)["error"]["code"] == "import_failed"
+    sleeper = shared.store.parent / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
     sleeper.chmod(0o700)
     monkeypatch.setattr(import_process.sys, "executable", str(sleeper))
     monkeypatch.setattr(import_process, "TIME_LIMIT", 0.2)
-    assert "too long" in post(standing, filled(prompts), 503)["error"]["message"]
+    assert "too long" in post(shared, filled(prompts), 503)["error"]["message"]
 
 
 def test_files_left_by_a_killed_server_are_removed(upload, prompts):
@@ -488,7 +488,7 @@ def test_the_guides_upload_works_over_a_network(copied, tmp_path, prompts, monke
         served.stop()
 
 
-def test_uploads_wait_for_their_turn(standing, prompts):
+def test_uploads_wait_for_their_turn(shared, prompts):
     """There are more uploads than are imported at once, and none is refused."""
     processes = import_process.ImportProcesses(at_once=1)
     running, most, lock = 0, 0, threading.Lock()
@@ -504,12 +504,12 @@ def test_uploads_wait_for_their_turn(standing, prompts):
             with lock:
                 running -= 1
 
-    standing.service.import_file = run
+    shared.service.import_file = run
     results = []
 
     def send(number):
-        client = standing.app.test_client()
-        answer = client.post(f"{ADDRESS}?dataset=pyramid&model=m{number}", data=filled(prompts), headers=standing.auth)
+        client = shared.app.test_client()
+        answer = client.post(f"{ADDRESS}?dataset=pyramid&model=m{number}", data=filled(prompts), headers=shared.auth)
         results.append(answer.status_code)
 
     senders = [threading.Thread(target=send, args=(number,)) for number in range(4)]
@@ -521,21 +521,21 @@ def test_uploads_wait_for_their_turn(standing, prompts):
     assert most > 1
 
 
-def test_a_spare_process_takes_the_next_job(standing, prompts, monkeypatch):
+def test_a_spare_process_takes_the_next_job(shared, prompts, monkeypatch):
     started = []
     popen = import_process.subprocess.Popen
     monkeypatch.setattr(
         import_process.subprocess, "Popen", lambda *args, **named: started.append(popen(*args, **named)) or started[-1]
     )
     processes = import_process.ImportProcesses()
-    standing.service.import_file = processes.run
-    post(standing, filled(prompts), 201)
+    shared.service.import_file = processes.run
+    post(shared, filled(prompts), 201)
     assert len(started) == 2 and started[1].poll() is None
-    post(standing, filled(prompts), 201, query="dataset=pyramid&model=second")
+    post(shared, filled(prompts), 201, query="dataset=pyramid&model=second")
     assert len(started) == 3
     started[2].kill()  # as the system does when it is short of memory
     started[2].wait()
-    post(standing, filled(prompts), 201, query="dataset=pyramid&model=third")
+    post(shared, filled(prompts), 201, query="dataset=pyramid&model=third")
     assert len(started) == 5
     spare = started[-1]
     spare.stdin.close()  # the server is gone

@@ -38,7 +38,7 @@ def slowly(snapshot: Snapshot, number: int) -> Counted:
     return Counted(number, snapshot.version)
 
 
-def test_eight_who_ask_at_once_share_one_computation(fresh):
+def test_eight_threads_share_one_computation(fresh):
     COMPUTED.clear()
     together = threading.Barrier(8)
 

@@ -182,7 +182,7 @@ def test_threads_continue_without_redis_and_use_it_again(redis_server, copied, t
 
 
 def test_a_hanging_redis_costs_only_few_time_outs(redis_server, tmp_path):
-    """It is not one per request: 8 threads that ask 50 times each would wait for 800 time-outs."""
+    """Time-outs must not come once per request: 8 threads that ask 50 times each would wait for 800 of them."""
     cache = QueryCache(redis_server.url, tmp_path, 2**20)
     computed(cache, "before")
     redis_server.pause()

@@ -88,7 +88,7 @@ def test_a_withdrawn_run_is_left_out(cli, copied, tmp_path):
     assert [name.split("-")[1].removesuffix(".csv") for name in names] == runs[1:]
 
 
-def test_texts_come_out_as_they_went_in(cli, tmp_path):
+def test_texts_are_exported_unchanged(cli, tmp_path):
     bundle = tmp_path / "odd"
     (bundle / "responses").mkdir(parents=True)
     facts = {"dataset": "odd", "title": 'A "title", ünï', "kind": "single", "note": "two\nlines", "licence": "MIT"}

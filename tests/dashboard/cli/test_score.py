@@ -161,7 +161,7 @@ def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
 
 
 def test_runs_are_measured_on_common_questions(cli, copied, answers):
-    """Three runs of one file: two share a question, and the third answered one of four."""
+    """Three runs of one file: two runs have two questions in common, and the third answered one of four."""
     rows = [f"{question},0,x,0.5,{model},v" for model, names in (
         ("A", ("lit-01", "lit-02", "lit-03")), ("B", ("lit-03", "lit-04", "lit-02")), ("C", ("lit-01",)),
     ) for question in names]  # fmt: skip

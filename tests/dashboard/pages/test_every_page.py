@@ -1,4 +1,4 @@
-"""Every page drawn from its address, without a browser: its texts, its figures, and that its parts are connected."""
+"""Every page drawn from its address, without a browser: its texts, figures and links, and that they agree with the queries."""
 
 import json
 import re
@@ -117,7 +117,7 @@ def test_pages_have_different_places_in_the_navigation(app):
     assert len(set(places)) == len(places)
 
 
-# -- what pages show is what queries say -------------------------------------------------------------------------------
+# -- pages show the results of the queries -----------------------------------------------------------------------------
 
 
 def runs_of(app, dataset):
@@ -268,7 +268,7 @@ def test_a_banner_is_shortened_to_whole_sentences(note, short):
 # -- room on a screen --------------------------------------------------------------------------------------------------
 
 
-def test_runs_whose_names_begin_alike_keep_rows_of_their_own(app):
+def test_runs_whose_names_begin_alike_have_separate_rows(app):
     names = {
         run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs_of(app, "pyramid"))
     }
@@ -305,7 +305,7 @@ def test_a_legend_names_runs_in_grey_too():
     assert legend([], {}, colours) is None
 
 
-def test_without_filters_an_empty_page_says_how_runs_come_in(app):
+def test_without_filters_an_empty_page_says_how_to_add_runs(app):
     with app.test_request_context("/"):
         text = words([nothing_selected("/", Selection("pyramid"), "answers", service().facets("pyramid"), "Leaderboard")])
     assert "import FILE --dataset pyramid" in text and "Widen" not in text

@@ -41,7 +41,7 @@ def rows(content):
     return [json.loads(part["props"]["data-graded"]) for part in walk(plain(content)) if "data-graded" in part.get("props", {})]
 
 
-def whole(app, path, query=""):
+def markup(app, path, query=""):
     """Return the markup of a page, including what is shown above its content."""
     with app.test_request_context("/"):
         answer = json.loads(draw({"path": path, "query": query, "page": False}))
@@ -69,13 +69,13 @@ def test_links_lead_somewhere(app, store):
     for link in hrefs(drawn(app, "gradings", "")):
         assert client.get(link).status_code == 200, link
     ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
-    assert f"/gradings?dataset=toy&graded_run={run}" in whole(app, f"/runs/{run}")
+    assert f"/gradings?dataset=toy&graded_run={run}" in markup(app, f"/runs/{run}")
     assert client.get("/gradings?graded_run=nobody").status_code == 400
 
 
 def test_pages_say_which_runs_lack_the_grading(app):
-    assert "Without the grading “reviewed”: 1 run of 2, measured by the first grading" in whole(app, "/", "grading=reviewed")
-    assert "Without the grading" not in whole(app, "/")
+    assert "Without the grading “reviewed”: 1 run of 2, measured by the first grading" in markup(app, "/", "grading=reviewed")
+    assert "Without the grading" not in markup(app, "/")
 
 
 def test_where_no_uploads_are_taken_nothing_can_be_corrected(store):

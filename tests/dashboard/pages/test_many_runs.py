@@ -130,7 +130,7 @@ def test_coloured_lines_have_labels(crowd):
             assert len(labels) == MAX_HIGHLIGHTED * panels, name
 
 
-def test_a_withdrawn_run_leaves_the_colours_of_others(crowd):
+def test_a_withdrawal_does_not_change_other_runs_colours(crowd):
     facets = crowd.extensions["clueline"].facets("crowd")
     first, *others = facets.imported
     gone = type(facets)(**{name: getattr(facets, name) for name in facets.__struct_fields__} | {

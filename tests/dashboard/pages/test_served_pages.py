@@ -17,7 +17,7 @@ GOOD = [
     "/metrics", "/?published=grace-table-1",
     "/?dataset=pyramid&difficulty=0..0.01", "/buzz",
     "/buzz?dataset=pyramid&curve=dataset&human=survival&threshold=0.5&theme=dark",
-    # keys that a page does not have, as in links that are tracked
+    # keys that a page does not have, such as those of tracking links
     "/?colour=red", "/metrics?metric=ece", "/buzz?dataset=pyramid&sort=brier",
     "/questions/pyramid/lit-01?utm_source=news&utm_source=x",
 ]  # fmt: skip

@@ -101,7 +101,7 @@ def test_readyz_fails_at_once_while_requests_are_taken(serving):
     assert served.process.poll() is None
 
 
-def test_a_second_term_ends_the_wait(serving):
+def test_a_second_sigterm_ends_the_wait(serving):
     served = serving(workers=1)
     begin_upload(served)
     os.kill(served.process.pid, signal.SIGTERM)

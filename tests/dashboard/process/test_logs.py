@@ -45,7 +45,7 @@ def test_every_answer_has_a_request_id(client, path):
     assert client.get(path, headers={"X-Request-ID": "mine-1234"}).headers["X-Request-ID"] == "mine-1234"
 
 
-def test_each_request_is_a_line(client, caplog):
+def test_each_request_is_one_log_line(client, caplog):
     caplog.set_level(logging.DEBUG, "dashboard.process.logs")
     client.get("/api/v1/datasets?token=clueline_secret", headers={"X-Request-ID": "mine-1234"})
     client.get("/healthz")
@@ -56,7 +56,7 @@ def test_each_request_is_a_line(client, caplog):
 
 
 def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
-    """So do the lines of the process that reads the file. No line holds a token, wherever a client wrote it."""
+    """So do the lines of the process that reads the file. No line holds a token, wherever a client put it."""
     token = Tokens(FolderRegister(copied)).create("lab")
     auth = {"Authorization": f"Bearer {token}"}
     served = start_server(

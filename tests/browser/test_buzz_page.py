@@ -295,7 +295,7 @@ def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
     choose(page, "scale", "Token log-probability")
     query = [tokens, ("scale", "logprob")]
     shown = view_is(page, query)
-    assert len(shown) == 2 and "Of silent there is nothing" in page.locator(".explorer .note").first.inner_text()
+    assert len(shown) == 2 and "No values for silent" in page.locator(".explorer .note").first.inner_text()
     page.locator(".threshold input").nth(0).fill("-0.5")
     view_is(page, [*query, ("threshold", f"{shown[0]['run']}:-0.5")])
     choose(page, "scale", "Confidence")

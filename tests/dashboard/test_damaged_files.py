@@ -127,9 +127,11 @@ def test_a_damaged_file_never_changes_a_figure(intact, copy, kind, damage):
         client = restarted(intact.app, copy) if restart else client
         for address, answer in answers(client, intact.run).items():
             assert answer == intact.answers[address] or is_refusal(answer), (path, address, answer)
-    ready = client.get("/readyz")
-    assert (ready.status_code == 503) == damaged, (path, ready.text)
-    if damaged:
+    if not damaged:
+        assert client.get("/readyz").status_code == 200, path
+    else:  # on a busy machine, files are compared after the first answer
+        wait_until(lambda: client.get("/readyz").status_code == 503)
+        ready = client.get("/readyz")
         assert "/tmp" not in ready.text and "python -m dashboard repair" in ready.json["error"]["message"]
 
 
@@ -147,7 +149,7 @@ def test_damage_that_keeps_size_and_time_is_found_at_restart(intact, copy, kind)
     client = restarted(intact.app, copy)
     for address, answer in answers(client, intact.run).items():
         assert answer == intact.answers[address] or is_refusal(answer), (address, answer)
-    assert client.get("/readyz").status_code == 503
+    wait_until(lambda: client.get("/readyz").status_code == 503)
 
 
 def test_a_damaged_result_is_computed_again(intact, copy):

@@ -77,6 +77,6 @@ def test_the_limits_are_those_of_the_code():
 
 
 def test_the_document_names_only_existing_settings():
-    from dashboard.settings import FIELDS, variable
+    from dashboard.settings import FIELDS, environment_variable
 
     assert set(re.findall(r"CLUELINE_[A-Z_]+", TEXT)) <= {environment_variable(name) for name in FIELDS}

@@ -55,7 +55,7 @@ def test_a_run_with_the_name_of_a_stored_one_gets_a_warning(cli, copied, respons
     for row in ("lit-01,0,x,0.5", "lit-02,0,x,0.5"):
         done = cli("import", responses(row, header=header), *options, store=copied)
     warning, remedy = done.stderr.splitlines()
-    assert warning.endswith("only other questions or clues") and remedy.startswith("  for one run of all questions, give all")
+    assert warning.endswith("only other questions or clues") and remedy.startswith("  for one run of all questions, import all")
 
 
 def test_the_same_file_again_changes_nothing(cli, copied, responses):
@@ -101,7 +101,7 @@ def test_percent_is_suggested_and_taken_with_the_option(cli, copied, responses):
     path = responses("lit-01,0,x,75,M,v", "lit-01,1,x,90,M,v")
     refused = cli("import", path, "--dataset", "pyramid", store=copied)
     assert refused.returncode == 1
-    assert "must lie in [0, 1]; if the file states percent, say so: --confidence-scale percent" in refused.stderr
+    assert "must lie in [0, 1]; if the file has percentages, add --confidence-scale percent" in refused.stderr
     done = cli("import", path, "--dataset", "pyramid", "--confidence-scale", "percent", store=copied)
     assert done.returncode == 0, done.stderr
 

@@ -152,7 +152,7 @@ def test_a_backup_overwrites_nothing(cli, copied, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("x")
     done = cli("backup", tmp_path / "mine", store=copied)
-    assert done.returncode == 1 and "give a new folder" in done.stderr
+    assert done.returncode == 1 and "give a new or empty folder" in done.stderr
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
 
 
@@ -175,7 +175,7 @@ def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
         assert file_times(copied) == left
     prompted = cli("repair", store=copied)  # nobody answers the prompt
-    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
+    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "intact: 3 datasets" in prompted.stdout
     assert file_times(copied) == left
     done = cli("repair", "--yes", store=copied)
     assert done.returncode == 0 and "gen-000001.duckdb is the current version again" in done.stdout

@@ -14,7 +14,7 @@ from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
 from data.play_sessions.mode_interface import Entry, QuestionResult
-from data.play_sessions.race_polling import words_due_to_player
+from data.play_sessions.race_words_due import words_due_to_player
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.sessions import (

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dashboard.cache.cache_failure import CacheFailure
+from dashboard.cache.errors import CacheFailure
 
 BLOCK = 4096  # bytes; a file takes whole blocks, and one more for its entry in the folder
 VALUES_THAT_FIT = 4  # one value may take at most a quarter of the cache

@@ -22,9 +22,9 @@ from typing import IO, Protocol, TypeVar
 
 import msgspec
 
-from dashboard.cache.cache_failure import CacheFailure
 from dashboard.cache.computing_queue import LOOK_INTERVAL, Client, ComputingQueue
 from dashboard.cache.disk_cache import DiskCache
+from dashboard.cache.errors import CacheFailure
 from dashboard.process import prometheus
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 

@@ -11,7 +11,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from dashboard.cache.cache_failure import CacheFailure
+from dashboard.cache.errors import CacheFailure
 
 T = TypeVar("T")
 TIMEOUT = 1.0  # seconds to connect, and to wait for a reply

@@ -19,10 +19,10 @@ from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
-from queries.data_version import pinned_version
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
+from queries.pinned_data_version import pinned_version
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest

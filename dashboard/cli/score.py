@@ -12,7 +12,7 @@ import msgspec
 from dashboard.cli.file_options import FileOptions, file_options, import_options
 from dashboard.cli.progress_and_refusals import CommandRefused, print_remarks, progress_bar, refusal
 from dashboard.error_messages import error_message
-from dashboard.incoming_runs import IncomingRun, incoming_runs
+from dashboard.file_run_summaries import IncomingRun, incoming_runs
 from dashboard.settings import Settings
 from dashboard.shared_parameters import MetricsParameters
 from data.importing.dry_run import DryRun, open_dry_run

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.decision_tables import coverage_table, curve_table, difference_table, verdict
+from dashboard.components.answer_or_abstain import coverage_table, curve_table, difference_table, verdict
 from dashboard.components.figure import figure
 from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import RunColours, legend

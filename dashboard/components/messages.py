@@ -10,10 +10,10 @@ from dash import html
 
 from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
-from dashboard.data_version_changes import what_changed
+from dashboard.data_version_messages import what_changed
 from dashboard.error_messages import error_message
-from queries.data_version import VersionChanges
 from queries.gradings import GradingCoverage
+from queries.pinned_data_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
 from queries.selection.facets import Facets

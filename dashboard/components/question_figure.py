@@ -10,7 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import CURVE_NAMES
 from dashboard.components.question_confidence_table import confidence_table
 from dashboard.components.run_names_and_colours import RunColours, legend
-from dashboard.figures.age_at_death import lifespan_figure
+from dashboard.figures.lifespan_question import lifespan_figure
 from dashboard.figures.question_clues import clues_figure
 from queries.question import Question
 

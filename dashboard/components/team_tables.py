@@ -12,7 +12,7 @@ from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, percent
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.table import row, table
-from dashboard.figures.team_buzzes import MAX_TEAMS, team_figure, teams_figure
+from dashboard.figures.team_buzz_positions import MAX_TEAMS, team_figure, teams_figure
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
 MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes

@@ -9,7 +9,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import WILSON, TableSource
-from dashboard.components.calibration_and_discrimination import triptych_section
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
@@ -19,12 +18,12 @@ from dashboard.components.numbers import count
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
-from dashboard.components.runs_with_panels import Panels, panels_note, with_panels
+from dashboard.components.runs_in_small_multiples import Panels, panels_note, with_panels
+from dashboard.components.triptych import triptych_section
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import BAND, Confidence
-from queries.calibration_and_discrimination import triptych
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
@@ -33,6 +32,7 @@ from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.selection.parameter_kinds import BadRequest, Choice
+from queries.triptych import triptych
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40

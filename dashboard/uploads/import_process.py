@@ -22,7 +22,7 @@ from threading import BoundedSemaphore, Lock
 import msgspec
 
 from dashboard.error_messages import error_message
-from dashboard.incoming_runs import IncomingRun, incoming_runs
+from dashboard.file_run_summaries import IncomingRun, incoming_runs
 from dashboard.process import logs
 from dashboard.process.end_with_parent import watch_parent
 from dashboard.settings import read_settings

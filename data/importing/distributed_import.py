@@ -27,7 +27,7 @@ from data.importing.trial_catalogue import TABLES_OF_RUNS, Trial, make_trial
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
 from data.store.audit import Audit
-from data.store.cache_validity import State, states
+from data.store.dataset_revisions import State, states
 from data.store.run_files import StoredObject
 
 MAX_REASONS = 3  # reasons named for each group

@@ -11,7 +11,7 @@ from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
-from data.store.cache_validity import renew_revisions
+from data.store.dataset_revisions import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 

@@ -37,7 +37,7 @@ import duckdb
 import polars as pl
 
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
-from data.importing.frame_files import FrameFile
+from data.importing.document_rows import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
 from data.importing.table_files import MAX_UNPACKED_BYTES, TableFile, UnpackingLimit

@@ -20,9 +20,9 @@ from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, run_statistics
-from data.store.cache_validity import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.response_attribute_values import list_attributes
+from data.store.dataset_revisions import State, renew_revisions, states
+from data.store.response_attribute_listing import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs

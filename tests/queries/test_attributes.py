@@ -11,11 +11,11 @@ from data.store.errors import NeedsMigration
 from data.store.export import export
 from data.store.migrations import m0010_question_attributes
 from queries.breakdown import breakdown, breakdown_fields
-from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
+from queries.pinned_data_version import pinned_version
 from queries.question import question
 from queries.questions import question_table
 from queries.selection import Selection, read_facets, read_selection

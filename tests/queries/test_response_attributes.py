@@ -20,10 +20,8 @@ from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
 from queries.buzzing.thresholds import threshold_explorer
-from queries.calibration_and_discrimination import triptych
 from queries.compare import comparisons
 from queries.confident_early_mistake import surest_early_mistake
-from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.decide import decide
@@ -33,6 +31,7 @@ from queries.human_votes import people
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.pinned_data_version import pinned_version
 from queries.question import question
 from queries.questions import question_table
 from queries.recalibration import recalibration
@@ -42,6 +41,7 @@ from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from queries.sparklines import sparklines
+from queries.triptych import triptych
 from queries.unsolved_questions import unsolved
 from queries.which_ece import which_ece
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, table, write

@@ -11,9 +11,9 @@ from data.store.export import export
 from data.store.migrations import m0009_tags
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
-from queries.data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
+from queries.pinned_data_version import pinned_version
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest

@@ -1,6 +1,6 @@
 """Tests of calibration: p-values of the hypothesis that a run is calibrated.
 
-They are computed in ``queries.calibration_and_discrimination``.
+They are computed in ``queries.triptych``.
 """
 
 from __future__ import annotations

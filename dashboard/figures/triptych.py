@@ -9,7 +9,7 @@ import numpy as np
 from dashboard.figures.run_labels_and_lines import Names, grey_first, run_line
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
-from queries.calibration_and_discrimination import BINS, RunTriptych
+from queries.triptych import BINS, RunTriptych
 
 HEIGHT = 340  # pixels
 ISOLINES = 7  # lines of equal Brier score in the plane, at most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.data_version import ChangedRun, VersionChanges
+from queries.pinned_data_version import ChangedRun, VersionChanges
 
 MAX_NAMED = 5  # runs that a sentence names
 

@@ -7,9 +7,9 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from queries.calibration_and_discrimination import Triptych, triptych
 from queries.selection import Request
 from queries.selection.parameters import NoParameters
+from queries.triptych import Triptych, triptych
 
 FIELDS = (
     "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece", "p_spiegelhalter",

@@ -10,15 +10,15 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import count, p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import Cell, row, table
-from dashboard.figures.calibration_and_discrimination import (
+from dashboard.figures.triptych import (
     discrimination_figure,
     murphy_panel,
     plane_figure,
     roc_figure,
     smooth_figure,
 )
-from queries.calibration_and_discrimination import RunTriptych, Triptych
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.triptych import RunTriptych, Triptych
 
 Names = Mapping[str, str]
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures

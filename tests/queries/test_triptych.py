@@ -7,13 +7,13 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from queries.calibration_and_discrimination import SCORE_METRICS, triptych
 from queries.engine.gather_evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
 from queries.metrics.kernels.ece_variants import smooth_curve
 from queries.selection import Selection
+from queries.triptych import SCORE_METRICS, triptych
 
 PYRAMID = Selection("pyramid")
 

@@ -36,7 +36,7 @@ def addresses(app):
     return {
         f"{method} {re.sub('<[a-z]+:', '<', str(rule))}"
         for rule in app.url_map.iter_rules()
-        if rule.endpoint.startswith(("api.", "login")) and rule.endpoint != "api.nowhere"
+        if rule.endpoint.startswith(("api.", "login")) and rule.endpoint != "api.unknown_address"
         for method in rule.methods - {"HEAD", "OPTIONS"}
     }
 

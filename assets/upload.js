@@ -7,7 +7,7 @@
     const SHOWN = 100; // bad rows shown on the page
     const NEW = "+"; // value of "a new dataset" in the menu of datasets
     const MANY = 20; // with more bad rows, the page shows their kinds first
-    const MB = 2 ** 20;
+    const MIB = 2 ** 20;
 
     const number = (value) => clueline.whole(value);
     const count = (...given) => clueline.count(...given);
@@ -48,7 +48,7 @@
         const file = make("input", { type: "file", id: "upload-file" });
         const chosen = make("span", { class: "guess", id: "upload-chosen" }, "Choose a file, or drop it here");
         const drop = make("div", { class: "drop" }, make("label", { for: "upload-file" }, chosen), file,
-            make("span", { class: "note" }, `Any format listed on the page Datasets; a folder as a zip; up to ${number(config.most)} MB`));
+            make("span", { class: "note" }, `Any format listed on the page Datasets; a folder as a zip; up to ${number(config.most)} MiB`));
         const dataset = make("select", { id: "upload-dataset", class: "text" },
             make("option", { value: "" }, "as the file says"), make("option", { value: NEW }, "a new dataset"),
             ...config.datasets.map(([value, title]) => make("option", { value: value, selected: value === config.chosen }, title)));
@@ -124,8 +124,8 @@
                 tags.focus();
                 return;
             }
-            if (state.file.size > config.most * MB) {
-                say(`This file has ${number(Math.ceil(state.file.size / MB))} MB; the limit of this server is ${number(config.most)} MB. ` +
+            if (state.file.size > config.most * MIB) {
+                say(`This file has ${number(Math.ceil(state.file.size / MIB))} MiB; the limit of this server is ${number(config.most)} MiB. ` +
                     "Split it, or import it on the command line.", true);
                 return;
             }
@@ -364,7 +364,7 @@
             state.trial = null;
             state.decided = new Map();
             model.placeholder = elicitation.placeholder = "as the file says";
-            chosen.textContent = `${upload.name} (${upload.size < MB ? `${number(upload.size)} bytes` : `${number(Math.round(upload.size / MB))} MB`})`;
+            chosen.textContent = `${upload.name} (${upload.size < MIB ? `${number(upload.size)} bytes` : `${number(Math.round(upload.size / MIB))} MiB`})`;
             result.replaceChildren();
             refresh();
             send(true, tried);

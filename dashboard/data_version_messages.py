@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from data.plurals import counted
 from queries.pinned_data_version import ChangedRun, VersionChanges
 
 MAX_NAMED = 5  # runs that a sentence names
@@ -13,7 +14,7 @@ def what_changed(changes: VersionChanges) -> str:
     if changes.same:
         text = f"Data version of {date}: nothing that this link shows has changed since then, so its figures are the same digits."
         if changes.unnamed:
-            runs = "1 run was" if changes.unnamed == 1 else f"{changes.unnamed} runs were"
+            runs = counted(changes.unnamed, "run was", "runs were")
             text += f" {runs} published since then and left out, because the link names its runs."
         return text
     parts = []

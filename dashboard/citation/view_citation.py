@@ -14,11 +14,12 @@ from dashboard.api.blueprint import VERSION, read_table
 from dashboard.citation.page_table_sources import TableSource
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
 from dashboard.components.links import address
-from dashboard.components.numbers import CURVE_NAMES, count
+from dashboard.components.numbers import CURVE_NAMES
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
+from data.plurals import counted
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
@@ -151,18 +152,18 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
     counts = service().ask(coverage, selection)
     filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
     sentences = [
-        f"Results are for {count(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
+        f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
     ]
     sentences += _people(selection, facets)
     common = page.common if selection.common is None else selection.common
-    runs = count(len(counts.taking_part), "run")
+    runs = counted(len(counts.taking_part), "run")
     if common and counts.differs:
         sentences.append(
-            f"The {runs} were measured on the {count(counts.common, 'question')} ({count(counts.common_clues, 'clue')}) that all "
-            f"of them answered; {count(counts.questions - counts.common, 'question')} were left out."
+            f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) that "
+            f"all of them answered; {counted(counts.questions - counts.common, 'question')} were left out."
         )
         if counts.apart:
-            left_out = count(len(counts.apart), "run")
+            left_out = counted(len(counts.apart), "run")
             sentences.append(f"{left_out} that answered less than half of the clues did not take part.")
     elif counts.differs:
         sentences.append("Runs answered different questions or clues; each was measured on what it answered.")

@@ -12,6 +12,7 @@ from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
+from data.plurals import counted
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import datasets
@@ -30,13 +31,13 @@ def datasets_group(context: click.Context) -> None:
     if not rows:
         click.echo(f"The store in {store.place} is empty.")
     for dataset in rows:
-        people = f", {dataset.human_teams} human teams" if dataset.human_teams else ""
-        people += f", {dataset.votes:,} human votes" if dataset.votes else ""
+        people = f", {counted(dataset.human_teams, 'human team')}" if dataset.human_teams else ""
+        people += f", {counted(dataset.votes, 'human vote')}" if dataset.votes else ""
         readers = private.get(dataset.dataset)
         access = "" if readers is None else f", private ({', '.join(readers) or 'admin only'})"
         click.echo(
-            f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs"
-            f"{people}{access}"
+            f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {counted(dataset.questions, 'question')}, "
+            f"{counted(dataset.runs, 'run')}{people}{access}"
         )
     click.echo("\nPublic datasets; fetch one with `datasets get KEY`:")
     for public in public_datasets().values():

@@ -24,6 +24,7 @@ from data.importing.distributed_import import (
     with_group,
 )
 from data.importing.staging import ImportOptions
+from data.plurals import counted
 from data.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def batch_command(
         problems, count = _import(client, store, groups, options, memory)
     if problems:
         raise CommandRefused("\n".join([f"{len(problems)} of {len(groups)} groups of rows were refused", *problems]))
-    click.echo(f"{count:,} runs imported from {len(groups):,} groups of rows.")
+    click.echo(f"{counted(count, 'run')} imported from {counted(len(groups), 'group')} of rows.")
 
 
 def _import(client: Client, store: Store, groups: list[Group], options: ImportOptions, memory: str) -> tuple[list[str], int]:

@@ -14,6 +14,7 @@ import click
 
 from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
+from data.plurals import counted
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter
 from queries.dataset_bundle import bundle
@@ -53,7 +54,7 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
         else:
             folder.replace(dest)
     withdrawn = f"; {parts.withdrawn:,} withdrawn left out" if parts.withdrawn else ""
-    click.echo(f"{dest}: dataset {dataset}, {parts.runs:,} {'run' if parts.runs == 1 else 'runs'}{withdrawn}")
+    click.echo(f"{dest}: dataset {dataset}, {counted(parts.runs, 'run')}{withdrawn}")
 
 
 @export_group.command("run")

@@ -10,6 +10,7 @@ import msgspec
 from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.importing.run_gradings import MAX_STORED, TooManyGuesses, grade_run
+from data.plurals import counted
 from data.store import open_store
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.run_withdrawal import NoSuchRun
@@ -61,7 +62,7 @@ def grades_command(
             click.echo(
                 "Clueline's rules add nothing to the run's own grades."
                 if differs is None
-                else f"Graded by Clueline's rules: {differs:,} answers differ from the first grading."
+                else f"Graded by Clueline's rules: {counted(differs, 'answer differs', 'answers differ')} from the first grading."
             )
         if corrections:
             correct_grades(store, run, corrections, None)

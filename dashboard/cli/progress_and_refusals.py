@@ -16,6 +16,7 @@ from dashboard.expiry_dates import read_end
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
+from data.plurals import counted
 from data.store import Store
 
 MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
@@ -83,7 +84,7 @@ def refusal(refused: Refused, done: str) -> CommandRefused:
         done: participle of what was not done with the files, such as ``imported``.
     """
     problems, kinds = refused.problems, refused.kinds
-    lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}", *refused.advice]
+    lines = [f"{counted(refused.total, 'problem')}; nothing was {done}", *refused.advice]
     if refused.total <= MAX_ROWS:
         lines += [f"{problem.place}: {_reason(problem)}" for problem in problems]
     else:

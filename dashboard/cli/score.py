@@ -17,6 +17,7 @@ from dashboard.settings import Settings
 from dashboard.shared_parameters import MetricsParameters
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
+from data.plurals import counted
 from data.store import open_store
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
@@ -134,11 +135,11 @@ def score_lines(score: Score) -> Iterator[str]:
     facts = {run.run: run for run in score.runs}
     for row in score.leaderboard.rows:
         run = facts[row.run]
-        line = f"{row.model} ({row.elicitation}): {run.items:,} items of {run.questions:,} questions"
-        line += f"; {run.missing_questions:,} questions not answered" if run.missing_questions else ""
+        line = f"{row.model} ({row.elicitation}): {counted(run.items, 'item')} of {counted(run.questions, 'question')}"
+        line += f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else ""
         line += "".join(f"; {part}" for part in rows_without_answer(run.failed, run.skipped))
         if score.leaderboard.common is not None:
-            line += f"; measured on {row.items:,} items of {row.questions:,} questions"
+            line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else ", its own, because it answered less than half"
         yield line + (f"; in the store as run {run.run}" if run.stored else "")
         width = max(map(len, row.metrics), default=0)
@@ -150,5 +151,5 @@ def score_lines(score: Score) -> Iterator[str]:
             if cell.low is not None and cell.high is not None:
                 line += f"  [{cell.low:.6f}, {cell.high:.6f}]"
             if CATALOGUE[key].level == "question" and cell.questions < row.questions:
-                line += f"  over {cell.questions:,} questions"
+                line += f"  over {counted(cell.questions, 'question')}"
             yield line

@@ -8,6 +8,7 @@ import click
 
 from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
+from data.plurals import counted
 from data.store import Store, StoreError, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, intact_version, restore_backup
@@ -120,7 +121,9 @@ def verify(settings: Settings) -> None:
     lost_sessions = False
     try:
         sessions, players, answers = store.register.play_log().tables()
-        click.echo(f"sessions of people: {len(sessions)}, with {len(players)} players and {len(answers)} answers")
+        click.echo(
+            f"sessions of people: {len(sessions)}, with {counted(len(players), 'player')} and {counted(len(answers), 'answer')}"
+        )
     except StoreError as error:
         click.echo(str(error))
         lost_sessions = True

@@ -40,7 +40,7 @@ def create(settings: Settings, name: str, rights: Right, until: datetime | None)
 def list_tokens(settings: Settings) -> None:
     """List the tokens, with tabs between name, time of creation, whether it is valid, its right, and when it expires."""
     for token in _tokens(settings).all():
-        state = f"revoked {token.revoked_at}" if token.revoked_at else "ended" if token.ended_at() else "valid"
+        state = f"revoked {token.revoked_at}" if token.revoked_at else "expired" if token.ended_at() else "valid"
         click.echo("\t".join([token.name, token.made_at, state, token.right, token.until or "never"]))
 
 

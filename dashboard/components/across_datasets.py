@@ -6,10 +6,11 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.links import address, page_link, run_path
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.across import across_figure
 from dashboard.name_shortening import distinct_short_names
+from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign
 from queries.metrics import Metric
 from queries.run_groups import RunGroup
@@ -63,20 +64,20 @@ def _mean(group: RunGroup | None) -> html.Td:
     if group.mean is None:
         return html.Td(DASH, className="number missing", title="The metric is undefined for every run")
     interval = f"[{short(group.low)}, {short(group.high)}]" if group.low is not None else ""
-    notes = [html.Span(note, className="row-note") for note in (interval, count(len(group.runs), "run")) if note]
+    notes = [html.Span(note, className="row-note") for note in (interval, counted(len(group.runs), "run")) if note]
     return html.Td([short(group.mean), *notes], className="number")
 
 
 def _dataset_head(column: AcrossDataset, title: str) -> html.Th:
     link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
-    note = count(column.questions, "question") + (", simulated people" if column.simulated else "")
+    note = counted(column.questions, "question") + (", simulated people" if column.simulated else "")
     return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
 
 
 def _mean_rank(line: AcrossRow) -> html.Td:
     if line.mean_rank is None:
         return html.Td(DASH, className="number")
-    on = html.Span(f"on {count(line.ranked_on, 'dataset')}", className="row-note")
+    on = html.Span(f"on {counted(line.ranked_on, 'dataset')}", className="row-note")
     return html.Td([short(line.mean_rank, 1), on], className="number")
 
 
@@ -88,7 +89,7 @@ def _cell(cell: AcrossCell | None, ranked: int) -> html.Td:
     interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
     notes = [html.Span(note, className="row-note") for note in (interval, rank) if note]
-    title = f"Run {cell.run}, measured on {count(cell.questions, 'question')}"
+    title = f"Run {cell.run}, measured on {counted(cell.questions, 'question')}"
     return html.Td([page_link(short(cell.value), href=run_path(cell.run), title=title), *notes], className="number")
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table
+from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.engine.ranking import MetricCell
 from queries.metrics import Metric
@@ -68,7 +69,7 @@ def parts_section(
 
 def _head(part: BreakdownPart, link: Callable[[str], str]) -> html.Th:
     name = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
-    note = html.Span(count(part.questions, "question"), className="row-note")
+    note = html.Span(counted(part.questions, "question"), className="row-note")
     return html.Th([name, note], scope="col", className="number")
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from dash import html
 
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.style import INK
+from data.plurals import counted
 from queries.buzzing import CategoryOutcomes
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
 from queries.selection.facets import Facets
@@ -69,7 +70,7 @@ def _cell(outcome: CategoryOutcome | None) -> html.Td:
     if outcome is None:
         return html.Td(DASH, className="number missing", title="No question of this category was heard")
     counts = html.Span(f"{outcome.correct:,} : {outcome.incorrect:,}", className="row-note")
-    title = f"{count(outcome.heard, 'question')} heard"
+    title = f"{counted(outcome.heard, 'question')} heard"
     if outcome.ratio is None:
         why = "no buzz" if not outcome.correct else "no incorrect buzz"
         return html.Td([DASH, counts], className="number", title=f"{title}, {why}")

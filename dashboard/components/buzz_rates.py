@@ -8,11 +8,12 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.html_attributes import data
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.buzz_curves_and_rates import buzz_rates_figure
 from dashboard.figures.style import INK
+from data.plurals import counted
 from queries.buzzing import BuzzRates
 from queries.buzzing.results import TeamBuzzRates
 
@@ -82,7 +83,7 @@ def _team_row(team: TeamBuzzRates) -> html.Tr:
     """Mean rates of several teams; lower bounds if what they would have answered is not recorded."""
     human = team.kind == "human"
     name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
-    mean = f"; a mean over {count(team.teams, 'team')}"
+    mean = f"; a mean over {counted(team.teams, 'team')}"
     bounds = [
         html.Td(
             short(chance) if chance is not None else DASH if rate is None else f"≥ {short(rate)}",

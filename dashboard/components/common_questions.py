@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count
+from data.plurals import counted
 from queries.engine.common_questions import Coverage
 from queries.selection.facets import Facets
 
@@ -115,7 +115,7 @@ def _all(runs: int) -> str:
 def _common(coverage: Coverage, of_all: bool = False) -> str:
     """The common part, such as "44 of 60 questions (250 of 339 clues)"."""
     shares = ((coverage.common, coverage.questions, "question"), (coverage.common_clues, coverage.clues, "clue"))
-    questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else count(number, what) for number, total, what in shares)
+    questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else counted(number, what) for number, total, what in shares)
     return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
 
 

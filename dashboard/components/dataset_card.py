@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count
+from data.plurals import counted
 from queries.datasets import Dataset
 
 KINDS = {
@@ -18,7 +18,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
     """Return the card, with links to pages of the dataset."""
     facts = {
         "Kind": KINDS.get(dataset.kind, dataset.kind),
-        "Holds": f"{count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}",
+        "Holds": f"{counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}",
         "People": _people(dataset),
         "Categories": ", ".join(dataset.categories) or None,
         "Question attributes": ", ".join(dataset.attributes) or None,
@@ -54,7 +54,7 @@ def _people(dataset: Dataset) -> str:
     """The human data of a dataset, in a few words."""
     parts = []
     if dataset.human_teams:
-        parts.append(f"{count(dataset.human_teams, 'human team')}, {count(dataset.human_buzzes, 'buzz', 'buzzes')}")
+        parts.append(f"{counted(dataset.human_teams, 'human team')}, {counted(dataset.human_buzzes, 'buzz', 'buzzes')}")
     if dataset.voted:
-        parts.append(f"{count(dataset.votes, 'human vote')} on {count(dataset.voted, 'question')}")
+        parts.append(f"{counted(dataset.votes, 'human vote')} on {counted(dataset.voted, 'question')}")
     return "; ".join(parts) or "none: metrics that need people are missing"

@@ -9,9 +9,9 @@ from dash import html
 
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count
 from dashboard.name_shortening import shorten_middle
 from data.importing.seed import BUNDLED
+from data.plurals import counted
 from queries.datasets import Dataset
 
 MAX_TITLE_LENGTH = 34  # characters of a title in the header
@@ -34,7 +34,7 @@ def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> 
                 [
                     html.Span(dataset.title, className="name"),
                     html.Span(
-                        f"{dataset.dataset} · {count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}"
+                        f"{dataset.dataset} · {counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}"
                         + (" · sample" if dataset.dataset in SAMPLES else ""),
                         className="about",
                     ),

@@ -9,9 +9,9 @@ from dash.development.base_component import Component
 
 from dashboard.components.answer_or_abstain import coverage_table, curve_table, difference_table, verdict
 from dashboard.components.figure import figure
-from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.figures.decide import coverage_figure, difference_figure, murphy_figure, net_figure
+from data.plurals import counted
 from queries.decide import Decisions, PeopleDecisions
 
 Names = Mapping[str, str]
@@ -20,7 +20,7 @@ Names = Mapping[str, str]
 def people_note(people: PeopleDecisions) -> html.P:
     """Say what the line of people is, and how far it can be compared with those of runs."""
     return html.P(
-        f"People: {count(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
+        f"People: {counted(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
         f"{people.right:.0%} and wrong in {people.wrong:.0%} of these. People state no confidence. Their line shows what these "
         "same buzzes would earn at each cost; at another cost they might have buzzed differently. A run is asked at every clue, "
         "a team decides once per question, and a question that others ended counts as not answered: the two compare only "
@@ -70,7 +70,7 @@ def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], 
             figure(
                 "murphy-difference",
                 difference_figure(difference, result.thresholds, t),
-                f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {count(difference.questions, 'question')} "
+                f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} "
                 "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence",
                 difference_table(difference),
             ),

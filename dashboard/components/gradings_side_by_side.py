@@ -12,9 +12,10 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, percent, short
+from dashboard.components.numbers import DASH, percent, short
 from dashboard.components.quizbowl_markup import draw_text
 from dashboard.components.table import table
+from data.plurals import counted
 from data.store.gradings import REVIEWED
 from queries.gradings import GradeCorrection, GradedGuess, GradedGuesses, GradedRun, RunGrading
 
@@ -41,7 +42,7 @@ def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> ht
         for place, pair in enumerate(run.agreements):
             name: list[Component | str] = [page_link(f"{run.model} · {run.elicitation}", href=link(run.run), class_name="name")]
             if not place:
-                name.append(html.Div(f"differ on {run.differing:,} of {count(run.answers, 'answer')}", className="by"))
+                name.append(html.Div(f"differ on {run.differing:,} of {counted(run.answers, 'answer')}", className="by"))
             rows.append(
                 html.Tr([
                     html.Th(name, scope="row"),
@@ -63,7 +64,7 @@ def gradings_list(gradings: Sequence[RunGrading]) -> html.Ul:
 def _origin(grading: RunGrading) -> list[Component | str]:
     words = SOURCES.get(grading.source, grading.source)
     if grading.source == "review":
-        corrections = count(grading.corrections, "correction")
+        corrections = counted(grading.corrections, "correction")
         words += f": {corrections}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
     if grading.source == "added":
         words += f", by {grading.by or 'the command line'} on {grading.at[:10]} {grading.at[11:16]} UTC"

@@ -8,11 +8,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
+from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.runs_in_small_multiples import panels_note, with_panels
 from dashboard.components.table import row, table
 from dashboard.figures.hard_easy_effect import hard_easy_figure
+from data.plurals import counted
 from queries.hard_easy_effect import Difficulty
 
 
@@ -39,7 +40,7 @@ def hard_easy(
         )
         for run in result.runs
     ]
-    missing = count(result.without, "question") if result.without else None
+    missing = counted(result.without, "question") if result.without else None
     shown = with_panels(result.runs, colours, panels, lambda run: run.run)
     thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
@@ -60,7 +61,7 @@ def hard_easy(
 
 def _sources(sources: dict[str, int]) -> str:
     """Where difficulty comes from, with the number of questions if there are several sources."""
-    named = [(DIFFICULTY_SOURCES[source], count(questions, "question")) for source, questions in sources.items()]
+    named = [(DIFFICULTY_SOURCES[source], counted(questions, "question")) for source, questions in sources.items()]
     if len(named) == 1:
         return f"Difficulty: {named[0][0]}."
     return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."

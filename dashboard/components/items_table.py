@@ -9,9 +9,10 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import between
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.quizbowl_markup import draw_text
 from dashboard.components.table import table
+from data.plurals import counted
 from queries.items import Item, ItemList
 from queries.selection.parameter_kinds import Range
 
@@ -37,7 +38,7 @@ def items_section(
                 className="heading",
             ),
             html.P(
-                f"{count(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
+                f"{counted(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
                 + (f", the first {len(result.items)} shown" if result.total > len(result.items) else ""),
                 className="note",
             ),

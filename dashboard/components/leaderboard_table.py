@@ -13,10 +13,11 @@ from dash.development.base_component import Component
 from dashboard.components.common_questions import answered, clues_answered
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
-from dashboard.components.numbers import CURVE_NAMES, count, short
+from dashboard.components.numbers import CURVE_NAMES, short
 from dashboard.components.published_values import published_body
 from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.name_shortening import distinct_short_names
+from data.plurals import counted
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
@@ -102,7 +103,7 @@ def board_table(
                             html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
                         ],
                         className="number",
-                        title=f"Measured on {count(row.items, 'item')} of {count(row.questions, 'question')}",
+                        title=f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
                     ),
                     *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
                     *(_cell(row.metrics[metric.key], metric, selection.conventions, scales[metric.key]) for metric in shown),
@@ -237,7 +238,7 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
     if cell.value is None:
         return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
     curve = metric.human_curve(conventions)
-    about = f"{metric.name} = {short(cell.value, 5)}, over {count(cell.questions, 'question')}"
+    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)}"

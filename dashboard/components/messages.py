@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from dash import html
 
 from dashboard.components.links import address, page_link
-from dashboard.components.numbers import count
 from dashboard.data_version_messages import what_changed
 from dashboard.error_messages import error_message
+from data.plurals import counted
 from queries.gradings import GradingCoverage
 from queries.pinned_data_version import VersionChanges
 from queries.runs import RunFacts
@@ -88,7 +88,7 @@ def grading_notice(grading: str, coverage: GradingCoverage) -> html.P | None:
     """Say how many runs lack the grading that the address names; None if all have it."""
     if not coverage.without_it:
         return None
-    runs = count(coverage.without_it, "run")
+    runs = counted(coverage.without_it, "run")
     text = (
         f"Without the grading “{grading}”: {runs} of {coverage.with_it + coverage.without_it:,}, measured by the first grading."
     )
@@ -183,7 +183,7 @@ def _no_runs(what: str, facets: Facets) -> html.Section:
     dataset = urlencode({"dataset": facets.dataset})
     people = html.P(
         [
-            f"{count(facets.human_teams, 'human team')} heard its questions: see ",
+            f"{counted(facets.human_teams, 'human team')} heard its questions: see ",
             page_link("where they buzzed", href=f"/teams?{dataset}"),
             " and ",
             page_link("its questions", href=f"/questions?{dataset}"),

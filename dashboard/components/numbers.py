@@ -32,15 +32,6 @@ def percent(share: float | None) -> str:
     return DASH if share is None else f"{short(100 * share, 1)} %"
 
 
-def count(number: int, what: str, plural: str | None = None) -> str:
-    """Return a count with its noun.
-
-    >>> count(1, "buzz", "buzzes"), count(2000, "run")
-    ('1 buzz', '2,000 runs')
-    """
-    return f"{number:,} {what if number == 1 else plural or what + 's'}"
-
-
 def p_value_text(p_value: float | None) -> str:
     """Return a p-value for a table; a dash if there is none."""
     if p_value is None:

@@ -7,9 +7,10 @@ import math
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import count, short
+from dashboard.components.numbers import short
 from dashboard.components.table import row, table
 from dashboard.figures.power import power_figure
+from data.plurals import counted
 from queries.metrics import Metric
 from queries.power import MetricPower
 
@@ -49,15 +50,15 @@ def power_sentence(result: MetricPower) -> str:
     """Say which difference the questions could have shown, and how many questions the measured difference needs."""
     measured = difference_text(abs(result.difference or 0.0))
     if result.detectable is None:
-        first = f"With {count(result.questions, 'question')}, no difference can be detected, however large."
+        first = f"With {counted(result.questions, 'question')}, no difference can be detected, however large."
     else:
         first = (
-            f"With {count(result.questions, 'question')}, a difference of {difference_text(result.detectable)} would have been "
+            f"With {counted(result.questions, 'question')}, a difference of {difference_text(result.detectable)} would have been "
             "detected with 80 % power."
         )
     if result.needed is None:
         return f"{first} The measured difference is {measured}."
-    return f"{first} Detecting the measured {measured} takes {count(result.needed, 'question')}."
+    return f"{first} Detecting the measured {measured} takes {counted(result.needed, 'question')}."
 
 
 def difference_text(value: float) -> str:

@@ -9,10 +9,11 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.html_attributes import aria
-from dashboard.components.numbers import count, short
+from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import named
 from dashboard.components.table import table
 from dashboard.figures.question_draft import draft_figure, meaning
+from data.plurals import counted
 from queries.question_draft import DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
 
 COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}
@@ -28,7 +29,9 @@ def draft_summary(draft: QuestionDraft) -> html.Div:
     """
     if not draft.clues:
         return html.Div(html.P(START, className="note"), className="draft-summary")
-    lines: list[Component] = [html.P(f"{count(len(draft.clues), 'sentence')}, {count(draft.words, 'word')}.", className="note")]
+    lines: list[Component] = [
+        html.P(f"{counted(len(draft.clues), 'sentence')}, {counted(draft.words, 'word')}.", className="note")
+    ]
     if draft.guessers[0].guesses[0].verdict is None and not any(g.verdict for r in draft.guessers for g in r.guesses):
         lines.append(html.P("Type the answer line as well: the guesses are graded against it.", className="note"))
     elif not draft.known:

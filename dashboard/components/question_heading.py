@@ -6,8 +6,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import data
-from dashboard.components.numbers import DIFFICULTY_SOURCES, count, short
+from dashboard.components.numbers import DIFFICULTY_SOURCES, short
 from dashboard.components.quizbowl_markup import draw_text
+from data.plurals import counted
 from queries.question import Question
 
 
@@ -62,9 +63,9 @@ def _facts(question: Question) -> list[str | Component]:
         source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
         facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))
     if question.human:
-        facts.append(f"heard by {count(question.human.teams, 'human team')}")
+        facts.append(f"heard by {counted(question.human.teams, 'human team')}")
     if question.votes:
-        facts.append(count(sum(question.votes.votes), "human vote"))
+        facts.append(counted(sum(question.votes.votes), "human vote"))
     if not (question.human or question.votes or question.lifespan):
         facts.append("no human data: metrics that need people are missing")
     if question.lifespan:

@@ -7,8 +7,8 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import threshold_box
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count
 from dashboard.components.threshold_sliders import PATTERNS
+from data.plurals import counted
 from queries.buzzing import Rules
 
 
@@ -21,7 +21,7 @@ def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
         buzz_page: address of the Buzz page under the same rules.
     """
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
-    own = count(len(rules.thresholds), "run") if rules.thresholds else ""
+    own = counted(len(rules.thresholds), "run") if rules.thresholds else ""
     threshold = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
     box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", scale)
     note: list[str | Component] = [

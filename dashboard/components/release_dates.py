@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.release_dates import release_dates_figure
+from data.plurals import counted
 from queries.metrics import Metric
 from queries.release_dates import ReleaseDates
 
@@ -41,7 +42,7 @@ def release_dates_section(
         )
         for run in runs
     ]
-    left_out = [f"{count(result.undated, 'run has', 'runs have')} no tag “released”"] if result.undated else []
+    left_out = [f"{counted(result.undated, 'run has', 'runs have')} no tag “released”"] if result.undated else []
     left_out += [f"{names[run]} has “{text}”, which is not a date" for run, text in result.unreadable.items()]
     return html.Section(
         [

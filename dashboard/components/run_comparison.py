@@ -9,11 +9,12 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, p_value_text, short
+from dashboard.components.numbers import DASH, p_value_text, short
 from dashboard.components.run_names_and_colours import name_text, named
 from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
+from data.plurals import counted
 from queries.compare import Comparison, Difference
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
@@ -44,7 +45,7 @@ def questions_section(
             ),
             figure(
                 "differences", differences_figure(result, metric, tones),
-                f"Differences of {metric.name} over {count(result.questions, 'question')}",
+                f"Differences of {metric.name} over {counted(result.questions, 'question')}",
             ),
         ],
         className="side-by-side",

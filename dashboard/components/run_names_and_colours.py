@@ -14,9 +14,9 @@ from typing import Protocol
 from dash import html
 
 from dashboard.components.html_attributes import aria, data
-from dashboard.components.numbers import count
 from dashboard.figures.style import INK, OTHERS
 from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from data.plurals import counted
 from queries.selection.facets import Facets
 
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
@@ -129,7 +129,7 @@ def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, p
         return None
     others = html.Details(
         [
-            html.Summary([swatch(None), html.Span(f"{count(len(grey), 'other run')} in grey")]),
+            html.Summary([swatch(None), html.Span(f"{counted(len(grey), 'other run')} in grey")]),
             html.Ul([html.Li(_pin(run, names[run], colours, grey=True)) for run in grey]),
         ],
         className="others",

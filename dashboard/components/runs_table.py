@@ -9,9 +9,9 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link, run_path
-from dashboard.components.numbers import count
 from dashboard.components.table import table
 from data.importing.report import rows_without_answer
+from data.plurals import counted
 from queries.runs import RunFacts
 
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
@@ -44,7 +44,7 @@ def provenance(facts: RunFacts) -> html.Section:
             " ",
             html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256),
         ],
-        "Answers": f"{count(facts.items, 'answer')} {_counts(facts)}",
+        "Answers": f"{counted(facts.items, 'answer')} {_counts(facts)}",
         "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
     }
     for name, values in facts.attributes.items():
@@ -76,7 +76,7 @@ def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: 
                  if facts.withdrawn_at else None]),
         html.Td([html.Span(facts.file_name or "a file without a name", className="name file"),
                  html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
-        html.Td([count(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
+        html.Td([counted(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
         html.Td(_decided(facts)),
         html.Td(html.Span([html.A("CSV", href=f"{download}.csv"), html.A("JSONL", href=f"{download}.jsonl"),
                            html.A("Parquet", href=f"{download}.parquet")], className="links")),
@@ -102,7 +102,7 @@ def _importer(name: str | None) -> str:
 
 
 def _counts(facts: RunFacts) -> str:
-    parts = [f"to {count(facts.questions, 'question')}"]
+    parts = [f"to {counted(facts.questions, 'question')}"]
     if facts.missing_questions:
         parts.append(f"{facts.missing_questions:,} not answered")
     if facts.samples > 1:
@@ -124,7 +124,7 @@ def _decided(facts: RunFacts) -> Component | str:
     left = len(facts.decisions) - len(listed)
     return html.Details(
         [
-            html.Summary(count(len(facts.decisions), "guess", "guesses")),
+            html.Summary(counted(len(facts.decisions), "guess", "guesses")),
             html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
         ]
     )

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count, p_value_text, short
+from dashboard.components.numbers import p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
+from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
 from queries.selection.parameters import split_key
@@ -56,7 +57,7 @@ def slices_section(
     ]
     difference = "Difference" if metric.direction == "zero" else "Worse by"
     head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
-    summary = f"{len(significant)} of {count(len(slices), 'part')} significant" if slices else "No parts."
+    summary = f"{len(significant)} of {counted(len(slices), 'part')} significant" if slices else "No parts."
     body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
     return html.Section(body, className="section")
 

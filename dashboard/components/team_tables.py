@@ -9,10 +9,11 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, percent
+from dashboard.components.numbers import DASH, percent
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.table import row, table
 from dashboard.figures.team_buzz_positions import MAX_TEAMS, team_figure, teams_figure
+from data.plurals import counted
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
 MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
@@ -40,7 +41,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
     left_out = len(teams) - len(right)
     title = "Where teams are right: median and quartiles of their correct buzzes"
     if left_out:
-        title += f". Not drawn: {count(left_out, 'team')}, which were right less often"
+        title += f". Not drawn: {counted(left_out, 'team')}, which were right less often"
     powers = _have_powers(teams)
     rows = [
         row(

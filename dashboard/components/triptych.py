@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import count, p_value_text, short
+from dashboard.components.numbers import p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.triptych import (
@@ -17,6 +17,7 @@ from dashboard.figures.triptych import (
     roc_figure,
     smooth_figure,
 )
+from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.triptych import RunTriptych, Triptych
 
@@ -108,7 +109,7 @@ def sentence(result: Triptych, key: str) -> str:
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
     return (
-        f"{name}: {question}? For {rejected} of {count(len(values), 'run')}, a gap this large would be unlikely if the run "
+        f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, a gap this large would be unlikely if the run "
         f"were calibrated (p < {SIGNIFICANCE}, each run on its own; the clues of a question are taken together)."
     )
 

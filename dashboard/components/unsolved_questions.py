@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, count, percent, short
+from dashboard.components.numbers import DASH, percent, short
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
+from data.plurals import counted
 from queries.unsolved_questions import MIN_RUNS, Unsolved
 
 MAX_ROWS = 20
@@ -34,7 +35,7 @@ def unsolved_section(
         note = f"No question was answered by {MIN_RUNS} runs or more."
         return html.Section([heading, html.P(note, className="note")], className="section")
     failed = len(result.questions)
-    note = f"{failed:,} of {count(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
+    note = f"{failed:,} of {counted(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
     if not failed:
         return html.Section([heading, html.P(note, className="note")], className="section")
     if result.categories.keys() - {""}:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.question_votes import votes_figure
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
+from data.plurals import counted
 from queries.question import Question
 
 
@@ -39,7 +40,7 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     return figure(
         "votes",
         votes_figure(question, names, colours),
-        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
+        f"Bars: the shares of {counted(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
         + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
         + (". Runs without a full distribution have no dots" if without else ""),
         table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),

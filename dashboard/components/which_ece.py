@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import count, short
+from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.rank_agreement import agreement_figure
 from dashboard.figures.which_ece import bins_figure
+from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, RunError, WhichEce
 
@@ -130,7 +131,7 @@ def ranking_words(result: WhichEce) -> str:
     best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
     return (
         f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
-        f"{count(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
+        f"{counted(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
     )
 
 

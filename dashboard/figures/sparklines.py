@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.components.numbers import count, short
+from dashboard.components.numbers import short
 from dashboard.figures.style import INK, PlotlyJson
+from data.plurals import counted
 from queries.sparklines import QuestionSparklines
 
 WIDTH, HEIGHT = 92, 26  # pixels
@@ -45,7 +46,7 @@ def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: M
         people = {"path": f"M{_x(0)} {_y(0)} {' '.join(steps)}", "colour": INK}
         words.append(f"people {short(spark.people.h[0], 2)} to {short(spark.people.h[-1], 2)}")
         clues = max(clues, len(spark.people.h))
-    label = f"Confidence over {count(clues, 'clue')}: {'; '.join(words)}"
+    label = f"Confidence over {counted(clues, 'clue')}: {'; '.join(words)}"
     return {"width": WIDTH, "height": HEIGHT, "runs": lines, "people": people, "label": label}
 
 

@@ -11,12 +11,12 @@ from dash.development.base_component import Component
 from dashboard.components.across_datasets import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.reliability_across_datasets import diagrams_section
 from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
+from data.plurals import counted
 from queries.across import Across, AcrossDiagrams
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection.parameter_kinds import Flag
@@ -68,7 +68,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             [
                 html.H1("All datasets"),
                 html.P(
-                    f"{metric.name} of {count(len(result.rows), rows)} on {count(len(result.datasets), 'dataset')}",
+                    f"{metric.name} of {counted(len(result.rows), rows)} on {counted(len(result.datasets), 'dataset')}",
                     className="lead",
                 ),
             ],

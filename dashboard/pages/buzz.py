@@ -18,7 +18,6 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_against_human_teams import against_teams
 from dashboard.components.threshold_explorer import threshold_explorer_section
@@ -27,6 +26,7 @@ from dashboard.composite_queries import question_order
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from data.plurals import counted
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
 from queries.buzzing.buzz_policy import RULES, SCALES, default_curve
 from queries.datasets import Dataset
@@ -97,7 +97,7 @@ def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Dataset]:
 
 
 def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
-    counts = f"{count(len(result.explorer.runs), 'run')}, {count(result.questions, 'question')}"
+    counts = f"{counted(len(result.explorer.runs), 'run')}, {counted(result.questions, 'question')}"
     lead = f"{request.facets.title}: how sure each run should be before it answers, and how it does against people; {counts}"
     parts: list[Component] = [
         html.H1("Buzz"),

@@ -14,7 +14,6 @@ from dashboard.components.controls import menu, several
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.power import power_section
 from dashboard.components.run_comparison import (
     differences_table,
@@ -28,6 +27,7 @@ from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import default_metric, known_run
+from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
@@ -93,7 +93,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             [
                 html.H1("Compare"),
                 html.P(
-                    f"{request.facets.title}: where two runs differ; {count(result.questions, 'question')} answered by both",
+                    f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
                     className="lead",
                 ),
             ],

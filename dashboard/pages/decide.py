@@ -14,12 +14,12 @@ from dashboard.components.controls import menu
 from dashboard.components.decision_curves import coverage_section, murphy_section, net_section, people_note
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import FirstCurve, SecondCurve
+from data.plurals import counted
 from queries.decide import Decisions, decide
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
@@ -52,7 +52,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
                 html.H1("Answer or abstain"),
                 html.P(
                     f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
-                    f"{count(len(result.runs), 'run')}",
+                    f"{counted(len(result.runs), 'run')}",
                     className="lead",
                 ),
             ],

@@ -13,13 +13,13 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.overconfidence_by_subgroup import GAP, overconfidence_by_part
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_in_small_multiples import Panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from data.plurals import counted
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
 from queries.hard_easy_effect import difficulty
@@ -46,7 +46,8 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             [
                 html.H1("Difficulty"),
                 html.P(
-                    f"{request.facets.title}: whether confidence falls as questions get harder; {count(len(result.runs), 'run')}",
+                    f"{request.facets.title}: whether confidence falls as questions get harder; "
+                    f"{counted(len(result.runs), 'run')}",
                     className="lead",
                 ),
             ],

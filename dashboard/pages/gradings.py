@@ -14,10 +14,10 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.gradings_side_by_side import agreement_table, gradings_list, guesses_table
 from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link, question_path, run_path
-from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES, known_run
+from data.plurals import counted
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
 
@@ -60,7 +60,7 @@ def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
 
 
 def _lead(request: PageRequest[GradingsPage], compared: Gradings) -> str:
-    several, single = count(compared.total, "run"), count(compared.single, "run")
+    several, single = counted(compared.total, "run"), counted(compared.single, "run")
     if not compared.total:
         return f"{request.facets.title}: {single}, each with one grading. Corrections add a second one."
     return f"{request.facets.title}: {several} with several gradings, {single} with one. Where graders differ, a person decides."
@@ -120,7 +120,7 @@ def _counted(result: GradedGuesses, show: Show) -> str:
         "corrected": "that were corrected", "all": "in all",
     }[show]  # fmt: skip
     listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""
-    return f"{count(result.total, 'guess', 'guesses')} {what}{listed}."
+    return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."
 
 
 def _table(request: PageRequest[GradingsPage]) -> TableSource:

@@ -14,13 +14,13 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.vote_distance_histograms import distance_histograms, entropy_histograms, ranking_histograms
 from dashboard.components.vote_metrics_table import vote_metrics_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from data.plurals import counted
 from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
@@ -48,7 +48,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     if result.missing or not any(run.histograms for run in result.rows):
         heading = _heading(f"{request.facets.title}: {question}")
         return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
-    heading = _heading(f"{request.facets.title}: {count(len(result.rows), 'run')} compared with human votes: {question}")
+    heading = _heading(f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}")
     colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)

@@ -20,7 +20,6 @@ from dashboard.components.html_attributes import data
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.components.links import run_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.release_dates import release_dates_section
@@ -29,6 +28,7 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import DEFAULT_METRICS
+from data.plurals import counted
 from queries.confident_early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
@@ -103,8 +103,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.H1("Leaderboard"),
                 html.P(
-                    f"{request.facets.title}: {count(len(board.rows), 'run')} over "
-                    + count(board.questions if board.common is None else board.common, "question")
+                    f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
+                    + counted(board.questions if board.common is None else board.common, "question")
                     + _meaning(sort),
                     className="lead",
                 ),

@@ -16,13 +16,13 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.questions_grid import QuestionGrid
 from dashboard.composite_queries import question_list, question_order, selected_runs
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.service import service
 from dashboard.shared_parameters import Sort, default_metric
+from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import Metric
 from queries.question_order import QUESTION_METRICS, read_sort
@@ -68,7 +68,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
             [
                 html.H1("Questions"),
                 html.P(
-                    f"{request.facets.title}: {count(total, 'question')}{f', with what {who} did on them' if who else ''}",
+                    f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
                     className="lead",
                 ),
                 menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,

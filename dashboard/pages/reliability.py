@@ -14,7 +14,6 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
@@ -24,6 +23,7 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import BAND, Confidence
+from data.plurals import counted
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
@@ -77,7 +77,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
                 html.H1("Reliability"),
                 html.P(
                     f"{request.facets.title}: how often each run is right at the confidence it states; "
-                    f"{count(len(result.runs), 'run')}",
+                    f"{counted(len(result.runs), 'run')}",
                     className="lead",
                 ),
                 menu("band", "Grey band", BAND_NAMES, "" if band == "pointwise" else band),

@@ -11,7 +11,6 @@ from dashboard.citation.page_table_sources import TableSource, leaderboard_sourc
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path, run_path
 from dashboard.components.messages import nothing_selected, withdrawn_banner
-from dashboard.components.numbers import count
 from dashboard.components.reliability import reliability_diagrams
 from dashboard.components.run_metrics_and_ranks import metrics_and_ranks_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
@@ -21,6 +20,7 @@ from dashboard.composite_queries import question_list
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import DEFAULT_METRICS, default_metric
+from data.plurals import counted
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import reliability
@@ -93,8 +93,9 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
                 ),
                 html.H1(facts.model),
                 html.P(
-                    f"Confidence: {facts.elicitation}. {count(facts.items, 'answer')} to {count(facts.questions, 'question')} of "
-                    f"{request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
+                    f"Confidence: {facts.elicitation}. "
+                    f"{counted(facts.items, 'answer')} to {counted(facts.questions, 'question')} "
+                    f"of {request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
                     className="lead",
                 ),
                 html.P(links, className="links"),

@@ -10,10 +10,10 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from data.plurals import counted
 from queries.runs import runs
 from queries.selection.parameter_kinds import Choice
 
@@ -43,7 +43,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         else page_link("All datasets", href=request.link(PATH, show="all"))
     )
     return [
-        html.Div([html.H1("Runs"), html.P(f"{where}: where {count(len(current), 'run')} came from", className="lead"), other,
+        html.Div([html.H1("Runs"), html.P(f"{where}: where {counted(len(current), 'run')} came from", className="lead"), other,
                   page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="status-message", role="status", id="runs-message"),

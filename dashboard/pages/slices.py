@@ -15,7 +15,6 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.published_values import parts_menu, published_parts
 from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section
@@ -23,6 +22,7 @@ from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import known_run
+from data.plurals import counted
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
@@ -105,7 +105,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
                 html.H1("Slices"),
                 html.P(
                     f"{request.facets.title}: each run by category, and where it does worse than elsewhere; "
-                    f"{count(result.tested, 'part of a run', 'parts of runs')} tested",
+                    f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
                     className="lead",
                 ),
             ],

@@ -12,7 +12,6 @@ from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.team_tables import (
     buzzes_section,
     categories_section,
@@ -22,6 +21,7 @@ from dashboard.components.team_tables import (
 )
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from data.plurals import counted
 from queries.selection.parameter_kinds import Text
 from queries.teams import Teams, human_teams
 
@@ -47,7 +47,7 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     def question(question_id: str) -> str:
         return request.link(question_path(request.selection.dataset, question_id), dataset=None)
 
-    lead = f"when people know the answer; {count(len(result.teams), 'team')} heard {count(len(result.questions), 'question')}"
+    lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
     quizbowl = request.facets.quizbowl
     whose = " ".join([f"of {team}"] * bool(team) + [f"in room {room}"] * bool(room))
 

@@ -11,13 +11,13 @@ from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.which_ece import agreement_section, bins_section, definitions_section, review_text, variants_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import BinnedRun, Intervals
+from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, WhichEce, which_ece
 
@@ -46,7 +46,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
                 html.H1("Which ECE is this?"),
                 html.P(
                     f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
-                    f"{count(len(result.runs), 'run')}, each with its rank next to the value",
+                    f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
                     className="lead",
                 ),
                 menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),

@@ -24,6 +24,7 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_contract import trimmed_text
 from data.importing.trial_catalogue import TABLES_OF_RUNS, Trial, make_trial
+from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
 from data.store.audit import Audit
@@ -160,7 +161,7 @@ def _reason(refused: Refused) -> str:
         column = f"{problem.column}{f' {problem.value!r}' if problem.value else ''}: " if problem.column else ""
         reasons.append(f"{column}{problem.reason}")
     shown = list(dict.fromkeys(reasons))[:MAX_REASONS]
-    return f"{'; '.join(shown)} ({refused.total:,} {'problem' if refused.total == 1 else 'problems'})"
+    return f"{'; '.join(shown)} ({counted(refused.total, 'problem')})"
 
 
 def _extract(group: Group, path: Path, threads: int, memory_limit: str) -> None:

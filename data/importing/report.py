@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from data.plurals import counted
+
 MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
 EXAMPLES = 3  # examples shown for each kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
@@ -215,10 +217,6 @@ def rows_without_answer(failed: int, skipped: Mapping[str, int]) -> list[str]:
     >>> rows_without_answer(0, {"not a question of this dataset": 8})
     ['8 rows skipped: not a question of this dataset']
     """
-
-    def counted(number: int, what: str) -> str:
-        return f"{number:,} {what}{'' if number == 1 else 's'}"
-
     if not failed:
         return [f"{counted(rows, 'row')} skipped: {reason}" for reason, rows in sorted(skipped.items())]
     reasons = "; ".join(f"{counted(rows, 'row')}: {reason}" for reason, rows in sorted(skipped.items()))

@@ -9,6 +9,7 @@ import duckdb
 from data.duckdb_and_polars import ArrowStream, execute, literal
 from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
+from data.plurals import counted
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
 from data.store.dataset_revisions import renew_revisions
@@ -58,7 +59,8 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
             staging.report.lines.append(f"run {name}: {line}")
             continue
         if count:
-            line = f"Clueline's rules grade {count:,} of {part.rows:,} answers differently from the file; both gradings are kept"
+            answers = counted(part.rows, "answer")
+            line = f"Clueline's rules grade {count:,} of {answers} differently from the file; both gradings are kept"
             staging.report.lines.append(f"run {name}: {line}")
     execute(
         connection,

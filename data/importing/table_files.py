@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from data.duckdb_and_polars import quoted
 from data.importing.report import Place, Problem, refuse
+from data.plurals import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -374,7 +375,7 @@ def size(count: int) -> str:
 
 def misfit(fields: int, expected: int) -> str:
     """Return the reason for refusing a row that does not have as many fields as the header."""
-    return f"{fields} {'field' if fields == 1 else 'fields'} where the header has {expected}"
+    return f"{counted(fields, 'field')} where the header has {expected}"
 
 
 def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit) -> Path:

@@ -17,6 +17,7 @@ from data.play_sessions.mode_interface import Mode, Played
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.sessions import clock, digest, read_session
+from data.plurals import counted
 from data.store import Store
 from data.store.play_log import PlayLog
 from data.store.run_tags import checked_tag
@@ -112,7 +113,7 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
     session = read_session(log, secret)
     options = ImportOptions(
         dataset=session.dataset,
-        model=f"People, {players} {'player' if players == 1 else 'players'}",
+        model=f"People, {counted(players, 'player')}",
         elicitation=MODES[session.mode].elicitation,
         respondents=True,
         tags=tags,
@@ -122,5 +123,7 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
         responses.write_csv(path)
         report = import_paths(store, [path], options, form="responses", names=["people.csv"], by=by, content="runs")
     if silent := responses["confidence"].null_count():
-        report.lines.append(f"{silent:,} times a player heard a question and did not buzz: these are counted as failed calls")
+        report.lines.append(
+            f"{counted(silent, 'time')} a player heard a question and did not buzz: these are counted as failed calls"
+        )
     return report

@@ -213,7 +213,7 @@ class _Reading:
             if count:
                 outcome = "correct" if points > 0 else "incorrect"
                 self.staging.report.warnings.append(
-                    f"{self.name}: {count:,} buzzes have the value {points}, and count as {outcome}"
+                    f"{self.name}: buzzes with the value {points}, which count as {outcome}: {count:,}"
                 )
         self._hear(games)
         return games

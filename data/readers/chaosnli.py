@@ -19,6 +19,7 @@ from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH, Column
 from data.importing.table_files import TableFile
+from data.plurals import counted
 from data.readers import Format
 
 FORMAT = Format(
@@ -165,8 +166,8 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
     outvoted = f"len(label_count) = {size} and case majority_label {votes} end < list_max(label_count)"
     (count,) = staging.connection.execute(f"select count(*) from items_with_votes where {outvoted}").fetchall()[0]
     if count:
-        reason = "have a majority_label that fewer people chose than another; it is kept as the answer"
-        staging.report.warnings.append(f"{file.name}: {count:,} items {reason}")
+        reason = "a majority_label that fewer people chose than another; it is kept as the answer"
+        staging.report.warnings.append(f"{file.name}: {counted(count, 'item has', 'items have')} {reason}")
     cases = " ".join(f"when {literal(letter)} then {literal(name)}" for letter, name in part.labels.items())
     staging.add(
         "questions",
@@ -236,7 +237,7 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
     _warn_of_order(file, staging, dataset, options.classes)
     staging.connection.execute("drop table predicted")
     if not count and file.name not in {problem.file for problem in staging.report.problems}:
-        reason = f"none of its {rows[0]:,} predictions is for a question of dataset {dataset!r}"
+        reason = f"none of its predictions ({rows[0]:,}) is for a question of dataset {dataset!r}"
         staging.report.problems.append(Problem(file.name, None, "uid", None, reason))
 
 
@@ -278,5 +279,5 @@ def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple
     if fitting(best) > fitting(order):
         staging.report.warnings.append(
             f"{file.name}: are the classes in the right order? Read as {','.join(order)}, the file's labels (`true`) are the "
-            f"answers of {fitting(order):,} questions; as {','.join(best)}, of {fitting(best):,}"
+            f"answers of {counted(fitting(order), 'question')}; as {','.join(best)}, of {fitting(best):,}"
         )

@@ -15,6 +15,7 @@ from typing import Any
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
 
@@ -140,9 +141,9 @@ def _read_resolutions(
             answer = YES if number(row["resolved_to"]) == 1 else NO
             log.add_question(f"{base} {date}", text, answer, place, str(row["source"]) if row.get("source") else None)
     if left_out == len(document["resolutions"]) > 0:
-        raise refuse(name, f"none of its {left_out:,} questions is resolved to yes or no")
+        raise refuse(name, f"none of its questions ({left_out:,}) is resolved to yes or no")
     if left_out:
-        staging.report.warnings.append(f"{name}: {left_out:,} questions are not resolved to yes or no, and were left out")
+        staging.report.warnings.append(f"{name}: {counted(left_out, 'question')} left out: not resolved to yes or no")
     log.add_questions_to(staging, options)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     NO_CONFIDENCE,
@@ -186,7 +187,7 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
             key = (str(instance["id"]), int(number(state.get("train_trial_index")) or 0))
             items.setdefault(key, Item(instance)).states.append(state)
     if perturbed:
-        staging.report.warnings.append(f"{name}: {perturbed:,} requests about perturbed instances were left out")
+        staging.report.warnings.append(f"{name}: {counted(perturbed, 'request')} left out: about perturbed instances")
     for row in _dicts(stats):
         key = (str(row.get("instance_id")), int(number(row.get("train_trial_index")) or 0))
         if key in items and not row.get("perturbation"):

@@ -15,6 +15,7 @@ from typing import Any
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     NO_CONFIDENCE,
@@ -88,7 +89,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     latest = _latest(logs)
     if left := len(logs) - len(latest):
         reason = "there is a later log, or one that was finished, of the same task and model"
-        staging.report.warnings.append(f"{incoming.name}: {left:,} logs were left out: {reason}")
+        staging.report.warnings.append(f"{incoming.name}: {counted(left, 'log')} left out: {reason}")
     read_each([partial(read, log, staging, options) for log in latest], staging)
 
 
@@ -144,7 +145,7 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
         else:
             samples.append(read_sample(document))
     if invalid:
-        staging.report.warnings.append(f"{name}: {invalid:,} samples were invalidated in the log, and left out")
+        staging.report.warnings.append(f"{name}: {counted(invalid, 'sample')} left out: invalidated in the log")
     if not samples:
         staging.report.raise_problems()
         raise refuse(name, "there are no samples in this log; only logs that keep their samples can be read")

@@ -15,6 +15,7 @@ from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column
 from data.importing.table_files import TableFile
 from data.life_table import RADII
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import dataset_id, known_questions
 
@@ -202,7 +203,7 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
     answered = staging.connection.execute("select 1 from parsed where failure is null limit 1").fetchone()
     staging.connection.execute("drop table parsed")
     if not answered and file.name not in {problem.file for problem in staging.report.problems}:
-        causes = "".join(f"; {times:,} times: {reason}" for reason, times in sorted(reasons))
+        causes = "".join(f"; {counted(times, 'time')}: {reason}" for reason, times in sorted(reasons))
         staging.report.problems.append(Problem(file.name, None, None, None, f"no row holds an answer with a confidence{causes}"))
 
 

@@ -18,6 +18,7 @@ from data.importing.import_source import START, Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import (
     EvaluationLog,
@@ -139,7 +140,7 @@ def _latest(paths: list[Path], incoming: Incoming, staging: Staging) -> list[Pat
             latest[path.parent, match["task"]] = path
     if left := len(paths) - len(latest):
         staging.report.warnings.append(
-            f"{incoming.name}: {left:,} files were left out: the same folder has later samples of the task"
+            f"{incoming.name}: {counted(left, 'file')} left out: the same folder has later samples of the task"
         )
     return sorted(latest.values())
 

@@ -20,6 +20,7 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit
+from data.plurals import counted
 from data.readers import Format
 from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, number
 
@@ -52,10 +53,10 @@ FORECASTER = "Forecaster (Anonymized)"
 HASH_DIGITS = 12
 MAX_LIST_LENGTH = 100_000  # characters of a cell that holds a list
 MAX_FORECASTERS = 1000
-AFTER_CLOSE = "forecasts made after the question closed"
+AFTER_CLOSE = "made after the question closed"
 TWICE = "questions that are in the file twice, counted once"
-UNKNOWN = f"forecasts of questions that {QUESTIONS} does not have"
-NO_PROBABILITY = "forecasts that state no probability"
+UNKNOWN = f"the question is not in {QUESTIONS}"
+NO_PROBABILITY = "states no probability"
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
     """
     questions: dict[str, Question] = {}
     first: dict[str, tuple[str, int]] = {}  # resolution and line of each question
-    left_out = {"are not resolved": 0, "were annulled or resolved as ambiguous": 0, "ask for a number or a date": 0}
+    left_out = {"not resolved": 0, "annulled or resolved as ambiguous": 0, "asking for a number or a date": 0}
     for line, row in _rows(file, {"Question ID", "Resolution"}):
         kind = (row.get("Question Type") or BINARY).lower().replace(" ", "_")
         resolution = row["Resolution"]
@@ -160,11 +161,11 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
         elif line_before != line:
             staging.report.repaired[TWICE] += 1
         elif not resolution:
-            left_out["are not resolved"] += 1
+            left_out["not resolved"] += 1
         elif resolution.lower() in VOID:
-            left_out["were annulled or resolved as ambiguous"] += 1
+            left_out["annulled or resolved as ambiguous"] += 1
         elif kind not in (BINARY, CHOICE):
-            left_out["ask for a number or a date"] += 1
+            left_out["asking for a number or a date"] += 1
         else:
             options = next((list_ for name in OPTIONS if (list_ := _list(row.get(name, "")))), []) if kind == CHOICE else []
             names = [str(option) for option in options] or [YES, NO]
@@ -181,7 +182,7 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[d
             )
     for reason, count in left_out.items():
         if count:
-            staging.report.warnings.append(f"{file.name}: {count:,} questions {reason}, and were left out")
+            staging.report.warnings.append(f"{file.name}: {counted(count, 'question')} left out: {reason}")
     if not questions and not log.problems:
         raise refuse(file.name, "no question of this export was resolved to yes, no or an option")
     return questions, set(first)
@@ -215,7 +216,7 @@ def _forecasts(
         raise refuse(file.name, reason)
     for reason, count in left_out.items():
         if count:
-            staging.report.warnings.append(f"{file.name}: {count:,} {reason} were left out")
+            staging.report.warnings.append(f"{file.name}: {counted(count, 'forecast')} left out: {reason}")
     for own in forecasts.values():
         own.sort(key=lambda forecast: (forecast.start, forecast.line))
     return forecasts
@@ -228,7 +229,7 @@ def _add_last(
     earlier = sum(len(own) - 1 for own in forecasts.values())
     if earlier:
         staging.report.warnings.append(
-            f"{file.name}: {earlier:,} forecasts that their forecaster changed before the close were left out"
+            f"{file.name}: {counted(earlier, 'forecast')} left out: changed by the forecaster before the close"
         )
     withdrawn = 0
     for (forecaster, question_id), own in forecasts.items():
@@ -238,7 +239,7 @@ def _add_last(
         else:
             _add_forecast(log, file, forecaster, question, own[-1])
     if withdrawn:
-        staging.report.warnings.append(f"{file.name}: {withdrawn:,} forecasts that were withdrawn before the close were left out")
+        staging.report.warnings.append(f"{file.name}: {counted(withdrawn, 'forecast')} left out: withdrawn before the close")
 
 
 def _add_series(
@@ -261,7 +262,7 @@ def _add_series(
             if in_force and (in_force.end is None or in_force.end >= moment):
                 _add_forecast(log, file, forecaster, question, in_force, clue)
     if timeless:
-        staging.report.warnings.append(f"{file.name}: {timeless:,} forecasts of questions without a closing time were left out")
+        staging.report.warnings.append(f"{file.name}: {counted(timeless, 'forecast')} left out: the question has no closing time")
 
 
 def _forecaster(row: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, GRADE_PREFIX, MAX_SHOWN_LENGTH, Column, grade_columns, responses_columns
+from data.plurals import counted
 from data.quizbowl.question_words import TAG, sentences
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
@@ -105,7 +106,9 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
                 _read_plays(file, dataset, staging)
     bonuses = sum(kind == "bonus" for _, kind in kinds)
     if bonuses:
-        staging.report.warnings.append(f"{incoming.name}: {bonuses:,} files of bonuses were ignored")
+        staging.report.warnings.append(
+            f"{incoming.name}: {counted(bonuses, 'file of bonuses was', 'files of bonuses were')} ignored"
+        )
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -281,8 +284,8 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     if shortened:
         names = ", ".join(shortened[:5])
         staging.report.warnings.append(
-            f"{len(shortened):,} questions have fewer tokens than were read to the systems (edited since); positions are scaled: "
-            f"{names}"
+            f"{counted(len(shortened), 'question has', 'questions have')} fewer tokens than were read to the systems "
+            f"(edited since); positions are scaled: {names}"
         )
     if new:
         _cut(new, dataset, staging)
@@ -353,7 +356,7 @@ def _add_run(
             rows.append({"question_id": question, "clue": clue, **cells, "place": place})
     for name, files in run.again.items():
         staging.report.warnings.append(
-            f"{run.model}: {len(files):,} {'file holds' if len(files) == 1 else 'files hold'} the same outputs with another "
+            f"{run.model}: {counted(len(files), 'file holds', 'files hold')} the same outputs with another "
             f"grading, which is kept as {name!r}: {files[0]}"
         )
     if unknown:
@@ -411,13 +414,13 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         rows.append((ordinal, question, team, round(exact), correct, bool(censored)))
     if counts["unknown"]:
         staging.report.warnings.append(
-            f"{file.name}: {counts['unknown']:,} plays of questions that the dataset does not have, left out"
+            f"{file.name}: {counted(counts['unknown'], 'play')} of questions that the dataset does not have, left out"
         )
     if edited:
         examples = ", ".join([*edited][:5])
         staging.report.warnings.append(
-            f"{file.name}: {len(edited):,} questions were edited after play: plays that ended within a token of today's text are "
-            f"scaled to it: {examples}"
+            f"{file.name}: {counted(len(edited), 'question was', 'questions were')} edited after play: "
+            f"plays that ended within a token of today's text are scaled to it: {examples}"
         )
     if not rows:
         if plays and counts["unknown"] == len(plays):

@@ -130,7 +130,7 @@ def test_refused_runs_do_not_stop_the_others(answers, scheduler, tmp_path):
     assert len(store.snapshot().rows("select 1 from runs where dataset = 'relay'")) == 6
     rows.write_parquet(tmp_path / "bad.parquet")
     done = run_cli("batch", tmp_path / "bad.parquet", "--dataset", "relay", "--scheduler", scheduler, store=store.url)
-    assert done.returncode == 0 and "1 runs imported" in done.stdout
+    assert done.returncode == 0 and "1 run imported" in done.stdout
 
 
 def test_without_a_scheduler_a_local_cluster_is_started(answers, tmp_path):

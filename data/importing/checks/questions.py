@@ -12,6 +12,7 @@ from data.duckdb_and_polars import ArrowStream, execute, frame, literal
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
+from data.plurals import counted
 from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
@@ -212,7 +213,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
                 )
             for table in ("new_questions", "new_clues", "new_attributes"):
                 run(f"delete from {table} where dataset = $d", d)
-            staging.report.lines.append(f"dataset {name}: {count:,} questions, already there")
+            staging.report.lines.append(f"dataset {name}: {counted(count, 'question')}, already there")
             continue
         if (reworded or recut) and not options.replace:
             run("delete from new_attributes where dataset = $d", d)
@@ -235,7 +236,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             had = run("select count(*) from store.questions where dataset = $d", d).fetchall()[0][0]
             done = f"added to its {had:,}" if count > had else "recut: their clues end where the runs were asked"
             count = count - had or count
-        staging.report.lines.append(f"dataset {name}: {count:,} questions {done}")
+        staging.report.lines.append(f"dataset {name}: {counted(count, 'question')} {done}")
         if stored and not recut:
             for table, what in (("buzzes", "buzzes"), ("exposures", "buzzes"), ("votes", "votes")):
                 run(f"insert into replaced_people select distinct dataset, '{what}' from {table}_read where dataset = $d", d)

@@ -10,6 +10,7 @@ import numpy as np
 from data.importing.checks.common_mistakes import advise
 from data.importing.failed_calls import is_failed, states_an_answer
 from data.importing.staging import OF_QUESTION, Staging
+from data.plurals import counted
 from data.store.run_files import TYPES
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
@@ -98,7 +99,8 @@ def _warn_of_answers(staging: Staging) -> None:
     count = staging.connection.execute(sql).fetchall()[0][0]
     if count:
         staging.report.warnings.append(
-            f"{count:,} rows are failed calls but state a guess, a confidence or a correctness; these values were left out"
+            f"{counted(count, 'failed call states', 'failed calls state')} a guess, a confidence or a correctness; "
+            "these values were left out"
         )
 
 
@@ -219,7 +221,7 @@ def resolve_confidences(staging: Staging) -> None:
         f"update read_options set shares = list_transform(shares, lambda p: p / list_sum(shares)) where {uneven}"
     ).fetchall()[0][0]
     if changed:
-        staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
+        staging.report.warnings.append(f"distributions in `options` that did not sum to 1 and were normalised: {changed:,}")
     run("""
         create table resolved_rows as
         select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal, s.failed, s.correct,

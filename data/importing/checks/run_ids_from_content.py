@@ -14,6 +14,7 @@ from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_s
 from data.importing.report import rows_without_answer
 from data.importing.run_hashes import run_hashes
 from data.importing.staging import RunKey, Staging
+from data.plurals import counted
 from data.store.gradings import grading_name
 
 ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
@@ -44,7 +45,7 @@ def name_runs(staging: Staging) -> None:
         skipped = report.skipped.get(key, Counter())
         failed, only_failed = failures.get(n, (0, 0))
         items, answered = content.items - failed, content.questions - only_failed
-        line = f"run {run} ({model}, {elicitation}, {dataset}): {items:,} items of {answered:,} questions"
+        line = f"run {run} ({model}, {elicitation}, {dataset}): {counted(items, 'item')} of {counted(answered, 'question')}"
         report.runs.append(run)
         if run in stored:
             report.stored.append(run)
@@ -59,7 +60,7 @@ def name_runs(staging: Staging) -> None:
             "samples": samples.get(n, 1), "respondents": key in staging.respondents,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
-        line += " imported" + (f"; {missing:,} questions not answered" if missing else "")
+        line += " imported" + (f"; {counted(missing, 'question')} not answered" if missing else "")
         line += "".join(f"; {part}" for part in rows_without_answer(failed, skipped))
         report.lines.append(line)
     if rows:

@@ -19,6 +19,7 @@ from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
+from data.plurals import counted
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 YES, NO = "yes", "no"  # the outcomes of a forecast question
@@ -190,7 +191,7 @@ class EvaluationLog:
         if self.problems:
             return
         if not any(answer["failed"] is False for answer in self._answers):
-            causes = "".join(f"; {rows:,} times: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
+            causes = "".join(f"; {counted(rows, 'time')}: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
             raise refuse(self.name, f"no answer in this log has a confidence{causes}")
         model = options.model or self.model
         if any(not answer["model"] for answer in self._answers) and not model:

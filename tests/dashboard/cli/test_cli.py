@@ -322,8 +322,8 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     assert "the dataset has entailment, neutral, contradiction; add --classes A,B,C" in done.stderr
     done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
     assert done.returncode == 0, done.stderr
-    assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout
-    assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed_datasets(cli, copied)
+    assert "(m, softmax, nli): 1 item of 1 question imported" in done.stdout
+    assert "nli: ChaosNLI (votes), 1 question, 1 run, 10 human votes" in listed_datasets(cli, copied)
 
 
 def test_tokens_are_created_listed_and_revoked(cli, tmp_path):

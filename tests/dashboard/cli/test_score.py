@@ -94,7 +94,7 @@ def test_percent_and_warnings(cli, copied, answers):
     path = answers('lit-01,0,x,"{""x"": 3, ""y"": 1}",', "lit-01,1,y,,75", header="question_id,clue,guess,options,confidence")
     result = scored(cli, copied, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
     assert result["rows"][0]["metrics"]["mean_confidence"]["value"] == 0.75
-    assert result["warnings"] == ["1 distributions in `options` did not sum to 1 and were normalised"]
+    assert result["warnings"] == ["distributions in `options` that did not sum to 1 and were normalised: 1"]
 
 
 def test_the_default_output_is_a_readable_table(cli, copied, answers):
@@ -173,7 +173,7 @@ def test_runs_are_measured_on_common_questions(cli, copied, answers):
     ]  # fmt: skip
     text = cli("score", path, *where, store=copied).stdout
     assert "3 questions; 57 questions not answered; measured on 2 items of 2 questions\n" in text
-    assert "measured on 1 items of 1 questions, its own, because it answered less than half" in text
+    assert "measured on 1 item of 1 question, its own, because it answered less than half" in text
     own = scored(cli, copied, path, *where, "--common", "0")
     assert own["common"] is None and [row["questions"] for row in own["rows"]] == [3, 3, 1]
     refused = cli("score", path, *where, "--common", "2", store=copied)

@@ -80,7 +80,7 @@ def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
         ("q2", 0, None, 0.0, 0.0, True, "failed"),
     ]
     assert report.warnings == [
-        "1 rows are failed calls but state a guess, a confidence or a correctness; these values were left out"
+        "1 failed call states a guess, a confidence or a correctness; these values were left out"
     ]
 
 

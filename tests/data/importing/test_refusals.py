@@ -526,8 +526,8 @@ def test_lifeeval_files(toy_store, tmp_path):
         "Answer,Question ID\n76,1\n": [(1, "Confidence", None, "this column is missing; the file has: Answer, Question ID")],
         "Answer,Confidence,Question ID\n76,0.5,x\n": [(2, "Question ID", "x", "must be a whole number")],
         "Answer,Confidence,Question ID\nold,0.5,1\n76,80,1\n76,,1\n": [
-            (None, None, None, "no row holds an answer with a confidence; 1 times: answer is not a number; "
-             "1 times: confidence is not a number; 1 times: confidence outside [0, 1]"),
+            (None, None, None, "no row holds an answer with a confidence; 1 time: answer is not a number; "
+             "1 time: confidence is not a number; 1 time: confidence outside [0, 1]"),
         ],
     }  # fmt: skip
     for text, expected in cases.items():

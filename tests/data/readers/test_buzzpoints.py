@@ -100,7 +100,7 @@ def test_text_and_real_cells_are_read_as_numbers(store, write):
 
 def test_unusual_values_are_warned_of(store, write):
     report = bundles.put(store, write(buzz=[(1, 1, 1, 11, 3, 7), (2, 2, 1, 21, 3, 0)]))
-    assert report.warnings == ["buzzes.db: 1 buzzes have the value 7, and count as correct"]
+    assert report.warnings == ["buzzes.db: buzzes with the value 7, which count as correct: 1"]
 
 
 def test_each_question_set_is_a_dataset(store, write, tmp_path):

@@ -62,7 +62,7 @@ def reported(store, *paths, **options):
 def test_a_majority_label_that_was_outvoted_is_warned_of(store, tmp_path):
     report = bundles.put(store, write(tmp_path / "items.jsonl", [item("a#1", majority_label="c"), item("b#2"), item("c#3")]))
     assert report.warnings == [
-        "items.jsonl: 1 items have a majority_label that fewer people chose than another; it is kept as the answer"
+        "items.jsonl: 1 item has a majority_label that fewer people chose than another; it is kept as the answer"
     ]
 
 
@@ -180,7 +180,7 @@ def test_predictions_of_other_items_only_are_refused(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("z#9"), prediction("y#8")])
     assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
-        (None, "uid", "none of its 2 predictions is for a question of dataset 'nli'")
+        (None, "uid", "none of its predictions (2) is for a question of dataset 'nli'")
     ]
 
 

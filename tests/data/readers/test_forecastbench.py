@@ -38,7 +38,7 @@ def test_resolved_questions_make_a_dataset(store, resolved):
         ("GDP 2024-09-01", "fred: GDP, on 2024-09-01", "no", "fred"),
         ("market 2024-08-15", "fred: market, on 2024-08-15", "yes", "fred"),
     ]  # fmt: skip
-    assert report.warnings == ["2024-07-21_resolution_set.json: 2 questions are not resolved to yes or no, and were left out"]
+    assert report.warnings == ["2024-07-21_resolution_set.json: 2 questions left out: not resolved to yes or no"]
 
 
 def test_forecasts_are_probabilities_of_yes(store, resolved, tmp_path):
@@ -99,13 +99,13 @@ def test_combinations_have_a_key_of_their_own(store, tmp_path):
         (forecasts(("GDP", "2024-08-01", 1.5)), "must lie in [0, 1]"),
         (forecasts(("GDP", "2024-08-01", "likely")), "must be a number"),
         (forecasts(("GDP", "2020-08-01", 0.5)),
-         "no answer in this log has a confidence; 1 times: the question is not resolved to yes or no"),
+         "no answer in this log has a confidence; 1 time: the question is not resolved to yes or no"),
         (forecasts(("GDP", "2024-08-01", 0.5), model=None), "which model answered? The log does not say"),
         (forecasts((None, "2024-08-01", 0.5)), "a forecast needs an id"),
         (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),
          "there is no dataset 'forecastbench-2025-01-01' for these answers; import the resolution set of this round "
          "first, or with it"),
-        (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its 1 questions is resolved to yes or no"),
+        (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its questions (1) is resolved to yes or no"),
         (resolutions(("GDP", None, 1.0, True)), "a resolution needs an id and a resolution_date"),
     ],
 )  # fmt: skip

@@ -99,7 +99,7 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
     report = put(store, tmp_path, [joint(A), joint(A | {"perturbation": {"name": "typos"}}), failed])
     assert rows(store, ANSWERS) == [("a", "A", pytest.approx(math.exp(-0.5)), 1.0), ("b", None, 0.0, 0.0)]
     assert rows(store, "select failed from runs") == [(1,)]
-    assert report.warnings == ["run: 1 requests about perturbed instances were left out"]
+    assert report.warnings == ["run: 1 request left out: about perturbed instances"]
 
 
 @pytest.mark.parametrize("states", [[joint(A), joint(A, "B")], [*separate(A, -1.0, -2.0), *separate(A, -2.0, -1.0)]])

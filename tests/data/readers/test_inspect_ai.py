@@ -145,7 +145,7 @@ def test_samples_without_a_score_or_confidence_are_counted(store, tmp_path):
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {
         "no confidence is stated": 1, "the sample ended with an error": 1, "the sample is not scored": 2,
     }  # fmt: skip
-    assert report.warnings[0].endswith("1 samples were invalidated in the log, and left out")
+    assert report.warnings[0].endswith("1 sample left out: invalidated in the log")
 
 
 def test_epochs_are_samples(store, tmp_path):
@@ -217,6 +217,6 @@ def test_the_last_finished_log_of_a_folder_counts(store, tmp_path):
     report = bundles.put(store, tmp_path / "logs")
     assert rows(store, ANSWERS) == [("verbalized", "x", "Paris", 0.5, 1.0)]
     assert report.warnings == [
-        "logs: 2 logs were left out: there is a later log, or one that was finished, of the same task and model",
+        "logs: 2 logs left out: there is a later log, or one that was finished, of the same task and model",
         f"logs/d.eval was left out: {NO_CONFIDENCE}",
     ]

@@ -40,7 +40,7 @@ def test_questions_and_answers_of_the_release_are_imported(store, tmp_path):
     assert rows(store, "select items, questions, missing_questions, failed from runs") == [(1, 1, 1, 1)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {"answer is not a number": 1}
     assert report.lines[-1].endswith(
-        "1 items of 1 questions imported; 1 questions not answered; 1 failed call (1 row: answer is not a number)"
+        "1 item of 1 question imported; 1 question not answered; 1 failed call (1 row: answer is not a number)"
     )
 
 
@@ -123,7 +123,7 @@ def test_respondents_are_samples_of_one_run(asked, tmp_path):
     assert rows(asked, "select model, elicitation, items, questions, samples, respondents, failed from runs") == [
         ("People", "verbalized", 3, 2, 3, True, 2)
     ]
-    assert "1 times: answer is not a number" not in report.lines
+    assert "1 time: answer is not a number" not in report.lines
     again = bundles.put(asked, people(tmp_path, *lines[::-1]))
     assert again.stored == report.runs
 

@@ -143,7 +143,7 @@ def test_the_latest_samples_of_a_folder_count(store, tmp_path):
     write_lines(tmp_path / "out" / "a" / FILE, [sample(0, [-1.0, -2.0])])
     write_lines(tmp_path / "out" / "a" / FILE.replace("2025", "2026"), [sample(0, [-3.0, -2.0])])
     report = bundles.put(store, tmp_path / "out")
-    assert report.warnings == ["out: 1 files were left out: the same folder has later samples of the task"]
+    assert report.warnings == ["out: 1 file left out: the same folder has later samples of the task"]
     assert rows(store, "select guess from responses") == [("that",)]
 
 
@@ -191,7 +191,7 @@ def test_older_and_other_forms_of_a_line_are_read(store, tmp_path):
          "question '0' has a different answer at line 1"),
         ([sample(0, [-1.0, -2.0])] * 2, "this run has an answer to this question and clue already"),
         ([sample(0, [float("nan")] * 2)],
-         "no answer in this log has a confidence; 1 times: a log-likelihood is not a number"),
+         "no answer in this log has a confidence; 1 time: a log-likelihood is not a number"),
     ],
 )  # fmt: skip
 def test_samples_that_cannot_be_read(store, tmp_path, lines, reason):

@@ -51,9 +51,9 @@ def test_the_last_forecast_before_the_close_counts(store, tmp_path, zipped):
         ("forecaster 7", "2", "yes", 0.125, 0.0),
     ]  # fmt: skip
     assert [warning.partition(": ")[2] for warning in report.warnings] == [
-        "1 forecasts made after the question closed were left out",
-        "1 forecasts that their forecaster changed before the close were left out",
-        "1 forecasts that were withdrawn before the close were left out",
+        "1 forecast left out: made after the question closed",
+        "1 forecast left out: changed by the forecaster before the close",
+        "1 forecast left out: withdrawn before the close",
     ]
 
 
@@ -83,9 +83,9 @@ def test_parts_of_an_export_that_are_left_out_are_counted(store, tmp_path):
     report = bundles.put(store, export(tmp_path / "export", questions, [{}, *others]))
     assert report.repaired == {"questions that are in the file twice, counted once": 1}
     assert [warning.partition(": ")[2] for warning in report.warnings] == [
-        "1 questions were annulled or resolved as ambiguous, and were left out",
-        "1 forecasts of questions that question_data.csv does not have were left out",
-        "1 forecasts that state no probability were left out",
+        "1 question left out: annulled or resolved as ambiguous",
+        "1 forecast left out: the question is not in question_data.csv",
+        "1 forecast left out: states no probability",
     ]
 
 
@@ -112,9 +112,9 @@ def test_questions_that_were_not_resolved_are_left_out(store, tmp_path):
     export(tmp_path / "export", questions, [{"Question ID": str(number)} for number in (1, 2, 3, 4)])
     report = bundles.put(store, tmp_path / "export", dataset="mine")
     assert [warning.partition(": ")[2] for warning in report.warnings] == [
-        "1 questions are not resolved, and were left out",
-        "1 questions were annulled or resolved as ambiguous, and were left out",
-        "1 questions ask for a number or a date, and were left out",
+        "1 question left out: not resolved",
+        "1 question left out: annulled or resolved as ambiguous",
+        "1 question left out: asking for a number or a date",
     ]
     assert rows(store, "select dataset, question_id from questions") == [("mine", "1")]
 
@@ -184,7 +184,7 @@ def test_a_series_can_be_imported_again(store, tmp_path):
 def test_questions_that_never_closed_have_no_series(store, tmp_path):
     questions = [{}, {"Question ID": "2", "Actual Close Time": ""}]
     report = bundles.put(store, export(tmp_path / "export", questions, [{}, {"Question ID": "2"}]), series=2)
-    assert any("1 forecasts of questions without a closing time were left out" in warning for warning in report.warnings)
+    assert any("1 forecast left out: the question has no closing time" in warning for warning in report.warnings)
     assert {row[1] for row in rows(store, SERIES)} == {"1"}
 
 

@@ -219,7 +219,7 @@ def test_packets_of_later_rounds_are_added(store, tmp_path):
         for n, kept in ((1, (0, 1, 2)), (2, (0, 4, 5)))
     )
     bundles.put(store, first)
-    assert "dataset qanta: 1 questions added to its 1" in bundles.put(store, second).lines
+    assert "dataset qanta: 1 question added to its 1" in bundles.put(store, second).lines
     assert rows(store, CLUES) == CUT
     assert rows(store, "select question_id from questions order by position") == [("AbC",), ("XyZ",)]
     assert (
@@ -248,7 +248,7 @@ def test_positions_in_an_edited_text_are_scaled(store, write):
     assert ends == [(4,), (6,), (10,)]
     assert rows(store, "select word from buzzes") == [(3,)]
     texts = " ".join(report.warnings)
-    assert "1 questions have fewer tokens than were read" in texts and "1 questions were edited after play" in texts
+    assert "1 question has fewer tokens than were read" in texts and "1 question was edited after play" in texts
 
 
 def test_tokens_have_no_white_space_of_their_own(store, write):

@@ -58,7 +58,7 @@ def test_several_runs_in_one_file(store, folder):
         (2, "zeta", "verbalized", 5, 2, 0, "somebody", "toy/responses/run.csv"),
     ]
     assert report.runs == [run for (run,) in rows(store, "select run from runs order by position")]
-    assert f"run {report.runs[1]} (alpha, said, toy): 2 items of 1 questions imported; 1 questions not answered" in report.lines
+    assert f"run {report.runs[1]} (alpha, said, toy): 2 items of 1 question imported; 1 question not answered" in report.lines
 
 
 def test_a_run_is_stored_once_under_any_file_name(store, folder, tmp_path):
@@ -184,7 +184,7 @@ def test_options(store, folder, facts, guess, options, shares, names, confidence
     assert (stored["options"], stored["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
     assert stored["option_names"] == names
     assert stored["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
-    assert warnings == (["1 distributions in `options` did not sum to 1 and were normalised"] if warned else [])
+    assert warnings == (["distributions in `options` that did not sum to 1 and were normalised: 1"] if warned else [])
 
 
 def test_options_as_lists_and_structs_of_parquet(store, folder):

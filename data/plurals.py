@@ -1,0 +1,17 @@
+"""Counts with their nouns, in the messages of imports and on pages: 1 row, 2,000 rows."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun.
+
+    Args:
+        number: the count, at least 0.
+        noun: the noun for a count of 1. More words can follow if ``plural`` is given: ``"row is", "rows are"``.
+        plural: the noun for other counts; the noun with an *s* if it is None.
+
+    >>> counted(1, "buzz", "buzzes"), counted(2000, "run")
+    ('1 buzz', '2,000 runs')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -15,7 +15,7 @@
     };
 
     // Returns the horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has fixed
-    // sizes, margins, domains and ranges (figure_painting.js), so there is no need to ask Plotly.
+    // sizes, margins, domains and ranges (figure_colours_and_size.js), so there is no need to ask Plotly.
     function panelAt(plot, event) {
         const { layout } = plot;
         const box = plot.getBoundingClientRect();

@@ -10,7 +10,7 @@ import csv
 from datetime import date
 from pathlib import Path
 
-from queries.interval_and_test_claims import MEASURED
+from queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import buzz_simulation, simulation
 
 OUT = Path(__file__).with_suffix(".md")

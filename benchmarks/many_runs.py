@@ -24,7 +24,7 @@ from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import KINDS, stored_objects
 from data.store.run_withdrawal import withdraw
 

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from data.guessers.retrieval_guessers import GUESSERS
-from data.sample.pyramid_questions import read_entries, read_questions
+from data.sample.pyramid_toml_files import read_entries, read_questions
 from queries.question_draft import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")

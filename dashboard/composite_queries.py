@@ -21,7 +21,7 @@ from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import named_key
+from queries.selection.view_parameters_base import named_key
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:

@@ -18,7 +18,7 @@ from queries.runs import run as run_facts
 from queries.selection import Request, Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
-from queries.selection.parameters import P, Parameters
+from queries.selection.view_parameters_base import P, Parameters
 
 SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")

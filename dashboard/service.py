@@ -38,7 +38,7 @@ from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportPro
 from data.store import Snapshot, StoreError, open_store
 from data.store.background_checksums import VersionCheck
 from data.store.errors import UnreadableStore
-from data.store.export import Form, Table, export, exporter
+from data.store.query_to_file import Form, Table, export, exporter
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.metrics import Metric
@@ -46,8 +46,8 @@ from queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
 from queries.selection import Request, Selection, read_address, read_facets
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import P
 from queries.selection.reference_people import with_people
+from queries.selection.view_parameters_base import P
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``

@@ -24,7 +24,7 @@ from queries.selection.parameter_kinds import (
     Text,
     Texts,
 )
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 # Metrics of the leaderboard. Metrics that penalise bad guesses come first, then accuracy, because calibration should be read
 # together with it.

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from queries.engine.ranking import MetricCell, ranks
+from queries.engine.ranked_metric_rows import MetricCell, ranks
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE, Metric

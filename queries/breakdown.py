@@ -12,13 +12,13 @@ from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.ranking import RunRow, run_rows
-from queries.engine.selected_statistics import failed_calls
+from queries.engine.ranked_metric_rows import RunRow, run_rows
+from queries.engine.stored_or_computed_rows import failed_calls
 from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import format_range
-from queries.selection.parameters import split_key
+from queries.selection.view_parameters_base import split_key
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
 MAX_PARTS = 50  # an attribute with more values cannot divide questions

@@ -16,7 +16,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import TIED
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import difference_interval
+from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from queries.metrics import Metric

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from data.duckdb_and_polars import literal, quoted
 from data.importing.table_contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
-from data.store.export import Form, Table
+from data.store.query_to_file import Form, Table
 from queries.runs import responses
 from queries.selection.parameter_kinds import BadRequest
 

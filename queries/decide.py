@@ -25,9 +25,9 @@ from queries.engine.bootstrap import (
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import metric_intervals
+from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
-from queries.engine.selected_statistics import selection_clauses
+from queries.engine.stored_or_computed_rows import selection_clauses
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.decisions import (

@@ -13,7 +13,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
 from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
 from queries.engine.gather_evidence import gather
-from queries.engine.selected_statistics import chosen
+from queries.engine.stored_or_computed_rows import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection, number, selection_keys

@@ -7,7 +7,7 @@ import msgspec
 from data.duckdb_and_polars import first_rows
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
-from queries.engine.selected_statistics import selected_responses, selection_clauses
+from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Range
 

@@ -10,11 +10,11 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.common_questions import Coverage, coverage, restrict
+from queries.engine.evidence_for_many_questions import measured_runs
 from queries.engine.inference import wilson_interval
-from queries.engine.ranking import MetricCell, RunRow, run_rows
+from queries.engine.ranked_metric_rows import MetricCell, RunRow, run_rows
 from queries.engine.run_pairs import runs_by_id
-from queries.engine.selected_statistics import chosen, failed_calls
-from queries.engine.summed_evidence import measured_runs
+from queries.engine.stored_or_computed_rows import chosen, failed_calls
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
 

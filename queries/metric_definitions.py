@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 
 from queries.axiom_examples import SakaiExample, sakai_examples
-from queries.interval_and_test_claims import KINDS, MeasuredClaim, Uncertainty, measured_claims
+from queries.interval_coverage_in_simulations import KINDS, MeasuredClaim, Uncertainty, measured_claims
 from queries.metrics import FAMILIES, NOTES, AnalysisMetric, Counterexample, Metric
 from queries.metrics.axioms import AXIOMS, READING, value_of_items
 from queries.metrics.metric import MetricFacts

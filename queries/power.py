@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from data.store import Snapshot
-from queries.engine.metric_intervals import difference_errors
+from queries.engine.intervals_and_difference_tests import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys

@@ -15,7 +15,7 @@ from data.store import Snapshot
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import float_array, sample_numbers
-from queries.engine.selected_statistics import Responses, selected_responses, selection_clauses
+from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.per_question import buzz_mass
 from queries.selection import Selection, number

@@ -24,7 +24,7 @@ from data.guessers.retrieval_guessers import (
 from data.quizbowl.answer_lines import parse_answer_line
 from data.quizbowl.guess_grading import AnswerLine, Verdict
 from data.quizbowl.question_words import count_words, plain_text, sentences
-from data.sample.pyramid_questions import read_entries
+from data.sample.pyramid_toml_files import read_entries
 from queries.metrics.kernels.arrays import Floats
 from queries.selection.parameter_kinds import BadRequest
 

@@ -12,7 +12,7 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
-from queries.engine.selected_statistics import selected_responses, selection_clauses
+from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import Selection

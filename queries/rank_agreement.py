@@ -11,7 +11,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.ranking import ranks
+from queries.engine.ranked_metric_rows import ranks
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rank_agreement import tau_b

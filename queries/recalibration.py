@@ -15,7 +15,7 @@ from queries.engine.evidence import Run
 from queries.engine.gather_evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.run_columns import sample_numbers
-from queries.engine.selected_statistics import Responses, selected_responses, selection_clauses
+from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, LogOddsMap, cross_fitted, fit
 from queries.metrics.metric import Floats

@@ -11,7 +11,7 @@ import msgspec
 from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
 from data.store import Snapshot
-from data.store.export import Form, Table
+from data.store.query_to_file import Form, Table
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 

@@ -23,7 +23,7 @@ from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
 from queries.selection.parameter_kinds import BadRequest, format_range
-from queries.selection.parameters import named_key
+from queries.selection.view_parameters_base import named_key
 
 MIN_QUESTIONS = 8  # in a slice and, where it is compared with the whole, outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")

@@ -1,4 +1,6 @@
-"""What is shown next to the reliability diagram: discrimination, overall score, smooth diagram and calibration tests of runs."""
+"""What is shown next to the reliability diagram: ROC and Murphy curves, the decomposed Brier score, smooth
+diagrams and calibration tests.
+"""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import metric_intervals
-from queries.engine.ranking import ranks
+from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.ranked_metric_rows import ranks
 from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS

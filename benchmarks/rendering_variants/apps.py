@@ -60,7 +60,7 @@ def resolved(value: Any) -> Any:
 
 
 def arranged(spec: dict[str, Any]) -> dict[str, Any]:
-    """Put the panels of a figure side by side, as ``assets/figure_painting.js`` does."""
+    """Put the panels of a figure side by side, as ``assets/figure_colours_and_size.js`` does."""
     layout = spec["layout"]
     meta = layout.get("meta", {})
     if "panels" not in meta:

@@ -13,7 +13,7 @@ from dashboard.access import trusted_proxies
 from dashboard.access.dash_request_checks import CALLBACKS
 from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.login import current_address
-from dashboard.api.blueprint import denied
+from dashboard.api.endpoint_decorators import denied
 from dashboard.components.links import address
 from dashboard.service import service
 from dashboard.settings import Settings

@@ -10,11 +10,11 @@ from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access.identity_and_rights import COOKIE, Reader, RequestDenied
-from dashboard.api.blueprint import document
+from dashboard.api.endpoint_decorators import document
 from dashboard.components.links import address
 from dashboard.service import service
 from queries.selection.parameter_kinds import Text
-from queries.selection.parameters import NoParameters, Parameters
+from queries.selection.view_parameters_base import NoParameters, Parameters
 
 DAYS = 30  # how long a browser keeps the cookie
 PAGE = """<!DOCTYPE html>

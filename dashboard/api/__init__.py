@@ -15,5 +15,5 @@ def register_all() -> Blueprint:
     """Import every module of addresses, which adds them to the blueprint, and return the blueprint."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
-    blueprint: Blueprint = importlib.import_module(f"{__name__}.blueprint").api
+    blueprint: Blueprint = importlib.import_module(f"{__name__}.endpoint_decorators").api
     return blueprint

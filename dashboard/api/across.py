@@ -6,7 +6,7 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.composite_queries import across_datasets, across_diagrams
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
@@ -15,7 +15,7 @@ from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import CONVENTIONS
 from queries.selection.parameter_kinds import Flag
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 CELL = AcrossCell.__struct_fields__
 OVERALL = ("mean_rank", "mean_place", "ranked_on")

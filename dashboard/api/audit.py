@@ -8,12 +8,12 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import json_response
 from dashboard.service import service
 from data.store.audit import Audit, AuditEvent
 from queries.selection.parameter_kinds import Text, Whole
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 MAX_PAGE_SIZE = 1000
 

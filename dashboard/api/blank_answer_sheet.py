@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
 from queries.blank_answer_sheet import prompts
 from queries.selection import Request
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)

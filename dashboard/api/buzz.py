@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.buzzing import Buzz, BuzzParameters, CategoryOutcomes, buzz, category_outcomes

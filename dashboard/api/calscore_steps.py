@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.calscore_steps import ClueStep, ClueSteps, clue_steps
 from queries.selection import Request
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 
 def _steps(query: Request[NoParameters], question_id: str) -> ClueSteps:

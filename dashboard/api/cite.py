@@ -6,12 +6,12 @@ from typing import Annotated
 
 from flask import Response, has_request_context, request
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import json_response
 from dashboard.citation.view_citation import cite
 from dashboard.service import service
 from dashboard.shared_parameters import View
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 
 class CiteParameters(Parameters, frozen=True):

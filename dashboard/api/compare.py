@@ -7,14 +7,14 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import Metrics, known_run
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.metrics import METRICS
 from queries.selection import Request
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dashboard.api.blueprint import ROUTES, Route
+from dashboard.api.endpoint_decorators import ROUTES, Route
 from dashboard.api.uploads import DatasetUploadParameters, UploadParameters
 from dashboard.page_registry import PAGES, PageParameters
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Kind
-from queries.selection.parameters import key_form
+from queries.selection.view_parameters_base import key_form
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
 PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>"}

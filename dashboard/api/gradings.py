@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import api, document, get, get_selected, pairs
+from dashboard.api.endpoint_decorators import api, document, get, get_selected, pairs
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.run_withdrawal import no_such_run
 from dashboard.service import service
@@ -17,7 +17,7 @@ from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, gr
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest, Whole
-from queries.selection.parameters import NoParameters, Parameters
+from queries.selection.view_parameters_base import NoParameters, Parameters
 
 MAX_GRADES = 1000  # grades that one request can correct
 MAX_CORRECTED = 100_000  # corrected guesses of a run that are listed

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.hard_easy_effect import Difficulty, difficulty
 from queries.selection import Request
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 
 def _difficulty(query: Request[NoParameters]) -> Difficulty:

@@ -6,12 +6,12 @@ import logging
 
 from flask import Response
 
-from dashboard.api.blueprint import api, document
+from dashboard.api.endpoint_decorators import api, document
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.service import service
 from dashboard.version import VERSION
 from data.store import DamagedStore
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 log = logging.getLogger(__name__)
 

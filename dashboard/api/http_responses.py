@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 from flask import Response
 
-from data.store.export import Form
+from data.store.query_to_file import Form
 
 # Text that starts like a formula in spreadsheets, unless it is a number. https://owasp.org/www-community/attacks/CSV_Injection
 FORMULA_PATTERN = r"^[=+\-@\t\r]"

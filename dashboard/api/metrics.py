@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import csv_response, json_response
 from queries.metric_definitions import MetricDefinition, metric_definitions
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 COLUMNS = (
     "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",

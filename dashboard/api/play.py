@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
@@ -29,11 +29,11 @@ from data.play_sessions.sessions import (
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
-from queries.buzzing.buzz_policy import default_curve
+from queries.buzzing.buzz_parameters import default_curve
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
 from dashboard.api.compare import CompareParameters
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.power import MetricPower, PowerAnalysis, power

@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import csv_response, json_response
 from queries.metrics import CATALOGUE
 from queries.published_values import Published, PublishedValue, published
 from queries.selection.parameter_kinds import Choices
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 TABLES = tuple(table.key for table in published().tables)
 PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in published().values)]))

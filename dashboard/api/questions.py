@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import get_selected, pairs
+from dashboard.api.endpoint_decorators import get_selected, pairs
 from dashboard.api.http_responses import csv_parts, csv_response, json_response, stream_response, without_formulas
 from dashboard.composite_queries import question_list, question_with_buzzpoints
 from dashboard.service import service
@@ -19,7 +19,7 @@ from queries.question import ClueResponse, question
 from queries.questions import MAX_PAGE_SIZE, question_table
 from queries.selection import Request
 from queries.selection.parameter_kinds import BadRequest, Text, Whole
-from queries.selection.parameters import NoParameters, Parameters
+from queries.selection.view_parameters_base import NoParameters, Parameters
 
 ROWS = 2000  # rows sent at a time
 

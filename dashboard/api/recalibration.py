@@ -6,7 +6,7 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import MetricsParameters

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.release_dates import DatedRun, ReleaseDates, release_dates
 from queries.selection import Request
 from queries.selection.parameter_kinds import MetricChoice
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 FIELDS = DatedRun.__struct_fields__
 

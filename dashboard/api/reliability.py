@@ -6,14 +6,14 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import BAND
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin
 from queries.reliability import Reliability, reliability
 from queries.selection import Request
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 
 class ReliabilityParameters(Parameters, frozen=True):

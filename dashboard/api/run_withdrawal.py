@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from flask import Response
 
-from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.service import service
 from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.runs import run
 from queries.selection import read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 
 @api.delete("/api/v1/runs/<run_id>")

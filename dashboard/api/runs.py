@@ -7,13 +7,13 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.endpoint_decorators import get
 from dashboard.api.http_responses import csv_response, file_response, json_response
 from dashboard.service import service
-from data.store.export import Form
+from data.store.query_to_file import Form
 from queries.runs import RunFacts, Runs, responses, run, runs
 from queries.selection.parameter_kinds import Text
-from queries.selection.parameters import NoParameters, Parameters
+from queries.selection.view_parameters_base import NoParameters, Parameters
 
 
 class RunsParameters(Parameters, frozen=True):

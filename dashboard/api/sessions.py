@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import api, document, get, pairs
+from dashboard.api.endpoint_decorators import api, document, get, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.expiry_dates import read_end
 from dashboard.service import service
@@ -25,7 +25,7 @@ from data.play_sessions.sessions import (
 from data.store.audit import Audit
 from queries.selection import read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 MAX_CONSENT_LENGTH = 10_000  # characters
 

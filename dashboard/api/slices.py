@@ -6,14 +6,14 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import known_run
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import Request
 from queries.selection.parameter_kinds import MetricChoice
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
 
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")

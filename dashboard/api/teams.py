@@ -8,12 +8,12 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 from queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
 
 TABLES: dict[str, type[msgspec.Struct]] = {

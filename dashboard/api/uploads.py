@@ -14,7 +14,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.access.identity_and_rights import RequestDenied
-from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id
 from dashboard.service import service
@@ -30,7 +30,7 @@ from queries.query_time_limit import Abandoned
 from queries.selection import read_parameters
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
-from queries.selection.parameters import Parameters, collect, split_key
+from queries.selection.view_parameters_base import Parameters, collect, split_key
 
 ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed: by default, and at most
 MAX_DECISIONS = 10_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import get_selected
+from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import BinnedRun, Intervals
 from queries.selection import Request
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 from queries.which_ece import WhichEce, which_ece
 
 

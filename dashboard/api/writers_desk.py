@@ -8,14 +8,14 @@ import msgspec
 from flask import Response, request
 
 from dashboard.access.identity_and_rights import RequestDenied
-from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import attachment_headers, json_response
 from dashboard.service import service
 from queries.draft_bundle import WrittenDataset, draft_bundle
 from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
 from queries.selection import read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import NoParameters
+from queries.selection.view_parameters_base import NoParameters
 
 MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
 MAX_BUNDLE_BYTES = 2 * 2**20  # bytes of the body of a bundle's questions

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 
-from dashboard.api.blueprint import VERSION, read_table
+from dashboard.api.endpoint_decorators import VERSION, read_table
 from dashboard.citation.page_table_sources import TableSource
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
 from dashboard.components.links import address
@@ -20,10 +20,10 @@ from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
 from data.plurals import counted
+from queries.changes_since_data_version import pinned_version
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
-from queries.pinned_data_version import pinned_version
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest

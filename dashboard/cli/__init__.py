@@ -20,7 +20,7 @@ COMMANDS = {
     "batch": "dashboard.cli.distributed_import:batch_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
-    "grades": "dashboard.cli.grades:grades_command",
+    "grades": "dashboard.cli.grading_differences_and_corrections:grades_command",
     "datasets": "dashboard.cli.datasets:datasets_group",
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
@@ -33,7 +33,7 @@ COMMANDS = {
     "tag": "dashboard.cli.run_tags:tag_command",
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
-    "view": "dashboard.cli.view:view",
+    "view": "dashboard.cli.print_api_response:view",
 }
 
 

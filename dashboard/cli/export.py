@@ -16,7 +16,7 @@ from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import StoreError, open_store
-from data.store.export import Form, exporter
+from data.store.query_to_file import Form, exporter
 from queries.dataset_bundle import bundle
 from queries.runs import responses
 from queries.selection.parameter_kinds import BadRequest

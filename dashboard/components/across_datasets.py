@@ -8,7 +8,7 @@ from dashboard.components.figure import figure
 from dashboard.components.links import address, page_link, run_path
 from dashboard.components.numbers import DASH, short
 from dashboard.components.table import Cell, row, table
-from dashboard.figures.across import across_figure
+from dashboard.figures.models_by_datasets_heat_map import across_figure
 from dashboard.name_shortening import distinct_short_names
 from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign

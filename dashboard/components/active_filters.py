@@ -13,7 +13,7 @@ from dashboard.name_shortening import shorten_middle
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.filters import SelectionKey
-from queries.selection.parameters import kind_of, split_key
+from queries.selection.view_parameters_base import kind_of, split_key
 
 MAX_VALUE_LENGTH = 40  # characters of a value
 OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # page keys that also have chips

@@ -12,9 +12,9 @@ from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart
-from queries.engine.ranking import MetricCell
+from queries.engine.ranked_metric_rows import MetricCell
 from queries.metrics import Metric
-from queries.selection.parameters import split_key
+from queries.selection.view_parameters_base import split_key
 
 NOT_STATED = "not stated"
 

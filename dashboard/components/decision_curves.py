@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.answer_or_abstain import coverage_table, curve_table, difference_table, verdict
+from dashboard.components.cost_slider_and_decision_tables import coverage_table, curve_table, difference_table, verdict
 from dashboard.components.figure import figure
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.figures.decide import coverage_figure, difference_figure, murphy_figure, net_figure

@@ -32,7 +32,8 @@ def figure(
 
     Args:
         name: name, unique on the page.
-        spec: Plotly figure whose colours can be ``var(--name)``; ``assets/figure_painting.js`` sets its colours and width.
+        spec: Plotly figure whose colours can be ``var(--name)``; ``assets/figure_colours_and_size.js`` sets its colours and its
+            width.
         title: what it shows, in a few words.
         text: the same data as a table, shown on demand.
         legend: which colour is what. It is placed above the figure, where it has room on any screen. Plotly's own legend, which

@@ -14,7 +14,7 @@ from dashboard.components.controls import between, choices, menu, search, severa
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
-from queries.selection.parameters import kind_of, split_key
+from queries.selection.view_parameters_base import kind_of, split_key
 
 
 def _component(key: str, declared: Control) -> Component:

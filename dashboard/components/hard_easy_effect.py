@@ -10,8 +10,8 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, short
 from dashboard.components.run_names_and_colours import RunColours, named
-from dashboard.components.runs_in_small_multiples import panels_note, with_panels
 from dashboard.components.table import row, table
+from dashboard.components.which_runs_get_panels import panels_note, with_panels
 from dashboard.figures.hard_easy_effect import hard_easy_figure
 from data.plurals import counted
 from queries.hard_easy_effect import Difficulty

@@ -19,7 +19,7 @@ from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.name_shortening import distinct_short_names
 from data.plurals import counted
 from queries.engine.bootstrap import REPLICATES
-from queries.engine.ranking import MetricCell
+from queries.engine.ranked_metric_rows import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection

@@ -9,16 +9,16 @@ from urllib.parse import urlencode
 from dash import html
 
 from dashboard.components.links import address, page_link
-from dashboard.data_version_messages import what_changed
 from dashboard.error_messages import error_message
+from dashboard.what_changed_since_version import what_changed
 from data.plurals import counted
+from queries.changes_since_data_version import VersionChanges
 from queries.gradings import GradingCoverage
-from queries.pinned_data_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import kind_of
+from queries.selection.view_parameters_base import kind_of
 
 MAX_LINKS = 24
 TITLES = {

@@ -11,7 +11,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
-from dashboard.figures.recalibrated_items import changes_figure
+from dashboard.figures.items_improved_by_recalibration import changes_figure
 from queries.metrics import CATALOGUE
 from queries.recalibration import RecalibratedRun, Recalibration
 

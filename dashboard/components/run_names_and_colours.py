@@ -112,7 +112,7 @@ def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, p
     """Return a legend of the runs; None if it would be empty.
 
     Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
-    (``assets/figure_painting.js``). Runs in grey are listed behind a disclosure.
+    (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure.
 
     Args:
         runs: runs that are drawn.

@@ -13,7 +13,7 @@ from dashboard.components.table import table
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
-from queries.selection.parameters import split_key
+from queries.selection.view_parameters_base import split_key
 from queries.slices import Slice
 
 MAX_SIGNIFICANT = 200  # significant rows in a table

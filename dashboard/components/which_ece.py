@@ -10,8 +10,8 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import Cell, row, table
+from dashboard.figures.bins_by_ece_variant import bins_figure
 from dashboard.figures.rank_agreement import agreement_figure
-from dashboard.figures.which_ece import bins_figure
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, RunError, WhichEce

@@ -44,7 +44,7 @@ def end_labels(
 ) -> list[PlotlyJson]:
     """Return annotations at the right ends of lines, moved apart if they would overlap.
 
-    Narrow screens leave them out (``assets/figure_painting.js``): there the legend names the lines.
+    Narrow screens leave them out (``assets/figure_colours_and_size.js``): there the legend names the lines.
 
     Args:
         ends: label, last value and colour of each line.

@@ -60,7 +60,7 @@ def panels(
             "text": plain(y_title), "textangle": -90, "xref": "paper", "x": 0, "xanchor": "right", "xshift": -34,
             "yref": "y domain", "y": 0.5, "yanchor": "middle",
         })  # fmt: skip
-    # ``meta`` tells assets/figure_painting.js to set the panels' domains and the figure's height for the columns that fit.
+    # With ``meta``, assets/figure_colours_and_size.js sets the panels' domains and the figure's height for the columns that fit.
     return {
         "data": list(data),
         "layout": layout(

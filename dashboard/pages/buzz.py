@@ -28,7 +28,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from data.plurals import counted
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
-from queries.buzzing.buzz_policy import RULES, SCALES, default_curve
+from queries.buzzing.buzz_parameters import RULES, SCALES, default_curve
 from queries.datasets import Dataset
 
 PATH = "/buzz"

@@ -9,8 +9,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
-from dashboard.components.answer_or_abstain import cost_slider, decisions_table, state
 from dashboard.components.controls import menu
+from dashboard.components.cost_slider_and_decision_tables import cost_slider, decisions_table, state
 from dashboard.components.decision_curves import coverage_section, murphy_section, net_section, people_note
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected

@@ -15,7 +15,7 @@ from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.overconfidence_by_subgroup import GAP, overconfidence_by_part
 from dashboard.components.run_names_and_colours import run_colours, run_names
-from dashboard.components.runs_in_small_multiples import Panels
+from dashboard.components.which_runs_get_panels import Panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -11,7 +11,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
-from dashboard.components.confidence_gap import ACCURACY_AND_CONFIDENCE, confidence_gap
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
@@ -19,6 +18,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.html_attributes import data
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.components.links import run_path
+from dashboard.components.mean_confidence_and_accuracy import ACCURACY_AND_CONFIDENCE, confidence_gap
 from dashboard.components.messages import nothing_selected
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
@@ -37,7 +37,7 @@ from queries.question import question as question_query
 from queries.release_dates import TAG, release_dates
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
-from queries.selection.parameters import named_key
+from queries.selection.view_parameters_base import named_key
 
 # Scores of a run that always states confidence 0.
 ZERO_CONFIDENCE_SCORES = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.axiom_examples import axioms_section
 from dashboard.components.html_attributes import aria
-from dashboard.components.interval_and_test_claims import intervals_section
+from dashboard.components.interval_coverage_in_simulations import intervals_section
 from dashboard.components.metric_definition import metric_definition_section
 from dashboard.components.paper_contradictions import notes_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

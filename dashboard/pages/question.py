@@ -26,7 +26,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import Sort, default_metric, known_run
 from queries.buzzing import Rules
-from queries.buzzing.buzz_policy import RULES
+from queries.buzzing.buzz_parameters import RULES
 from queries.calscore_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Question

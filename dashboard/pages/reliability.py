@@ -17,8 +17,8 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
-from dashboard.components.runs_in_small_multiples import Panels, panels_note, with_panels
 from dashboard.components.triptych import triptych_section
+from dashboard.components.which_runs_get_panels import Panels, panels_note, with_panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

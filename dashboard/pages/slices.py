@@ -30,7 +30,7 @@ from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.published_values import published
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
-from queries.selection.parameters import split_key
+from queries.selection.view_parameters_base import split_key
 from queries.slices import MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved_questions import unsolved
 

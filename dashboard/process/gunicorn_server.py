@@ -54,7 +54,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "dashboard.process.gunicorn_worker.Worker",
+            "worker_class": "dashboard.process.gunicorn_worker_for_slow_clients.Worker",
             "threads": THREADS,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, gunicorn's maximum, because an address can name many runs

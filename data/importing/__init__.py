@@ -1,1 +1,1 @@
-"""The import, from files to a trial of the store: reading, checks, grading and the report."""
+"""The import, from files to an unpublished catalogue of the store: reading, checks, grading and the report."""

@@ -23,12 +23,12 @@ from data.importing.ingest import check_content, read_and_check
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_contract import trimmed_text
-from data.importing.trial_catalogue import TABLES_OF_RUNS, Trial, make_trial
+from data.importing.unpublished_catalogue import TABLES_OF_RUNS, UnpublishedCatalogue, make_unpublished_catalogue
 from data.plurals import counted
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
 from data.store.audit import Audit
-from data.store.dataset_revisions import State, states
+from data.store.cache_validity_tokens import State, states
 from data.store.run_files import StoredObject
 
 MAX_REASONS = 3  # reasons named for each group
@@ -144,13 +144,13 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
                 return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), lines)
             objects = store.new_objects()
             try:
-                trial = make_trial(staging, objects)
-                rows, tables, parts = _rows_of_catalogue(trial)
-                trial.close()
+                unpublished = make_unpublished_catalogue(staging, objects)
+                rows, tables, parts = _rows_of_catalogue(unpublished)
+                unpublished.close()
             except BaseException:
                 store.discard(objects.added)
                 raise
-            before, added = trial.before[str(options.dataset)], tuple(trial.gradings)
+            before, added = unpublished.before[str(options.dataset)], tuple(unpublished.gradings)
             return PreparedRuns(group.label, before, rows, tables, tuple(parts), lines, gradings=added)
 
 
@@ -189,15 +189,15 @@ def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
     return {name for name, *_ in connection.execute(f"describe from {_read(files)}").fetchall()}
 
 
-def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
-    """Return what a trial adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
+def _rows_of_catalogue(unpublished: UnpublishedCatalogue) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
+    """Return what an unpublished catalogue adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
 
     def rows_of(table: str) -> str:
-        return f"from trial.{table} where {trial.new_rows(table)}"
+        return f"from unpublished.{table} where {unpublished.new_rows(table)}"
 
-    rows = frame(trial.connection, f"select * {rows_of('runs')} order by position")
-    tables = {table: frame(trial.connection, f"select * {rows_of(table)}") for table in TABLES_OF_RUNS}
-    parts = trial.connection.execute(f"select {', '.join(StoredObject._fields)} {rows_of('objects')}").fetchall()
+    rows = frame(unpublished.connection, f"select * {rows_of('runs')} order by position")
+    tables = {table: frame(unpublished.connection, f"select * {rows_of(table)}") for table in TABLES_OF_RUNS}
+    parts = unpublished.connection.execute(f"select {', '.join(StoredObject._fields)} {rows_of('objects')}").fetchall()
     return rows, tables, [StoredObject(*part) for part in parts]
 
 
@@ -220,7 +220,7 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
         return []
     try:
         with scratch_folder() as folder:
-            path = folder / "trial.duckdb"
+            path = folder / "unpublished.duckdb"
             runs = store.write(lambda connection: _publish(connection, store, new, path))
     except StoreMoved:
         store.discard([part.name for part in objects])
@@ -238,7 +238,7 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[PreparedRuns], path: Path) -> list[str]:
-    """Publish the groups as one trial that holds the rows of all of them."""
+    """Publish the groups as one unpublished catalogue that holds the rows of all of them."""
     present = {run for (run,) in connection.execute("select run from runs").fetchall()}
     rows = pl.concat([group.runs for group in new], how="vertical_relaxed").unique("run", keep="first", maintain_order=True)
     rows = rows.filter(~pl.col("run").is_in(list(present))).with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32))
@@ -249,21 +249,23 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
     objects = {*runs, *(run for run, _ in gradings)}
     parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in objects}
     path.unlink(missing_ok=True)  # left by an attempt that lost its lock
-    with duckdb.connect(path) as trial:
-        trial.register("rows", ArrowStream(rows))
-        trial.execute("create table runs as from rows")
-        trial.register("parts", ArrowStream(pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row")))
-        trial.execute("create table objects as from parts")
+    with duckdb.connect(path) as unpublished:
+        unpublished.register("rows", ArrowStream(rows))
+        unpublished.execute("create table runs as from rows")
+        unpublished.register(
+            "parts", ArrowStream(pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row"))
+        )
+        unpublished.execute("create table objects as from parts")
         for table in TABLES_OF_RUNS:
             given = pl.concat([group.tables[table] for group in new]).unique(maintain_order=True)
-            trial.register("given", ArrowStream(given))
-            trial.execute(f"create table {table} as from given")
+            unpublished.register("given", ArrowStream(given))
+            unpublished.execute(f"create table {table} as from given")
     dataset = new[0].objects[0].dataset
     bases = {group.before.base for group in new if group.before is not None}
     current = states(connection).get(dataset)
     if current is None or bases != {current.base}:
         raise StoreMoved
-    Trial(connection, path, store.objects, {dataset: current}, set(), runs, gradings).publish(connection)
+    UnpublishedCatalogue(connection, path, store.objects, {dataset: current}, set(), runs, gradings).publish(connection)
     return runs
 
 

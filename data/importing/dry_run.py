@@ -16,7 +16,7 @@ from data.importing.ingest import Content, Progress, check_content, check_ids, r
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import MAX_UNPACKED_BYTES
-from data.importing.trial_catalogue import make_trial
+from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import Snapshot, Store, StoreError
 from data.store.files import FolderFiles
 from data.store.run_files import Objects
@@ -89,12 +89,12 @@ def _open(
             dataset = check_content(staging, content, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
             objects = Objects(FolderFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
-            trial = make_trial(staging, objects, shown=dataset)
-            trial.close()
-            connection = resources.enter_context(duckdb.connect(str(trial.path), config=store.options))
+            unpublished = make_unpublished_catalogue(staging, objects, shown=dataset)
+            unpublished.close()
+            connection = resources.enter_context(duckdb.connect(str(unpublished.path), config=store.options))
             progress("done", len(paths) + 2, len(paths) + 2)
-            stored = frozenset(staging.report.runs) - set(trial.runs)
-            return DryRun(dataset, Snapshot(version, connection, objects=trial.objects), staging.report, stored)
+            stored = frozenset(staging.report.runs) - set(unpublished.runs)
+            return DryRun(dataset, Snapshot(version, connection, objects=unpublished.objects), staging.report, stored)
         except duckdb.OutOfMemoryException as error:
             raise StoreError(f"this needs more memory than it may use; allow more, or split the file ({error})") from error
         except (duckdb.IOException, OSError) as error:

@@ -9,11 +9,11 @@ from typing import Literal
 import duckdb
 
 from data.importing.checks import run_checks
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import MAX_UNPACKED_BYTES
-from data.importing.trial_catalogue import make_trial
+from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
 from data.store.audit import Audit
@@ -88,9 +88,9 @@ def import_paths(
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
     objects = store.new_objects()
     try:
-        trial = make_trial(staging, objects, by)
-        trial.close()
-        store.write(trial.publish)
+        unpublished = make_unpublished_catalogue(staging, objects, by)
+        unpublished.close()
+        store.write(unpublished.publish)
     except BaseException:
         store.discard(objects.added)
         raise

@@ -12,7 +12,7 @@ from data.importing.staging import Staging
 from data.plurals import counted
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
 
@@ -27,10 +27,10 @@ class TooManyGuesses(Exception):
 
 
 def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> None:
-    """Add the gradings of new runs to a trial, and report where Clueline's rules and the files disagree.
+    """Add the gradings of new runs to an unpublished catalogue, and report where Clueline's rules and the files disagree.
 
     Args:
-        staging: its connection is to the trial, with the scratch database attached. The responses of the runs are stored.
+        staging: its connection is to that catalogue, with the scratch database attached. The responses of the runs are stored.
         objects: where the grades go.
         by: name of the token of an upload; None for the command line. The authors of an upload's corrections are marked as
             stated by the uploader.
@@ -93,7 +93,7 @@ def grades_sql(number: int, column: str | None) -> str:
 
 
 def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> list[tuple[str, str]]:
-    """Add the gradings that stored runs get from an import to a trial. Their statistics are not computed.
+    """Add the gradings that stored runs get from an import to an unpublished catalogue. Their statistics are not computed.
 
     Args:
         staging, objects: as for ``add_gradings``.

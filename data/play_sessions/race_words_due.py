@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from data.play_sessions.race import BUZZ, STEPS, SpokenWord, Start, spoken_words, time_left, words_due
+from data.play_sessions.race_of_one_player import BUZZ, STEPS, SpokenWord, Start, spoken_words, time_left, words_due
 from data.play_sessions.session_definition import SessionError
 from data.play_sessions.sessions import NOT_JOINED, clock, digest, read_session
 from data.store.play_log import PlayLog

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, cast
 
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import WRONG_LINE

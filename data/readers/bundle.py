@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data.duckdb_and_polars import literal
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import (

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import refuse
 from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
 from data.importing.staging import ImportOptions, Staging

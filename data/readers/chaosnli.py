@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from data.duckdb_and_polars import literal
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH, Column

@@ -9,7 +9,7 @@ text. A model has two runs: one with the confidence that it stated, one with the
 from __future__ import annotations
 
 from data.duckdb_and_polars import literal
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import MAX_NAME_LENGTH, Column, missing_column

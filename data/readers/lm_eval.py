@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.import_source import START, Incoming
+from data.importing.file_folder_or_zip import START, Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile

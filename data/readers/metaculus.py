@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit

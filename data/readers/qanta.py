@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from data.duckdb_and_polars import ArrowStream
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, Staging

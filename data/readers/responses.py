@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from data.duckdb_and_polars import literal, quoted
 from data.importing.failed_calls import is_failed
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import (

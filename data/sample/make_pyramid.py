@@ -20,7 +20,7 @@ from data.guessers.retrieval_guessers import (
 )
 from data.quizbowl.answer_lines import parse_answer_line
 from data.sample.bundle_files import write_csv, write_json
-from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
+from data.sample.pyramid_toml_files import Entry, Question, read_entries, read_questions
 from data.sample.teams import TEAMS, tournament
 
 FOLDER = Path(__file__).parent / "pyramid"

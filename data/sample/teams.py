@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from data.sample.pyramid_questions import CATEGORIES, Question
+from data.sample.pyramid_toml_files import CATEGORIES, Question
 from data.sample.random_numbers import generator, normals
 
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")

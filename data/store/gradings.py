@@ -28,7 +28,7 @@ from anyascii import anyascii
 from data.duckdb_and_polars import ArrowStream, execute
 from data.store import run_statistics
 from data.store.audit import Audit, system_user
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store

@@ -9,7 +9,7 @@ from datetime import datetime
 import duckdb
 
 from data.store import difficulty, gradings, run_statistics
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.errors import DamagedStore, StoreError
 from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
 from data.store.store import Store

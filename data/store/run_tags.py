@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import duckdb
 
 from data.store.audit import Audit
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import dataset_of
 from data.store.store import Store
 

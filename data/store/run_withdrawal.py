@@ -10,7 +10,7 @@ import duckdb
 
 from data.store import difficulty
 from data.store.audit import Audit
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import stored_objects
 from data.store.store import Store
 

@@ -17,7 +17,7 @@ create table datasets (
     content     varchar not null    -- sha256 of the questions and clues: distinguishes "the same again" from "other questions"
 );
 
--- The state that a dataset is in; see data/store/dataset_revisions.py.
+-- The state that a dataset is in; see data/store/cache_validity_tokens.py.
 create table revisions (
     dataset     varchar not null,
     revision    varchar not null,   -- renewed by each change to the dataset, its people or its runs; never reused

@@ -13,8 +13,8 @@ import polars as pl
 
 from data.duckdb_and_polars import frame, inline_plain_values, literal
 from data.human_curves import derive
+from data.store.cache_validity_tokens import State
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.dataset_revisions import State
 from data.store.files import FolderFiles
 from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects

@@ -7,7 +7,7 @@ The filters of a selection on questions apply to both runs and people. ``reveale
 within it, and their buzzpoint is the first of these above the threshold. People are counted as they played.
 """
 
-from queries.buzzing.buzz_policy import CURVES, SCALES, BuzzParameters, Rules
+from queries.buzzing.buzz_parameters import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
 from queries.buzzing.cumulative_curves import buzz_curves
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction

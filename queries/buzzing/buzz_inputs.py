@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints, read_clue_table
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.item_filter import attribute_masks
-from queries.engine.selected_statistics import batches_of_runs, rows_of_questions, selection_clauses
+from queries.engine.stored_or_computed_rows import batches_of_runs, rows_of_questions, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,

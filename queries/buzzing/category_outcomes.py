@@ -10,7 +10,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import BuzzingData, read_buzzing
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.clues_and_team_buzzes import Ints
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
-from queries.engine.selected_statistics import selection_clauses
+from queries.engine.stored_or_computed_rows import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.team_buzzes import Opponents, opponent_probabilities
 from queries.selection import Selection, dataset_conventions

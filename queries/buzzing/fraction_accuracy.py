@@ -9,7 +9,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_PEOPLE, BuzzingData, RunBuzzing, stream_buzzing
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.clues_and_team_buzzes import ClueTable
 from queries.buzzing.cumulative_curves import revealed_at
 from queries.buzzing.results import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy

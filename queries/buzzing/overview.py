@@ -5,7 +5,7 @@ from __future__ import annotations
 from data.store import Snapshot
 from queries.buzzing import cumulative_curves, fraction_accuracy, rates_by_correctness, thresholds
 from queries.buzzing.buzz_inputs import read_buzzing
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.results import Buzz
 from queries.selection import Selection, selection_keys
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.clues_and_team_buzzes import ClueTable
 from queries.buzzing.results import BuzzRates, RunBuzzRates, TeamBuzzRates
 from queries.metrics.kernels.buzzing import conditional_buzzes, survey_score

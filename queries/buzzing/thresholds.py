@@ -6,7 +6,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.clues_and_team_buzzes import people_curve
 from queries.buzzing.results import (
     BestThresholds,
@@ -19,7 +19,7 @@ from queries.buzzing.results import (
 )
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
-from queries.engine.selected_statistics import selected_responses, selection_clauses
+from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
@@ -175,7 +175,7 @@ def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
 
 
 def mean_interval(values: Floats, places: Ints, selected: int, low: float, high: float) -> tuple[float, float]:
-    """Return the 95 % interval of a mean over questions, by the methods of ``queries.engine.metric_intervals``.
+    """Return the 95 % interval of a mean over questions, by the methods of ``queries.engine.intervals_and_difference_tests``.
 
     Args:
         values: value of each question, shape (questions,), at least two.

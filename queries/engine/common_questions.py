@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine import run_columns, selected_statistics
+from queries.engine import run_columns, stored_or_computed_rows
 from queries.engine.item_filter import ItemFilter, attribute_masks, clue_mask
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
@@ -151,7 +151,7 @@ class _Answers(NamedTuple):
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
     """Return the runs of a selection, in order of import, and what they answered."""
-    runs, positions = selected_statistics.chosen(snapshot, selection)
+    runs, positions = stored_or_computed_rows.chosen(snapshot, selection)
     question, number = run_columns.clues(snapshot, selection.dataset).numbered()
     chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
     chosen[positions] = True
@@ -174,7 +174,7 @@ def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Seque
     """Yield which clues of a dataset each run answered with responses that the selection keeps, shape (clues,) each."""
     item_filter = ItemFilter.read(snapshot, selection)
     first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
-    for indices in selected_statistics.batches_of_runs(snapshot, selection.dataset, runs):
+    for indices in stored_or_computed_rows.batches_of_runs(snapshot, selection.dataset, runs):
         names = [runs[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
         masks = attribute_masks(snapshot, selection, names, failed=selection.failed)

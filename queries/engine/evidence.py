@@ -44,7 +44,7 @@ class Run:
 
 
 class Respondents(Protocol):
-    """The answers of a run that contains the answers of many people, see ``queries.engine.variance_over_people``."""
+    """The answers of a run that contains the answers of many people, see ``queries.engine.runs_of_many_respondents``."""
 
     def can_draw(self, metric: Metric) -> bool:
         """Check whether it has the statistics that a metric needs."""

@@ -10,11 +10,11 @@ import polars as pl
 
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
-from queries.engine import distribution_statistics, selected_statistics
+from queries.engine import distribution_statistics, stored_or_computed_rows
 from queries.engine.evidence import Evidence, Run
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
-from queries.engine.variance_over_people import RespondentCells
+from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
@@ -25,7 +25,7 @@ def gather(
     snapshot: Snapshot,
     selection: Selection,
     metrics: Sequence[Metric],
-    responses: Mapping[str, selected_statistics.Responses] | None = None,
+    responses: Mapping[str, stored_or_computed_rows.Responses] | None = None,
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
@@ -41,7 +41,7 @@ def gather(
     snapshot = snapshot.with_grading(selection.grading)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
-    with_clauses, parameters = selected_statistics.selection_clauses(selection)
+    with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
@@ -55,9 +55,9 @@ def gather(
     whole = reads & {*distribution_statistics.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
     if selection.filters_items or failed or responses is not None:
-        rows = selected_statistics.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
+        rows = stored_or_computed_rows.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
-        rows = selected_statistics.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
+        rows = stored_or_computed_rows.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
     starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
     sums, binned = columns_of_rows(rows, selection.conventions, reads, selected_questions, rebinned)
     if whole:
@@ -68,9 +68,9 @@ def gather(
         sums, binned = sums | columns, binned | of_bins
     question_ids = selected_questions["question_id"].to_numpy()
 
-    def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> selected_statistics.StatisticRows:
+    def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> stored_or_computed_rows.StatisticRows:
         """Compute a row for each sample of a question, for the chosen ``runs``."""
-        of_samples = selected_statistics.computed_rows(
+        of_samples = stored_or_computed_rows.computed_rows(
             snapshot, selection, runs.filter(chosen), selected_questions, reads, pairs, responses, by_sample=True
         )
         return replace(of_samples, run=np.flatnonzero(chosen.to_numpy())[of_samples.run])
@@ -114,7 +114,7 @@ def gather(
 
 
 def columns_of_rows(
-    rows: selected_statistics.StatisticRows,
+    rows: stored_or_computed_rows.StatisticRows,
     conventions: Conventions,
     reads: Set[str],
     selected_questions: pl.DataFrame,
@@ -141,17 +141,17 @@ def columns_of_rows(
     return sums, {} if bins is None else bin_columns(bins)
 
 
-def _right_closed(rows: selected_statistics.StatisticRows) -> Bins:
+def _right_closed(rows: stored_or_computed_rows.StatisticRows) -> Bins:
     """Compute bins that are closed on the right from the items; the stored bins are closed on the left."""
     return bin_sums(_items(rows), "right")
 
 
-def _net_rewards(rows: selected_statistics.StatisticRows, threshold: float) -> Floats:
+def _net_rewards(rows: stored_or_computed_rows.StatisticRows, threshold: float) -> Floats:
     """Sum the net rewards of the items of each row, shape (rows,)."""
     items = _items(rows)
     return items.total(net_reward(items.confidence, items.correct, threshold))
 
 
-def _items(rows: selected_statistics.StatisticRows) -> Items:
+def _items(rows: stored_or_computed_rows.StatisticRows) -> Items:
     assert rows.pairs is not None
     return Items(*rows.pairs, np.append(0, np.cumsum(rows.sums["items"])).astype(np.int64))

@@ -12,7 +12,7 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import difference_tests
+from queries.engine.intervals_and_difference_tests import difference_tests
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection

@@ -24,7 +24,7 @@ from queries.selection.parameter_kinds import (
     read_number,
     read_range,
 )
-from queries.selection.parameters import split_key
+from queries.selection.view_parameters_base import split_key
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues", "responses"]

@@ -35,9 +35,18 @@ from queries.selection.filters import (
     ThresholdConvention,
 )
 from queries.selection.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
-from queries.selection.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
 from queries.selection.reference_people import has_imported_people, human_collections, with_people
 from queries.selection.tag_and_attribute_values import named_values
+from queries.selection.view_parameters_base import (
+    NoParameters,
+    P,
+    Parameters,
+    collect,
+    declared_fields,
+    decode,
+    named_key,
+    split_key,
+)
 
 
 def _split(conventions: Conventions) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from data.store import Snapshot
 from queries.selection.filters import Filter, NamedFilter
-from queries.selection.parameters import named_key
+from queries.selection.view_parameters_base import named_key
 
 MAX_VALUES = 1000  # values of a key; more are too many to choose from
 

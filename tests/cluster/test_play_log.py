@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions.race import Answer, Buzz, Start
+from data.play_sessions.race_of_one_player import Answer, Buzz, Start
 from data.play_sessions.race_words_due import words_due_to_player
 from data.play_sessions.sessions import add_answer, create_session, join, read_state
 from data.store import StoreError

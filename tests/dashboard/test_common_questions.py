@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dashboard.api.blueprint import ROUTES
+from dashboard.api.endpoint_decorators import ROUTES
 from dashboard.app import create_app
 from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES

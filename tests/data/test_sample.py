@@ -14,7 +14,7 @@ from data.importing.staging import ImportOptions
 from data.life_table import best_guess, survivors
 from data.quizbowl.answer_lines import parse_answer_line
 from data.sample import annotators, make_lifeeval, make_pyramid, tone_messages
-from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
+from data.sample.pyramid_toml_files import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs
 
 SAMPLE = Path(make_lifeeval.__file__).parent

@@ -8,14 +8,14 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.errors import NeedsMigration
-from data.store.export import export
 from data.store.migrations import m0010_question_attributes
+from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
+from queries.changes_since_data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.pinned_data_version import pinned_version
 from queries.question import question
 from queries.questions import question_table
 from queries.selection import Selection, read_facets, read_selection

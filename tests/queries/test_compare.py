@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from queries.compare import compare, comparisons
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import difference_interval, difference_tests
+from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from queries.engine.multiple_comparisons import holm
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question_differences import question_differences

@@ -3,8 +3,8 @@
 import pytest
 
 from data.store import open_store
-from data.store.export import export
 from data.store.gradings import Correction, correct_grades
+from data.store.query_to_file import export
 from queries.dataset_bundle import bundle
 from tests.helpers.bundle_factory import put, rows, write
 

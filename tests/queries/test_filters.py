@@ -14,7 +14,7 @@ from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, read_facets
 from queries.selection.filters import ColumnFilter, Filter, MenuControl
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import collect, decode, split_key
+from queries.selection.view_parameters_base import collect, decode, split_key
 from queries.sparklines import sparklines
 from tests.helpers.run_tables import with_runs
 

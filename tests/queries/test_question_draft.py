@@ -3,7 +3,7 @@
 import pytest
 
 from queries.buzzing import Rules, best_thresholds
-from queries.buzzing.buzz_policy import default_curve
+from queries.buzzing.buzz_parameters import default_curve
 from queries.question import question
 from queries.question_draft import ELICITATIONS, THRESHOLDS, DraftText, question_draft
 from queries.selection import Selection, read_facets

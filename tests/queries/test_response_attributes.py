@@ -13,13 +13,14 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.errors import NeedsMigration
-from data.store.export import export
 from data.store.migrations import m0011_response_attributes
+from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
-from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
 from queries.buzzing.thresholds import threshold_explorer
+from queries.changes_since_data_version import pinned_version
 from queries.compare import comparisons
 from queries.confident_early_mistake import surest_early_mistake
 from queries.dataset_bundle import bundle
@@ -31,7 +32,6 @@ from queries.human_votes import people
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.pinned_data_version import pinned_version
 from queries.question import question
 from queries.questions import question_table
 from queries.recalibration import recalibration

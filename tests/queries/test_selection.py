@@ -14,7 +14,7 @@ from queries.question_order import QuestionOrder, ordered_questions
 from queries.selection import Selection, read_address, read_facets, read_selection
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, MetricList, Text
-from queries.selection.parameters import NoParameters, Parameters, key_forms
+from queries.selection.view_parameters_base import NoParameters, Parameters, key_forms
 from tests.helpers.examples import examples
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD

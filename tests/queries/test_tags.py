@@ -7,13 +7,13 @@ from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store.errors import NeedsMigration
-from data.store.export import export
 from data.store.migrations import m0009_tags
+from data.store.query_to_file import export
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
+from queries.changes_since_data_version import pinned_version
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
-from queries.pinned_data_version import pinned_version
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest

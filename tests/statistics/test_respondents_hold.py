@@ -3,8 +3,8 @@
 import numpy as np
 
 from queries.engine.evidence import Evidence, Run
-from queries.engine.metric_intervals import metric_intervals
-from queries.engine.variance_over_people import RespondentCells
+from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.metrics import CATALOGUE, Conventions
 
 DATASETS, QUESTIONS, PEOPLE, ANSWERS = 200, 100, 40, 10

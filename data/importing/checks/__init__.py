@@ -5,7 +5,7 @@ Each step reads relations of the scratch database and creates the next ones; ``d
 
 from __future__ import annotations
 
-from data.importing.checks.attribute_names import check_attribute_names
+from data.importing.checks.attribute_name_clashes import check_attribute_names
 from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_responses, resolve_confidences

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
+from queries.metrics.kernels.item_weights import ItemWeights, cumulate
 from queries.metrics.kernels.recalibration import STEPS, log_odds
-from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 DRAWS = 1000  # draws of the multipliers
 CLOSE = 1e-10  # Newton's method stops at a step below this

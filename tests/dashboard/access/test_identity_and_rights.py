@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 import pytest
 
-from data.store.register import FolderRegister
+from data.store.register_of_current_version import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client

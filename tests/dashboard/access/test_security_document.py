@@ -6,7 +6,7 @@ from dashboard import service
 from dashboard.access import identity_and_rights, limits_and_headers
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
-from dashboard.process import gunicorn_server, gunicorn_worker
+from dashboard.process import gunicorn_server, gunicorn_worker_for_slow_clients
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 
@@ -58,9 +58,9 @@ def test_the_limits_are_those_of_the_code():
     assert stated == {
         "body of a request that is no upload, bytes": limits_and_headers.MAX_BODY,
         "query string, characters": limits_and_headers.MAX_QUERY,
-        "time for the headers of a request, seconds": gunicorn_worker.HEADER_TIMEOUT,
+        "time for the headers of a request, seconds": gunicorn_worker_for_slow_clients.HEADER_TIMEOUT,
         "time for such a body, seconds": limits_and_headers.BODY_TIMEOUT,
-        "time in which a client must read some of its answer, seconds": gunicorn_worker.READ_TIMEOUT,
+        "time in which a client must read some of its answer, seconds": gunicorn_worker_for_slow_clients.READ_TIMEOUT,
         "uploads at once, of a worker": service.MAX_UPLOADS,
         "threads of a worker": gunicorn_server.THREADS,
         "threads that compute or wait for a result": computing_queue.PLACES,

@@ -7,13 +7,13 @@ from urllib.parse import quote
 import pytest
 
 from dashboard.version import VERSION
-from data.store.register import FolderRegister
+from data.store.register_of_current_version import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.question import question
 from queries.selection import Selection, dataset_conventions
-from queries.selection.parameters import key_forms, split_key
+from queries.selection.view_parameters_base import key_forms, split_key
 from tests.helpers.json_api import (
     BAD_VALUES,
     COUNT,

@@ -7,7 +7,7 @@ import pytest
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
 from queries.selection import Selection
-from queries.selection.parameters import key_forms
+from queries.selection.view_parameters_base import key_forms
 from tests.helpers.json_api import BAD_VALUES, error, get, plain, table
 
 ADDRESSES = ("/api/v1/buzz", "/api/v1/buzz.csv")

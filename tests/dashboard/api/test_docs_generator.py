@@ -11,7 +11,7 @@ from dashboard.api.uploads import DatasetUploadParameters
 from dashboard.page_registry import PAGES
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Text
-from queries.selection.parameters import Parameters, key_forms
+from queries.selection.view_parameters_base import Parameters, key_forms
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 

@@ -16,7 +16,7 @@ from dashboard.app_shell import draw
 from dashboard.cache.query_cache import QueryCache
 from dashboard.settings import Settings
 from data.store import Snapshot
-from data.store.export import Table
+from data.store.query_to_file import Table
 from queries.engine import evidence
 from queries.metrics import Metric
 from queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.figures.across import across_figure
+from dashboard.figures.models_by_datasets_heat_map import across_figure
 from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_diagrams_figure
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS

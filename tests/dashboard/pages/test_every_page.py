@@ -10,7 +10,7 @@ from dashboard.app_shell import draw
 from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.composite_queries import question_list
-from dashboard.figures.confidence_gap import gap_figure
+from dashboard.figures.mean_confidence_and_accuracy import gap_figure
 from dashboard.name_shortening import distinct_short_names
 from dashboard.page_registry import PAGES, read_page
 from dashboard.service import service

@@ -7,8 +7,8 @@ import sys
 import polars as pl
 import pytest
 
-from data.importing import import_source
-from data.importing.import_source import Incoming
+from data.importing import file_folder_or_zip
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
 from data.importing.table_contract import Column
@@ -61,7 +61,7 @@ def test_a_broken_document_is_none_with_a_reason(staging, tmp_path, text, reason
 def test_a_document_of_one_line_is_parsed_once(staging, tmp_path, monkeypatch):
     parsed = []
     loads = json.loads
-    monkeypatch.setattr(import_source.json, "loads", lambda text: parsed.append(len(text)) or loads(text))
+    monkeypatch.setattr(file_folder_or_zip.json, "loads", lambda text: parsed.append(len(text)) or loads(text))
     assert incoming(staging, tmp_path / "file.json", '{"a": [1, 2]}').document == {"a": [1, 2]}
     assert parsed == [13]
 

@@ -6,7 +6,7 @@ import pytest
 from data.importing.report import Refused
 from data.store import migrations, open_store
 from data.store.catalogue_schema import SCHEMA
-from data.store.export import export
+from data.store.query_to_file import export
 from data.store.run_files import stored_objects
 from queries.runs import responses
 from tests.helpers import bundle_factory
@@ -79,9 +79,7 @@ def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
         ("q1", 0, None, 0.0, 0.0, True, "file"),
         ("q2", 0, None, 0.0, 0.0, True, "failed"),
     ]
-    assert report.warnings == [
-        "1 failed call states a guess, a confidence or a correctness; these values were left out"
-    ]
+    assert report.warnings == ["1 failed call states a guess, a confidence or a correctness; these values were left out"]
 
 
 def test_error_can_be_an_answer(toy, tmp_path):

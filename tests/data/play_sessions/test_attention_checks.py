@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.play_sessions import every_clue, race
+from data.play_sessions import every_clue, race_of_one_player
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.session_modes import MODES
 from data.play_sessions.session_run import finished_questions, session_responses
@@ -34,7 +34,7 @@ def entries(mode, question, awake):
     """Return what a player enters at the steps of a question. A player who is awake answers a check as it says."""
     answer = question.answer if awake else "anything"
     if mode == "race":
-        return [race.Start(pace=400), race.Buzz(word=1), race.Answer(answer, 0.5)]
+        return [race_of_one_player.Start(pace=400), race_of_one_player.Buzz(word=1), race_of_one_player.Answer(answer, 0.5)]
     if mode == "estimate":
         return [Estimate(float(answer) if question.is_check and awake else 80.0, 0.5)]
     if mode == "vote":

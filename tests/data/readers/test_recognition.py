@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.importing.import_source import Incoming
+from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
 from data.readers import readers

@@ -10,7 +10,7 @@ import pytest
 
 from data.store import StoreError, open_store
 from data.store.exclusive_lock import exclusive_lock
-from data.store.register import LockLost
+from data.store.register_of_current_version import LockLost
 from data.store.tokens_and_readers import Tokens
 
 ROOT = Path(__file__).resolve().parents[3]

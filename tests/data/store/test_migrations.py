@@ -11,7 +11,7 @@ import pytest
 
 from data.store import StoreError, migrations, open_store
 from data.store.backup import back_up
-from data.store.dataset_revisions import renew_revisions
+from data.store.cache_validity_tokens import renew_revisions
 from data.store.repair import damage_of
 from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw

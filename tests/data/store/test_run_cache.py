@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from data.store import Snapshot, open_store
-from data.store.dataset_revisions import State
+from data.store.cache_validity_tokens import State
 from data.store.run_cache import RunCache
 
 

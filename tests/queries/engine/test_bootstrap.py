@@ -20,9 +20,9 @@ from data.store import open_store
 from queries.engine import bootstrap
 from queries.engine.bootstrap import percentile_interval, question_clusters, resampling_weights
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import metric_intervals
+from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import holm
-from queries.engine.ranking import metric_cells, ranks
+from queries.engine.ranked_metric_rows import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection, number

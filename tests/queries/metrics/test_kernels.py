@@ -17,11 +17,11 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from data import sufficient_statistics
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
-from queries.engine.ranking import ranks
+from queries.engine.ranked_metric_rows import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
 from queries.metrics.kernels import isotonic_regression as isotonic
-from queries.metrics.kernels.replicate_weights import ItemWeights
+from queries.metrics.kernels.item_weights import ItemWeights
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples

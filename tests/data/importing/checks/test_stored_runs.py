@@ -8,7 +8,7 @@ from data.importing import distributed_import
 from data.importing.dry_run import open_dry_run
 from data.importing.ingest import read_and_check
 from data.importing.staging import Decision, ImportOptions, open_staging
-from data.importing.trial_catalogue import make_trial
+from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
 from data.store.audit import Audit
 from data.store.errors import NeedsMigration
@@ -259,11 +259,11 @@ def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
     with open_staging(put.store) as staging:
         options = ImportOptions(dataset="toy", model="m")
         read_and_check(staging, [tmp_path / "second.csv"], options, None, None, lambda label, done, total: None)
-        trial = make_trial(staging, put.store.new_objects())
-        trial.close()
+        unpublished = make_unpublished_catalogue(staging, put.store.new_objects())
+        unpublished.close()
         put("second.csv", graded(SECOND))
         with pytest.raises(StoreMoved):
-            put.store.write(trial.publish)
+            put.store.write(unpublished.publish)
     assert grades(put.store, "second") == SECOND
 
 

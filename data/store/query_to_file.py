@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 import duckdb
 
 from data.duckdb_and_polars import SqlParameters, literal
-from data.store.dataset_revisions import states
+from data.store.cache_validity_tokens import states
 from data.store.errors import DamagedStore, StoreError
 from data.store.snapshot import Snapshot
 from data.store.store import Store

@@ -10,7 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
-from dashboard.figures.confidence_gap import gap_figure
+from dashboard.figures.mean_confidence_and_accuracy import gap_figure
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE
 

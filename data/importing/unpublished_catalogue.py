@@ -1,8 +1,8 @@
-"""Trials: the datasets that an import changes, as they would be. A trial is published, or shown by a dry run.
+"""The catalogue of an import before it is published: the datasets that the import changes, as they would be.
 
-A trial is a separate catalogue. It starts with the stored rows of the datasets that the files add to, and the new rows are added
-to it. Meanwhile the responses and statistics of runs are written to objects, without a lock. Publishing is then quick: it copies
-rows from the trial to the next catalogue of the store.
+An import publishes it; a dry run shows it. It starts with the stored rows of the datasets that the files add to, and the new rows
+are added to it. Meanwhile the responses and statistics of runs are written to objects, without a lock. Publishing is then quick:
+it copies these rows to the next catalogue of the store.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, run_statistics
+from data.store.cache_validity_tokens import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
-from data.store.dataset_revisions import State, renew_revisions, states
 from data.store.response_attribute_listing import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
@@ -32,14 +32,14 @@ GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
 
 @dataclass
-class Trial:
+class UnpublishedCatalogue:
     """A catalogue with some datasets as they would be.
 
     Attributes:
-        connection: to the trial; its tables are those of the store.
+        connection: to the unpublished catalogue; its tables are those of the store.
         path: of its file.
         objects: where the responses and statistics of its runs are.
-        before: dataset -> its state when the trial was made; None for a new dataset.
+        before: dataset -> its state when the unpublished catalogue was made; None for a new dataset.
         rebased: the datasets whose questions, people or earlier runs change.
         runs: ids of the new runs.
         gradings: run and name of each grading that a stored run gets.
@@ -54,35 +54,35 @@ class Trial:
     gradings: list[tuple[str, str]]
 
     def close(self) -> None:
-        """Write the trial to its file, which publishing reads."""
-        self.connection.execute("checkpoint trial")
+        """Write the unpublished catalogue to its file, which publishing reads."""
+        self.connection.execute("checkpoint unpublished")
         self.connection.close()
 
     def publish(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Copy the datasets, or what new runs add to them, into the next catalogue of the store.
 
         Raises:
-            StoreMoved: another process changed one of the datasets after the trial was made.
+            StoreMoved: another process changed one of the datasets after the unpublished catalogue was made.
         """
         self._check_unchanged(connection)
-        connection.execute(f"attach {literal(self.path)} as trial (read_only)")
+        connection.execute(f"attach {literal(self.path)} as unpublished (read_only)")
         next_run, next_dataset = (_next_position(connection, table) for table in ("runs", "datasets"))
         stored = {dataset for dataset in self.rebased if self.before[dataset]}
         for table in tables_of_datasets(connection, "new") if self.rebased else ():
             if stored:
                 connection.execute(f"delete from {table} where {_among(stored)}")
             if table not in ("datasets", "objects", "revisions", "runs"):
-                connection.execute(f"insert into {table} by name from trial.{table} where {_among(self.rebased)}")
+                connection.execute(f"insert into {table} by name from unpublished.{table} where {_among(self.rebased)}")
         if self.rebased:
             new = _among(dataset for dataset, state in self.before.items() if state is None)
             connection.execute(_insert("datasets", _among(self.rebased), new, next_dataset))
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
         rows = f"{_among(self.rebased)} or {self.new_rows('objects')}"
-        connection.execute(f"insert into objects by name from trial.objects where {rows}")
+        connection.execute(f"insert into objects by name from unpublished.objects where {rows}")
         for table in TABLES_OF_RUNS:
             rows = f"{self.new_rows(table)} and not {_among(self.rebased)}"
-            connection.execute(f"insert into {table} by name from trial.{table} where {rows}")
+            connection.execute(f"insert into {table} by name from unpublished.{table} where {rows}")
         others = {*self.before} - self.rebased
         added = connection.execute(f"select run from runs where {new} and {_among(others)}").fetchall()
         difficulty.add_accuracies(connection, self.objects, [run for (run,) in added])
@@ -121,7 +121,7 @@ def _next_position(connection: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def _insert(table: str, chosen: str, new: str, position: int) -> str:
-    """Return SQL that copies rows from the trial. The new rows among them get positions from ``position`` on.
+    """Return SQL that copies rows from the unpublished catalogue. The new rows among them get positions from ``position`` on.
 
     Args:
         table: name of the table.
@@ -131,31 +131,33 @@ def _insert(table: str, chosen: str, new: str, position: int) -> str:
     """
     numbered = f"{position} + (row_number() over (partition by {new} order by position))::integer - 1"
     return f"""insert into {table} by name
-        select * replace (if({new}, {numbered}, position) as position) from trial.{table} where {chosen}"""
+        select * replace (if({new}, {numbered}, position) as position) from unpublished.{table} where {chosen}"""
 
 
-def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None) -> Trial:
-    """Make a trial from what was read and checked.
+def make_unpublished_catalogue(
+    staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None
+) -> UnpublishedCatalogue:
+    """Make an unpublished catalogue from what was read and checked.
 
     Args:
         staging: with the new rows.
         objects: where the responses and statistics of new runs go.
         by: name of the token of an upload; None for the command line.
-        shown: the dataset that a dry run shows; None if the trial is only published.
+        shown: the dataset that a dry run shows; None if the unpublished catalogue is only published.
     """
-    connection, path = staging.connection, staging.path.with_name("trial.duckdb")
+    connection, path = staging.connection, staging.path.with_name("unpublished.duckdb")
     run = connection.execute
     rebased = _rebased(connection)
     regraded = {name for (name,) in run("select distinct dataset from scratch.added_gradings").fetchall()}
     datasets = sorted(_datasets(connection, *STORED) | rebased | regraded | ({shown} if shown else set()))
     run("use store")
     before = states(connection)
-    run(f"attach {literal(path)} as trial (recovery_mode no_wal_writes)")
+    run(f"attach {literal(path)} as unpublished (recovery_mode no_wal_writes)")
     for table in tables_of_datasets(connection, "store"):
         # Tables that new runs do not change need not be copied to be published.
         kind = "table" if rebased or shown or table in RUN_TABLES else "view"
-        run(f"create {kind} trial.{table} as from store.{table} where {_among(datasets)}")
-    run("use trial")
+        run(f"create {kind} unpublished.{table} as from store.{table} where {_among(datasets)}")
+    run("use unpublished")
     _add_rows(connection, by)
     _add_responses(connection, objects)
     if run("select 1 from scratch.new_runs limit 1").fetchone():
@@ -185,7 +187,9 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
         difficulty.add_accuracies(connection, objects, new_runs.get(shown, []))
         difficulty.derive(connection, shown)
     runs = [row[0] for row in run("select run from scratch.new_runs order by position").fetchall()]
-    return Trial(connection, path, objects, {dataset: before.get(dataset) for dataset in datasets}, rebased, runs, added)
+    return UnpublishedCatalogue(
+        connection, path, objects, {dataset: before.get(dataset) for dataset in datasets}, rebased, runs, added
+    )
 
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:

@@ -17,15 +17,15 @@ from werkzeug.exceptions import HTTPException
 from dashboard.access import signed_links
 from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.api.http_responses import error_response
-from dashboard.data_version_messages import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
+from dashboard.what_changed_since_version import what_changed
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
-from queries.pinned_data_version import version_changes
+from queries.changes_since_data_version import version_changes
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.parameters import P, Parameters
+from queries.selection.view_parameters_base import P, Parameters
 
 api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)

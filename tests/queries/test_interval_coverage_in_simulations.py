@@ -5,7 +5,7 @@ import re
 import pytest
 
 from queries.axiom_examples import SYSTEMS, sakai_examples
-from queries.interval_and_test_claims import KINDS, measured_claims
+from queries.interval_coverage_in_simulations import KINDS, measured_claims
 from queries.metrics import CATALOGUE
 from tests.helpers.paths import ROOT
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS
-from queries.engine import distribution_statistics, selected_statistics
+from queries.engine import distribution_statistics, stored_or_computed_rows
 from queries.engine.bootstrap import MAX_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run
@@ -152,7 +152,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     """
     graded = snapshot.with_grading(selection.grading)
     conventions = dataset_conventions(graded, selection)
-    clauses, parameters = selected_statistics.selection_clauses(selection)
+    clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     questions = graded.frame(
         f"{clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
@@ -274,7 +274,7 @@ class _Reader:
     def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
         """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
-        rows = selected_statistics.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
+        rows = stored_or_computed_rows.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
         sums, binned = columns_of_rows(rows, self.conventions, reads, self.questions, rebinned=False)
         starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
         return Evidence(

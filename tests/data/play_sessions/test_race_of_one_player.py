@@ -9,7 +9,7 @@ import pytest
 
 from data.play_sessions.careless_players import flag_players
 from data.play_sessions.mode_interface import Played
-from data.play_sessions.race import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
+from data.play_sessions.race_of_one_player import GRACE, LATENCY, MAX_DELAY, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
 from data.play_sessions.race_words_due import words_due_to_player
 from data.play_sessions.session_definition import SessionError, SessionQuestion
 from data.play_sessions.session_modes import MODES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.plurals import counted
-from queries.pinned_data_version import ChangedRun, VersionChanges
+from queries.changes_since_data_version import ChangedRun, VersionChanges
 
 MAX_NAMED = 5  # runs that a sentence names
 

@@ -28,7 +28,7 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
     which-ece, triptych, power, teams or any other GET address. This reads the store directly, so it needs neither a server nor a
     token. Put ADDRESS in quotes, because shells interpret "&" and "?".
     """
-    from dashboard.api.blueprint import answer_of, readable_addresses  # imported here because they load slowly
+    from dashboard.api.endpoint_decorators import answer_of, readable_addresses  # imported here because they load slowly
     from dashboard.app import create_app
 
     parts = urlsplit(address)

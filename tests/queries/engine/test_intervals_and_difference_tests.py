@@ -8,7 +8,12 @@ import pytest
 from queries.engine import inference
 from queries.engine.bootstrap import MAX_CLUSTERS, percentile_interval
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import difference_errors, difference_interval, difference_tests, metric_intervals
+from queries.engine.intervals_and_difference_tests import (
+    difference_errors,
+    difference_interval,
+    difference_tests,
+    metric_intervals,
+)
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated

@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.table import row, table
-from queries.interval_and_test_claims import MeasuredClaim
+from queries.interval_coverage_in_simulations import MeasuredClaim
 from queries.metric_definitions import MetricDefinitions
 
 

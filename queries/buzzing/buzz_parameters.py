@@ -12,7 +12,7 @@ import msgspec
 
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
-from queries.selection.parameters import Parameters
+from queries.selection.view_parameters_base import Parameters
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, percentile_interval
 from queries.engine.evidence import Evidence
-from queries.engine.summed_evidence import RunEvidence, SummedRuns
+from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.metric import Floats
 

@@ -4,7 +4,7 @@ import pytest
 
 from data.importing.ingest import import_paths, read_and_check
 from data.importing.staging import ImportOptions, open_staging
-from data.importing.trial_catalogue import make_trial
+from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
@@ -31,10 +31,10 @@ def between(store, path, options, meanwhile):
     """Import a file, and call ``meanwhile`` once after it is read and before it is published."""
     with open_staging(store) as staging:
         read_and_check(staging, [path], options, None, None, lambda *step: None)
-        trial = make_trial(staging, store.objects)
-        trial.close()
+        unpublished = make_unpublished_catalogue(staging, store.objects)
+        unpublished.close()
         meanwhile()
-        store.write(trial.publish)
+        store.write(unpublished.publish)
 
 
 def test_runs_of_one_dataset_do_not_disturb_each_other(toy, tmp_path):
@@ -93,15 +93,15 @@ def test_an_import_that_starts_again_reports_a_stored_run(toy, tmp_path, monkeyp
     """Two people import the same run at once: the second is told that it is already there."""
     from data.importing import ingest
 
-    write_once, calls = ingest.make_trial, []
+    write_once, calls = ingest.make_unpublished_catalogue, []
 
     def overtaken(*args, **options):
         calls.append(args)
         if len(calls) == 1:
-            monkeypatch.setattr(ingest, "make_trial", write_once)
+            monkeypatch.setattr(ingest, "make_unpublished_catalogue", write_once)
             put(toy, tmp_path / "b.csv", dataset="toy", model="m")
         return write_once(*args, **options)
 
-    monkeypatch.setattr(ingest, "make_trial", overtaken)
+    monkeypatch.setattr(ingest, "make_unpublished_catalogue", overtaken)
     report = put(toy, tmp_path / "a.csv", dataset="toy", model="m")
     assert report.stored == report.runs and "already there" in report.lines[-1]

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
-from queries.engine.metric_intervals import difference_tests, metric_intervals
+from queries.engine.evidence_for_many_questions import RunEvidence
+from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm
-from queries.engine.summed_evidence import RunEvidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
@@ -64,7 +64,7 @@ def run_rows(
     Args:
         evidence: evidence gathered for the metrics.
         metrics: the metrics, in the order of the row.
-        failed: failed calls by ``run``; see ``selected_statistics.failed_calls``.
+        failed: failed calls by ``run``; see ``stored_or_computed_rows.failed_calls``.
         intervals: whether to compute intervals.
         letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
 

@@ -9,9 +9,9 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
 from queries.engine.gather_evidence import gather
-from queries.engine.metric_intervals import difference_tests, metric_intervals
-from queries.engine.summed_evidence import SummedRuns, measured_runs
+from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection

@@ -30,9 +30,9 @@ from dashboard.components.messages import (
 from dashboard.components.page_foot import page_foot
 from dashboard.components.static_html import content_markup, markup
 from dashboard.error_messages import public_message
-from dashboard.page_fragments_and_components import as_json, divide_page
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
+from dashboard.static_html_extraction import as_json, divide_page
 from data.store import StoreError
 from queries.changes_since_data_version import version_changes
 from queries.datasets import Dataset

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from queries.engine.run_columns import SparseColumn, sum_by_place
 from queries.metrics.kernels.bins import mass_bins_of_weights
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.metric import Floats, ItemKernel, Metric
 from queries.query_time_limit import check_time_limit
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
 from data.sufficient_statistics import Closed
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 Floats = NDArray[np.float64]
 # Sums of ``kernels.item_totals.net_reward``: the one at the default threshold is stored, others are computed from the items.

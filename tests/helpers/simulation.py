@@ -15,10 +15,10 @@ from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
 from queries.metrics import VARIANTS
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
 from queries.metrics.kernels.ece_variants import SCRIPT_BIN
 from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
-from queries.metrics.kernels.item_weights import ItemWeights
 from tests.helpers.simulated_evidence import evidence_of
 
 BINS = 10

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, ratio
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 FOLDS = 16
 BLOCK = 16  # items per block of running totals, from which equal-mass bins are cut

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
-from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 
 DRAWS = 1000  # draws of the multipliers

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties, ratio
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 MAX_LEVELS = 1000  # distinct confidences of a consistency band; if there are more, they are rounded to 1 / FINE
 FINE = 100

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
-from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 COVERAGES = (0.5, 0.8, 0.9)  # shares of the items for which the accuracy is a separate metric
 PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
-from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 
 def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:

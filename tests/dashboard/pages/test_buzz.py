@@ -7,8 +7,8 @@ import pytest
 from dash import html
 
 from dashboard.components.static_html import descendants
-from dashboard.page_fragments_and_components import divide_page
 from dashboard.page_registry import PAGES, read_page
+from dashboard.static_html_extraction import divide_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz

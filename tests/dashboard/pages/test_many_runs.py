@@ -13,8 +13,8 @@ from dashboard.components.run_names_and_colours import COLOURS, run_colours
 from dashboard.figures.run_labels_and_lines import end_labels
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import distinct_short_names
-from dashboard.page_fragments_and_components import divide_page
 from dashboard.settings import Settings
+from dashboard.static_html_extraction import divide_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

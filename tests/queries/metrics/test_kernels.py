@@ -21,7 +21,7 @@ from queries.engine.ranked_metric_rows import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
 from queries.metrics.kernels import isotonic_regression as isotonic
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples

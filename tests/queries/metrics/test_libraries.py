@@ -13,8 +13,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from data.sufficient_statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 from queries.metrics.kernels.isotonic_regression import corp
-from queries.metrics.kernels.item_weights import ItemWeights
 
 EXACT = {"abs": 1e-12, "rel": 0}
 STANDARD = Conventions()

@@ -1,4 +1,4 @@
-"""Divides a page's content into parts, so that a new address changes only the parts that differ, in place.
+"""Divides a page's content into static HTML and Dash components, so that a new address changes only what differs, in place.
 
 Most of a page is read-only: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
 hundreds of components. So read-only content goes to the browser as HTML, in a few fragments. Whatever callbacks use stays a

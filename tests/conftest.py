@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A test process per core is enough. numpy's threads would wait for each other, which took a fifth of the time of tests/queries.
+# A test process per core is enough. numpy's threads would wait for each other, which took a fifth of the processor time of
+# tests/queries/engine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported
 
 pytest.register_assert_rewrite("tests.helpers")  # a failed assert of a helper then shows its values as well

@@ -160,7 +160,7 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
     if common and counts.differs:
         sentences.append(
             f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) that "
-            f"all of them answered; {counted(counts.questions - counts.common, 'question')} were left out."
+            f"all of them answered; {counted(counts.questions - counts.common, 'question was', 'questions were')} left out."
         )
         if counts.apart:
             left_out = counted(len(counts.apart), "run")

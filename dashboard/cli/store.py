@@ -163,7 +163,7 @@ def repair(settings: Settings, yes: bool) -> None:
         lost = lost_runs(connection, chosen.damaged_objects)
     computed = sorted({part.run for part, _ in chosen.damaged_objects} - {run.run for run in lost})
     if computed:
-        steps.append(f"Compute the statistics of {_runs(len(computed))} again ({', '.join(computed)})")
+        steps.append(f"Compute the statistics of {counted(len(computed), 'run')} again ({', '.join(computed)})")
     for run in lost:
         name = f"{run.model} ({run.elicitation}), run {run.run} of dataset {run.dataset}"
         steps.append(f"Remove {name}; import {run.file_name or 'its file'} again")
@@ -199,10 +199,6 @@ def _is_in_force(store: Store, version: VersionOnDisk) -> bool:
 def _line(version: VersionOnDisk) -> str:
     state = f"damaged: {version.damage}" if version.damage else f"intact: {_contents(version)}"
     return f"{version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}"
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def _contents(version: VersionOnDisk) -> str:

@@ -41,7 +41,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
     left_out = len(teams) - len(right)
     title = "Where teams are right: median and quartiles of their correct buzzes"
     if left_out:
-        title += f". Not drawn: {counted(left_out, 'team')}, which were right less often"
+        title += f". Not drawn: {counted(left_out, 'team that was', 'teams that were')} right less often"
     powers = _have_powers(teams)
     rows = [
         row(

@@ -105,6 +105,7 @@ class Service:
         return cast("Snapshot", g.snapshot)
 
     def _readable(self, snapshot: Snapshot) -> Snapshot:
+        self.access.read_record_again()  # what became private before this version was published is private in it
         return snapshot.without(self.access.hidden(snapshot.states))
 
     def read_revision(self, revision: str) -> None:

@@ -240,6 +240,10 @@ class Access:
         """Return whether logging in could let somebody read more."""
         return self.reading == "token" or (self.reading == "open" and bool(self._record().private))
 
+    def read_record_again(self) -> None:
+        """Let this request forget what it has read of the readers of private datasets."""
+        g.pop("access_record", None)
+
     def _record(self) -> AccessRecord:
         if "access_record" not in g:
             try:

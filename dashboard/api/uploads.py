@@ -179,7 +179,8 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         given = _read([*fields, *received.fields], kind)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
-            name=clean_name(given.filename) or received.name or "upload", form=given.format, options=given.options(),
+            name=clean_name(given.filename) or received.name or "upload", form=given.format,
+            options=replace(given.options(), readers=_uploader()),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(), content=content, hidden=service().access.hidden_names(),
         )  # fmt: skip
@@ -205,6 +206,12 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
             "bad_rows", message, 422, rows=outcome.rows, total=outcome.total, kinds=outcome.kinds, advice=outcome.advice
         )
     return json_response(outcome.report, 201 if outcome.new else 200)
+
+
+def _uploader() -> tuple[str, ...]:
+    """Return the name under which the uploader can be a reader of private datasets, if there is one."""
+    name = service().access.reader().name
+    return (name,) if name else ()
 
 
 def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:

@@ -17,8 +17,10 @@ from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import StoreError, open_store
 from data.store.query_to_file import Form, exporter
+from data.store.tokens_and_readers import Tokens
 from queries.dataset_bundle import bundle
 from queries.runs import responses
+from queries.runs import run as run_facts
 from queries.selection.parameter_kinds import BadRequest
 
 FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")
@@ -39,13 +41,16 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
 
     DEST is a zip file if its name ends in .zip. It holds the questions, what people did and every run that is not withdrawn.
     Importing it into an empty store gives the same run ids and metrics. It does not say when and by whom a run was imported; use
-    `backup` to keep everything.
+    `backup` to keep everything. The bundle of a private dataset says that it is private, and so it is where it is imported.
     """
-    with _draft(dest) as draft, exporter(open_store(settings.store)) as opened:
+    store = open_store(settings.store)
+    with _draft(dest) as draft, exporter(store) as opened:
         parts = bundle(opened.snapshot, dataset, form)
+        private = dataset in Tokens(store.register).record().private  # read after the data: it may just have become private
         folder = draft / dataset
         (folder / "responses").mkdir(parents=True)
-        (folder / "dataset.json").write_text(json.dumps(parts.facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        facts = {**parts.facts, "private": True} if private else parts.facts
+        (folder / "dataset.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         for name, table in parts.tables.items():
             opened.write(table, form, folder / f"{name}.{form}")
         if dest.suffix.lower() == ".zip":
@@ -69,10 +74,14 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
     form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
     if form is None:
         raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
-    with _draft(dest) as draft, exporter(open_store(settings.store)) as opened:
+    store = open_store(settings.store)
+    with _draft(dest) as draft, exporter(store) as opened:
         opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
+        dataset = run_facts(opened.snapshot, run).dataset
         (draft / "responses").replace(dest)
     click.echo(f"{dest}: responses of run {run}")
+    if dataset in Tokens(store.register).record().private:
+        click.echo(f"The dataset {dataset} is private; this file cannot say so.")
 
 
 @contextmanager

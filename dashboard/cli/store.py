@@ -39,8 +39,9 @@ def backup(settings: Settings, dest: Path) -> None:
 def restore(settings: Settings, source: Path, yes: bool) -> None:
     """Replace the content of the store with the backup in SOURCE.
 
-    Running servers show it at once. Tokens are restored only into a store that has none, so that a token revoked since then stays
-    revoked. Sessions of people are restored only if the store does not have them, so that players erased since then stay erased.
+    Running servers show it at once. What is private in the backup or in the store stays private. Tokens are restored only into a
+    store that has none, so that a token revoked since then stays revoked. Sessions of people are restored only if the store does
+    not have them, so that players erased since then stay erased.
     """
     store = open_store(settings.store)
     version = intact_version(open_store(source))
@@ -48,9 +49,11 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     contents = _contents_in_force(store)
     if contents and not yes:
         click.confirm(f"The store in {store.place} holds {contents}. Replace it with the backup?", abort=True)
-    restore_backup(store, source)
+    private = restore_backup(store, source)
     Audit(store.register).record("restored_backup", None)
     click.echo(f"Restored to {store.place}. No file was deleted.")
+    if private:
+        click.echo(f"Private, as in the backup: {', '.join(private)}. To let everybody read one: datasets public DATASET")
 
 
 @click.command()

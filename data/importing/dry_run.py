@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.importing.ingest import Content, Progress, check_content, check_ids, read_and_check
+from data.importing.ingest import Content, Progress, check_content, check_ids, check_private, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import MAX_UNPACKED_BYTES
@@ -87,6 +87,7 @@ def _open(
             read_and_check(staging, paths, options, form, names, progress)
             check_ids(staging, hidden)
             dataset = check_content(staging, content, paths, names)
+            check_private(staging, store, options.readers)
             progress("computing", len(paths) + 1, len(paths) + 2)
             objects = Objects(FolderFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
             unpublished = make_unpublished_catalogue(staging, objects, shown=dataset)

@@ -17,6 +17,7 @@ from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
 from data.store.audit import Audit
+from data.store.tokens_and_readers import TokenError, Tokens
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring as well as runs
 # What files may bring. "runs": only runs of one stored dataset; "datasets": also new datasets with their people; "all": also
@@ -68,8 +69,10 @@ def import_paths(
                 check_ids(staging, hidden)
                 if content != "all":
                     check_content(staging, content, paths, names)
+                private = check_private(staging, store, options.readers)
                 if staging.changes():
                     progress("storing", steps - 1, steps)
+                    _make_private(store, private, options.readers, by)  # before anybody can read them
                     brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
                     _publish(store, staging, by)
                     _record(store, staging.report, [dataset for (dataset,) in brought], by)
@@ -136,10 +139,42 @@ def check_ids(staging: Staging, hidden: Collection[str]) -> None:
     """Check that no new dataset has the id of a hidden one. Raises ``Refused``."""
     for dataset in staging.report.datasets:
         if dataset in hidden:
-            file = staging.connection.execute("select file from datasets_read where dataset = $d", {"d": dataset}).fetchall()[0][
-                0
-            ]
-            raise refuse(file, f"the id {dataset!r} cannot be used; choose another one")
+            raise refuse(_file_of(staging, dataset), f"the id {dataset!r} cannot be used; choose another one")
+
+
+def _file_of(staging: Staging, dataset: str) -> str:
+    """Return the name of the file that brings a dataset."""
+    ((file,), *_) = staging.connection.execute("select file from datasets_read where dataset = $d", {"d": dataset}).fetchall()
+    return str(file)
+
+
+def check_private(staging: Staging, store: Store, readers: Sequence[str]) -> list[str]:
+    """Return the new datasets that become private, because their bundle says so. A warning names their readers.
+
+    Raises:
+        Refused: a bundle that says that it is private is for a dataset that everybody can read.
+        StoreError: it cannot be read which datasets are private.
+    """
+    try:
+        known = Tokens(store.register).record().private if staging.private else {}
+    except TokenError as error:
+        raise StoreError(str(error)) from error
+    for dataset in sorted(staging.private):
+        if dataset in staging.report.datasets:
+            who = "" if dataset in known else f"; its readers: {', '.join([*readers, 'tokens with the right admin'])}"
+            staging.report.warnings.append(f"dataset {dataset}: private, as its bundle says{who}")
+        elif dataset not in known:
+            reason = f"everybody can read dataset {dataset!r} of the store; make it private first, or set this to false"
+            raise refuse(_file_of(staging, dataset), reason, column="private", value="true")
+    return sorted(staging.private - known.keys())
+
+
+def _make_private(store: Store, datasets: Sequence[str], readers: Sequence[str], by: str | None) -> None:
+    try:
+        for dataset in datasets:
+            Tokens(store.register).make_private(dataset, readers, by)
+    except TokenError as error:
+        raise StoreError(str(error)) from error
 
 
 def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: str | None) -> None:

@@ -144,6 +144,7 @@ class ImportOptions:
         tags: of the runs, each a tag and its value.
         series: number of moments between the opening and the close of a question whose forecasts become its clues; None to
             import only its last forecast.
+        readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
     """
 
     dataset: str | None = None
@@ -158,6 +159,7 @@ class ImportOptions:
     respondents: bool = False
     names: bool = False
     tags: tuple[tuple[str, str], ...] = ()
+    readers: tuple[str, ...] = ()
     series: int | None = None
 
 
@@ -175,6 +177,7 @@ class Staging:
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
         respondents: runs whose samples are respondents.
         response_attributes: (dataset, attribute of responses) -> name of the file that has it.
+        private: datasets whose bundles say that they are private.
         recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
         objects: of the store, with the responses of its runs.
         grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
@@ -187,6 +190,7 @@ class Staging:
     report: Report = field(default_factory=Report)
     files: list[TableFile | FrameFile] = field(default_factory=list)
     reworded: set[str] = field(default_factory=set)
+    private: set[str] = field(default_factory=set)
     recut: set[str] = field(default_factory=set)
     respondents: set[RunKey] = field(default_factory=set)
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)

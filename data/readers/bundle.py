@@ -41,6 +41,7 @@ ENDINGS = tuple(f".{table}{packed}" for table in ("csv", "jsonl", "parquet") for
 FACTS: dict[str, tuple[type, str]] = {
     "dataset": (str, "text"), "title": (str, "text"), "kind": (str, "text"), "licence": (str, "text"), "source": (str, "text"),
     "simulated": (bool, "true or false"), "note": (str, "text"), "classes": (list, "a list"),
+    "private": (bool, "true or false"),
 }  # fmt: skip
 TABLES: dict[str, tuple[Column, ...]] = {
     "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "votes": VOTES,
@@ -61,6 +62,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset, facts = _facts(folder / "dataset.json", incoming.name)
     dataset = options.dataset or dataset
     facts |= ({"title": options.title} if options.title else {}) | ({"classes": list(options.classes)} if options.classes else {})
+    if facts.pop("private", False):
+        staging.private.add(dataset)
     staging.add_dataset(f"{incoming.name}/dataset.json", dataset, **facts)
 
     for table, columns in TABLES.items():

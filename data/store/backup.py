@@ -48,39 +48,32 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
     return version
 
 
-def restore_backup(store: Store, source: Path) -> VersionOnDisk:
+def restore_backup(store: Store, source: Path) -> list[str]:
     """Make the content of a backup the current version, instead of what the store holds now.
 
-    Tokens and the audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of
-    people's sessions, only those that the store lacks are restored, so a player erased since the backup stays erased.
+    What is private in the backup or in the store is private before its data are current; see ``carry_access``. Tokens and the
+    audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of people's sessions, only
+    those that the store lacks are restored, so a player erased since the backup stays erased.
 
     Args:
         store: the store to restore into.
         source: folder of a backup.
 
     Returns:
-        The version that was restored.
+        The datasets that have become private in the store, because they are private in the backup.
 
     Raises:
         StoreError: the folder holds no intact backup, or the store cannot be written.
     """
     backup = open_store(source)
     version = intact_version(backup)
-    store.adopt(backup, version.name)
+    private = store.adopt(backup, version.name, is_copy=False)
     try:
-        copy_tokens(backup, store)
         copy_changes(backup.register, store.register)
         copy_sessions(backup.register.play_log(), store.register.play_log())
     except OSError as error:
-        raise StoreError(f"the data is restored, but not the tokens or the audit: they cannot be written: {error}") from error
-    return version
-
-
-def copy_tokens(source: Store, target: Store) -> None:
-    """Copy the tokens to a store that has none. Raises ``OSError`` or ``StoreError``."""
-    tokens = source.register.read_tokens()
-    if tokens is not None and target.register.read_tokens() is None:
-        target.register.change_tokens(lambda present: (tokens if present is None else present, None))
+        raise StoreError(f"the data is restored, but not the audit: it cannot be written: {error}") from error
+    return private
 
 
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
@@ -102,11 +95,10 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
         raise StoreError(f"the store in {target.place} already holds data; give an empty one")
     _copy_in_force(source, target)
     try:
-        copy_tokens(source, target)
         copy_changes(source.register, target.register)
         copy_sessions(source.register.play_log(), target.register.play_log())
     except OSError as error:
-        raise StoreError(f"the data is copied, but not the tokens or the audit: they cannot be written: {error}") from error
+        raise StoreError(f"the data is copied, but not the audit: it cannot be written: {error}") from error
     return intact_version(target)
 
 
@@ -131,7 +123,7 @@ def _copy_in_force(store: Store, target: Store) -> None:
             raise StoreError(f"the store in {store.place} is empty")
         try:
             store.catalogue_file(pointer)
-            target.adopt(store, pointer.name)
+            target.adopt(store, pointer.name, is_copy=True)
             return
         except StoreError:
             if store.pointer() == pointer:

@@ -280,11 +280,13 @@ class _Poller:
             for _ in range(1 if connection is None else 2):  # a server that was restarted answers a new connection
                 try:
                     connection = connection or self._connect()
+                    error = None
+                    try:
+                        pointer = _read(connection)
+                    except DamagedStore as raised:
+                        error = raised
+                    # Read last: what is private is written before the data are in force, so it is known for this pointer.
                     tokens = _read_tokens(connection)
-                    pointer, error = _read(connection), None
-                    break
-                except DamagedStore as raised:
-                    error = raised
                     break
                 except psycopg.Error as raised:
                     error = raised

@@ -35,6 +35,7 @@ from data.store.run_cache import CAPACITY, RunCache
 from data.store.run_files import FORM, Objects, all_objects
 from data.store.snapshot import Snapshot
 from data.store.sweep import sweep
+from data.store.tokens_and_readers import TokenError, carry_access
 
 T = TypeVar("T")
 MAX_TRIES = 20  # of a write that loses its connection to the register
@@ -444,12 +445,21 @@ class Store:
         """
         self._write(lambda lock, attempt: self._point(lock, attempt, name, None))
 
-    def adopt(self, source: Store, name: str) -> None:
+    def adopt(self, source: Store, name: str, *, is_copy: bool) -> list[str]:
         """Copy a version of another store and make the copy the current version. No file is deleted.
+
+        What is private there is private here before the version is current, wherever this is killed.
 
         Args:
             source: the other store.
             name: of one of its catalogues, which must be intact.
+            is_copy: see ``carry_access``.
+
+        Returns:
+            The datasets that have become private here.
+
+        Raises:
+            StoreError: it cannot be written, or it is not known what is private. Then the current version stays.
         """
         try:
             catalogue = source.files.path(name)
@@ -459,9 +469,21 @@ class Store:
                 self.objects.copy(source.objects, part)
         except OSError as error:
             raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
-        self._write(lambda lock, attempt: self._adopt_catalogue(lock, attempt, catalogue))
 
-    def _adopt_catalogue(self, lock: WriterLock, attempt: _Attempt, catalogue: Path) -> None:
+        new: set[str] = set()
+
+        def carry() -> None:
+            new.update(carry_access(source.register, self.register, is_copy=is_copy))
+
+        try:
+            self._write(lambda lock, attempt: self._adopt_catalogue(lock, attempt, catalogue, carry))
+        except TokenError as error:
+            raise StoreError(f"nothing is put in force, because it is not known which datasets are private: {error}") from error
+        return sorted(new)
+
+    def _adopt_catalogue(
+        self, lock: WriterLock, attempt: _Attempt, catalogue: Path, before_publishing: Callable[[], None]
+    ) -> None:
         known = self.catalogues()
         if not known and self.register.read() is None:
             lock.point("", EMPTY, EMPTY.version)  # see _next_catalogue
@@ -470,6 +492,7 @@ class Store:
         try:
             shutil.copyfile(catalogue, draft)
             self.files.add(name, draft)
+            before_publishing()
             self._point(lock, attempt, name, None)
         except LockLost:
             raise

@@ -128,7 +128,7 @@ class Tokens:
             entry = Token(name, _digest(token), _now(), right=right, until=end)
             return msgspec.structs.replace(record, tokens=(*record.tokens, entry))
 
-        self._change(add)
+        self.change(add)
         Audit(self.register).record("created_token", None, token=name)
         return token
 
@@ -149,7 +149,7 @@ class Tokens:
             marked = msgspec.structs.replace(revoked, revoked_at=_now())
             return msgspec.structs.replace(record, tokens=tuple(marked if token is revoked else token for token in record.tokens))
 
-        self._change(mark)
+        self.change(mark)
         Audit(self.register).record("revoked_token", None, token=name)
 
     def make_private(self, dataset: str, readers: Iterable[str], by: str | None = None) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class Tokens:
                     raise TokenError(f"there is no token {name!r}; there are: {valid}")
             return msgspec.structs.replace(record, private=record.private | {dataset: names})
 
-        self._change(restrict)
+        self.change(restrict)
         Audit(self.register).record("made_private", by, dataset=dataset)
         return names
 
@@ -189,14 +189,14 @@ class Tokens:
             private = {name: readers for name, readers in record.private.items() if name != dataset}
             return msgspec.structs.replace(record, private=private)
 
-        self._change(lift)
+        self.change(lift)
         Audit(self.register).record("made_public", by, dataset=dataset)
         return True
 
     def new_link_key(self) -> str:
         """Create and return a new key for links. Links that were signed before become invalid. Raises ``TokenError``."""
         key = secrets.token_hex(32)
-        self._change(lambda record: msgspec.structs.replace(record, link_key=key))
+        self.change(lambda record: msgspec.structs.replace(record, link_key=key))
         Audit(self.register).record("renewed_link_key", None)
         return key
 
@@ -227,12 +227,61 @@ class Tokens:
             raise TokenError(f"the tokens cannot be read: {error}") from error
         return decode(content)
 
-    def _change(self, change: Callable[[AccessRecord], AccessRecord]) -> None:
-        """Replace the record, unless an exception is raised."""
+    def change(self, change: Callable[[AccessRecord], AccessRecord]) -> None:
+        """Replace the record, unless ``change`` raises. Raises ``TokenError``."""
         try:
             self.register.change_tokens(lambda content: (encode(change(decode(content))), None))
         except (OSError, StoreError) as error:
             raise TokenError(f"the tokens cannot be written: {error}") from error
+
+
+def carry_access(source: Register, target: Register, *, is_copy: bool) -> list[str]:
+    """Merge who may read what in one store into another store, before data of the first are published there.
+
+    A dataset that is private in either store is private afterwards. A reader who is named by a token stays one only if the target
+    has the same token: another token of that name may be somebody else's.
+
+    Args:
+        source: where the data come from.
+        target: where they go.
+        is_copy: whether the target is to be a copy of the source, which a killed process may have begun. Then the source's
+            tokens and readers replace the target's. Otherwise the target's stay, so a token revoked since a backup stays revoked,
+            and the source's tokens come only into a store without tokens.
+
+    Returns:
+        The datasets that have become private in the target.
+
+    Raises:
+        TokenError: the tokens of one of the stores cannot be read or written, so that it is not known what is private.
+    """
+    carried = Tokens(source).record()
+    if carried == AccessRecord():
+        return []
+    new: list[str] = []
+
+    def merge(own: AccessRecord) -> AccessRecord:
+        new[:] = sorted(carried.private.keys() - own.private.keys())
+        return _merged(own, carried, is_copy)
+
+    Tokens(target).change(merge)
+    return new
+
+
+def _merged(own: AccessRecord, carried: AccessRecord, is_copy: bool) -> AccessRecord:
+    first, second = (carried, own) if is_copy else (own, carried)
+    if is_copy:
+        names = {token.name for token in carried.tokens}
+        tokens = (*carried.tokens, *(token for token in own.tokens if token.name not in names))
+    else:
+        tokens = own.tokens or carried.tokens
+    digests = {token.name: token.digest for token in tokens}
+    same = {token.name for token in carried.tokens if digests.get(token.name) == token.digest}
+    readers = {
+        dataset: tuple(name for name in names if name in same or name.startswith(USER))
+        for dataset, names in carried.private.items()
+    }
+    private = own.private | readers if is_copy else readers | own.private
+    return AccessRecord(tokens, private, first.link_key or second.link_key)
 
 
 def encode(record: AccessRecord) -> bytes:

@@ -18,6 +18,7 @@ from dashboard.page_registry import PAGES
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
 from data.store import open_store
+from data.store.backup import back_up, restore_backup
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
 
@@ -413,6 +414,25 @@ def test_behind_a_proxy_its_users_can_read(lab):
     assert SECRET in client.get("/api/v1/runs", headers={"X-Remote-User": "kim"}).text
     assert SECRET not in client.get("/api/v1/runs", headers={"X-Remote-User": "ann"}).text  # a user is not a token
     assert client.get("/api/v1/runs", headers=lab.bob).status_code == 200
+
+
+def test_a_restore_during_a_request_shows_nothing_private(lab, tmp_path, monkeypatch):
+    """The reader of the request was known before the dataset was private."""
+    back_up(lab.store, tmp_path / "saved")
+    store = open_store(tmp_path / "public", threads=1)
+    put(store, write(tmp_path / "toy", FACTS | {"dataset": "toy", "title": "Toy"}))
+    Tokens(store.register).create("kim")
+    app = create_app(Settings(store=store.url, workers=1))
+    service = app.extensions["clueline"]
+    read = service.store.snapshot
+
+    def restoring():
+        restore_backup(store, tmp_path / "saved")
+        return read()
+
+    monkeypatch.setattr(service.store, "snapshot", restoring)
+    answer = app.test_client().get("/api/v1/datasets")
+    assert [row["dataset"] for row in answer.json["datasets"]] == ["toy"] and not seen(answer.text)
 
 
 def test_without_the_list_of_readers_nothing_is_served(lab, tmp_path):

@@ -12,6 +12,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.run_withdrawal import withdraw
+from data.store.tokens_and_readers import Tokens
 from tests.helpers.run_tables import with_runs
 
 
@@ -76,6 +77,17 @@ def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, e
     version = store.version()
     import_paths(store, [bundle], ImportOptions())
     assert store.version() == version
+
+
+def test_a_private_dataset_is_private_where_its_bundle_is_imported(cli, copied, tmp_path):
+    Tokens(open_store(copied).register).make_private("tone", [])
+    assert cli("export", "dataset", "tone", tmp_path / "tone", store=copied).returncode == 0
+    fresh = emptied(tmp_path / "fresh")
+    import_paths(fresh, [tmp_path / "tone"], ImportOptions())
+    assert Tokens(fresh.register).record().private == {"tone": ()}
+    run = open_store(copied).snapshot().rows("select run from runs where dataset = 'tone'")[0][0]
+    alone = cli("export", "run", run, tmp_path / "run.csv", store=copied)
+    assert "The dataset tone is private; this file cannot say so." in alone.stdout
 
 
 def test_a_withdrawn_run_is_left_out(cli, copied, tmp_path):

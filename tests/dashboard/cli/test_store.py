@@ -85,6 +85,32 @@ def test_a_token_revoked_since_stays_revoked(cli, copied, tmp_path):
     assert Tokens(FolderRegister(copied)).find(token).revoked_at
 
 
+def test_what_was_private_is_private_again_and_named(cli, copied, tmp_path):
+    tokens = Tokens(FolderRegister(copied))
+    tokens.make_private("tone", [])
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
+    tokens.make_public("tone")
+    done = cli("restore", tmp_path / "saved", "--yes", store=copied)
+    assert "Private, as in the backup: tone." in done.stdout and tokens.record().private == {"tone": ()}
+    again = cli("restore", tmp_path / "saved", "--yes", store=copied)
+    assert again.returncode == 0 and "Private" not in again.stdout
+
+
+def test_damaged_tokens_stop_a_restore_and_give_way_to_those_of_the_backup(cli, copied, tmp_path):
+    """As docs/operations.md says."""
+    token = Tokens(FolderRegister(copied)).create("ann")
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
+    before = everything(copied)
+    (copied / "tokens.json").write_text("[{")
+    refused = cli("restore", tmp_path / "saved", "--yes", store=copied)
+    assert refused.returncode == 1 and "it is not known which datasets are private" in refused.stderr
+    assert (copied / "tokens.json").read_text() == "[{" and everything(copied) == before
+    for name in ("tokens.json", "tokens.lock"):
+        (copied / name).unlink()
+    assert cli("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
+    assert Tokens(FolderRegister(copied)).find(token).name == "ann"
+
+
 def test_a_damaged_store_is_restored_from_a_backup(cli_process, copied, tmp_path):
     before = everything(copied)
     assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0

@@ -276,7 +276,7 @@
         // Returns sentences on how missing answers affect the ranking.
         function coverage(board, name) {
             const lines = board.rows.filter((row) => !row.ranked).map((row) =>
-                `${name(row.run)} answered ${answered(row, board)}, less than half. It would not be ranked.`);
+                `${name(row.run)} answered ${answered(row, board)}. It would not be ranked${row.unranked ? `: ${row.unranked}` : ""}.`);
             if (board.common !== null) {
                 const clues = board.clues === board.questions ? "" : ` (${count(board.common_clues, "clue")})`;
                 lines.push(`Runs would be measured on the ${count(board.common, "question")}${clues} that all ranked runs answered.`);

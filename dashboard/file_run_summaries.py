@@ -8,7 +8,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from data.store import Snapshot
+from queries.engine.common_questions import coverage
 from queries.runs import run
+from queries.selection import Selection
 
 
 class IncomingRun(msgspec.Struct):
@@ -54,4 +56,25 @@ def incoming_runs(
     return [
         IncomingRun(**{field: getattr(row, field) for field in shared}, stored=row.run in stored, gradings=added[row.run])
         for row in facts
+    ]
+
+
+def runs_below_the_line(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
+    """Say which of some stored runs are not ranked among the runs of their dataset, and why, in a sentence each.
+
+    Args:
+        snapshot: version of the store that contains the runs.
+        names: run ids.
+    """
+    facts = [run(snapshot, name) for name in names]
+    clues: dict[str, int] = dict(snapshot.rows("select dataset, count(*) from clues group by dataset"))
+    # A run that answered everything is always ranked.
+    datasets = {row.dataset for row in facts if row.missing_questions or row.failed or row.items < clues[row.dataset]}
+    apart = {
+        name: reason for dataset in sorted(datasets) for name, reason in coverage(snapshot, Selection(dataset)).apart.items()
+    }
+    return [
+        f"{row.model} ({row.elicitation}) is not ranked among the runs of {row.dataset}: {apart[row.run]}"
+        for row in facts
+        if row.run in apart
     ]

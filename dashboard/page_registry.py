@@ -105,6 +105,7 @@ class Page(Generic[P]):
         table: returns the table that papers can cite; None for a page without figures.
         common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
             it does not compare runs or says it itself.
+        lists_unranked: whether it also lists runs that take no part, so that it has something to show if none does.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Page(Generic[P]):
     place: int | None = None
     table: Callable[[PageRequest[P]], TableSource] | None = None
     common: bool | None = None
+    lists_unranked: bool = False
 
 
 PAGES: dict[str, Page[Any]] = {}

@@ -35,6 +35,8 @@ class LeaderboardRow(RunRow):
             computed from.
         ranked: false where it answered too little to be compared with the others. Then its metrics cover everything that it
             answered, without ranks and intervals; it has no metrics if all of its calls failed. Also false for a ``reference``.
+        unranked: why it is not ranked, such as "answered 155 of 300" (clues) or "18 % of calls failed"; None if it is ranked or
+            a ``reference``.
         reference: true for a reference forecaster among models that is a formula. Its metrics cover the questions on which the
             ranked runs are measured, with intervals, but without ranks and letters. If all runs are formulas, they are ranked.
         note: a warning about a run that is hardly ever right (see ``accuracy_note``) or whose calls all failed; else None.
@@ -43,6 +45,7 @@ class LeaderboardRow(RunRow):
     answered: int
     answered_clues: int
     ranked: bool
+    unranked: str | None
     reference: bool
     note: str | None
 
@@ -100,6 +103,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
                 answered=counts.answered[row.run],
                 answered_clues=counts.answered_clues[row.run],
                 ranked=ranked,
+                unranked=None if ranked or reference or restricted is None else restricted.apart[row.run],
                 reference=reference,
                 note=note,
             )
@@ -139,6 +143,7 @@ def _rows_without_answers(
             answered=0,
             answered_clues=0,
             ranked=False,
+            unranked=ALL_FAILED,
             reference=False,
             note=ALL_FAILED,
         )

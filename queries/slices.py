@@ -96,7 +96,7 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     if against is not None and against not in runs:
         message = f"There is no run {against!r} in this selection."
         if coverage is not None and against in coverage.apart:
-            message = f"Run {against!r} answered less than half of this selection. common=0 compares it all the same."
+            message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
     parts = [*_parts(snapshot, counted)]
     if not parts or not runs:

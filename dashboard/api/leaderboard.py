@@ -31,10 +31,11 @@ def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
 def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     """The same as CSV, a row per run with the value and rank of each metric."""
     metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
-    header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "answered_clues", "ranked"]
+    header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "answered_clues", "ranked", "unranked"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
-        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, row.answered_clues, row.ranked]
+        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, row.answered_clues]
+        + [row.ranked, row.unranked]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in _leaderboard(query).rows
     ]

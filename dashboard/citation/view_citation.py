@@ -164,7 +164,10 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         )
         if counts.apart:
             left_out = counted(len(counts.apart), "run")
-            sentences.append(f"{left_out} that answered less than half of the clues did not take part.")
+            sentences.append(
+                f"{left_out} took no part, for want of nine tenths of the clues that most runs answered, or of those that the "
+                "others answered."
+            )
     elif counts.differs:
         sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
     elif len(counts.taking_part) > 1:

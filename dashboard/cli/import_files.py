@@ -12,6 +12,7 @@ import click
 
 from dashboard.cli.file_options import FileOptions, file_options, format_list, import_options, read_tags
 from dashboard.cli.progress_and_refusals import print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.file_run_summaries import runs_below_the_line
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report
@@ -52,7 +53,8 @@ def import_command(
         raise refusal(refused, "imported") from refused
     for line in report.lines:
         click.echo(line)
-    print_remarks(report.repaired, report.warnings, report.hints)
+    warnings = [*report.warnings, *runs_below_the_line(store.snapshot(), report.runs)]
+    print_remarks(report.repaired, warnings, report.hints)
 
 
 def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:

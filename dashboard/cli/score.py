@@ -140,7 +140,7 @@ def score_lines(score: Score) -> Iterator[str]:
         line += "".join(f"; {part}" for part in rows_without_answer(run.failed, run.skipped))
         if score.leaderboard.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
-            line += "" if row.ranked else ", its own, because it answered less than half"
+            line += "" if row.ranked else f", its own: {row.unranked}"
         yield line + (f"; in the store as run {run.run}" if run.stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():

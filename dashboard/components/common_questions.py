@@ -52,11 +52,15 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
                 ),
             ]
         )
+    if not taking_part:
+        return _notice(
+            [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_address(path, pairs, "0"))]
+        )
     parts: list[str | html.A] = [
         f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
     ]
     if coverage.apart:
-        parts.append(f"Left out, because they answered less than half: {_names(coverage.apart, coverage, facets)}. ")
+        parts.append(f"Left out: {_left_out(coverage, facets)}. ")
     least = min((coverage.answered_clues[run] for run in taking_part), default=0)
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
@@ -83,7 +87,7 @@ def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
 
 
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
-    """Return what a page shows instead of its content if no question was answered by all runs.
+    """Return what a page shows instead of its content if no run answered enough to be compared with the others.
 
     Args:
         coverage: coverage of the selection.
@@ -93,8 +97,8 @@ def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pair
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
     return html.Section(
         [
-            html.H2(f"No question was answered by {_all(len(coverage.taking_part) or len(coverage.answered))}"),
-            html.P("Runs are measured on the questions that all of them answered. Choose fewer runs, or"),
+            html.H2("No run answered enough to be compared"),
+            html.P(f"{_nobody(coverage)} Choose runs that answered the same questions, or"),
             html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
             html.P("Questions answered:"),
             html.Ul(runs[:MAX_LISTED]),
@@ -119,6 +123,12 @@ def _common(coverage: Coverage, of_all: bool = False) -> str:
     return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
 
 
+def _nobody(coverage: Coverage) -> str:
+    """Say why no run takes part."""
+    clues = counted(coverage.expected_clues, "question" if coverage.clues == coverage.questions else "clue")
+    return f"No run can be ranked: none answered nine tenths of the {clues} that most runs answered."
+
+
 def _answered(run: str, coverage: Coverage) -> str:
     """How much a run answered, such as "60; 60 of 339 clues"."""
     parts = (
@@ -131,6 +141,12 @@ def _answered(run: str, coverage: Coverage) -> str:
 def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
     named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MAX_NAMES]]
     return ", ".join([*named, f"{len(runs) - MAX_NAMES} more"] if len(runs) > MAX_NAMES else named)
+
+
+def _left_out(coverage: Coverage, facets: Facets) -> str:
+    """Names the runs that take no part, each with the reason."""
+    named = [f"{_name(run, facets)} ({reason})" for run, reason in [*coverage.apart.items()][:MAX_NAMES]]
+    return ", ".join([*named, f"{len(coverage.apart) - MAX_NAMES} more"] if len(coverage.apart) > MAX_NAMES else named)
 
 
 def _name(run: str, facets: Facets) -> str:

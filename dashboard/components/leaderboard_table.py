@@ -29,7 +29,7 @@ MAX_LETTERS = 8  # characters of the grouping letters in a cell
 MAX_MODEL_NAME_LENGTH = 34  # characters of a model's name
 NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
-TOO_FEW = "Not ranked: answered less than half. Each is measured on its own questions"
+TOO_FEW = "Not ranked, because they answered too little. Each is measured on its own questions"
 FAILED = {
     False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
     True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
@@ -101,6 +101,7 @@ def board_table(
                         [
                             answered(row.answered, board.questions),
                             html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
+                            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked != row.note else None,
                         ],
                         className="number",
                         title=f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",

@@ -22,7 +22,7 @@ from threading import BoundedSemaphore, Lock
 import msgspec
 
 from dashboard.error_messages import error_message
-from dashboard.file_run_summaries import IncomingRun, incoming_runs
+from dashboard.file_run_summaries import IncomingRun, incoming_runs, runs_below_the_line
 from dashboard.process import logs
 from dashboard.process.end_with_parent import watch_parent
 from dashboard.settings import read_settings
@@ -265,6 +265,7 @@ def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     for row in runs:
         if run(snapshot, row.run).withdrawn_at:
             warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore restores it")
+    warnings += runs_below_the_line(snapshot, report.runs)
     datasets = [describe_dataset(snapshot, name) for name in report.datasets]
     repaired = dict(sorted(report.repaired.items()))
     return ImportReport(datasets, runs, warnings, _remedies(report), repaired, snapshot.version)

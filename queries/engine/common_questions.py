@@ -1,7 +1,7 @@
 """Which questions and clues the runs of a selection answered, and the selection of those that all of them answered.
 
-A run must not win by skipping. Where runs are ranked, they are measured only on the questions, and the clues of these questions,
-that every one of them answered.
+A run must not win by skipping, nor change what others are measured on. Where runs are ranked, they are measured only on the
+questions, and the clues of these questions, that every run taking part answered, and only runs that skipped little take part.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
@@ -22,7 +23,9 @@ from queries.selection import ClueMask, Selection
 Bools = NDArray[np.bool_]
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together
 BYTES_OF_ROW = 12  # bytes per row of the columns that are read
-MIN_SHARE = 0.5  # share of the clues answered by any run that a run must have answered to take part
+MOST = 0.5  # share that counts as most: of the runs, of the clues that any run answered, of the expected clues
+MIN_SHARE = 0.9  # share of the expected clues that a run must have answered to take part
+MAX_FAILED = 0.1  # share of failed calls above which they are the reason why a run takes no part
 
 
 class Coverage(msgspec.Struct):
@@ -33,18 +36,20 @@ class Coverage(msgspec.Struct):
         clues: number of clues of these questions that the selection keeps; a single-shot question has one.
         answered: number of questions that each run answered, by run in order of import, including runs that answered none.
         answered_clues: number of clues that each run answered.
+        expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
         common: number of questions with at least one clue that every participating run answered.
         common_clues: number of clues that every participating run answered.
-        apart: runs that do not take part, because they answered less than half of the clues that any run answered.
+        apart: the runs that do not take part, with the reason in words, such as "answered 155 of 300".
     """
 
     questions: int
     clues: int
     answered: dict[str, int]
     answered_clues: dict[str, int]
+    expected_clues: int
     common: int
     common_clues: int
-    apart: list[str]
+    apart: dict[str, str]
 
     @property
     def taking_part(self) -> list[str]:
@@ -59,7 +64,53 @@ class Coverage(msgspec.Struct):
 
 def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
     """Compute how much of a selection its runs answered. A question counts as answered with a response to any selected clue."""
-    return _coverage(*_answers(snapshot, selection))[0]
+    return _coverage(snapshot, selection, *_answers(snapshot, selection))[0]
+
+
+def taking_part(answered: Bools) -> tuple[Bools, Bools]:
+    """Return which runs take part in a comparison, and which clues a run is expected to answer.
+
+    A clue is expected if most runs answered it. Runs with less than half of the clues that any run answered have no say in that:
+    many small uploads must not shrink what the others are measured on. A run takes part if it answered nine tenths of the
+    expected clues. While those that do share less than half of the expected clues, the run whose removal gains most clues leaves;
+    of several, the one imported last.
+
+    Args:
+        answered: whether each run, in order of import, answered each clue, shape (runs, clues).
+
+    Returns:
+        Whether each run takes part, shape (runs,), and whether each clue is expected, shape (clues,).
+
+    >>> halves = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], dtype=bool)
+    >>> taking_part(halves)[0].tolist()
+    [True, True, False, False]
+    """
+    counts = np.array([np.count_nonzero(row) for row in answered], dtype=np.int64)
+    by_any = np.zeros(answered.shape[1], dtype=bool)
+    for row in answered:  # row by row, which needs no copy
+        by_any |= row
+    have_say = (counts > 0) & (counts >= MOST * np.count_nonzero(by_any))
+    if not have_say.any():
+        have_say = counts > 0
+    expected = by_any & (_runs_of_clues(answered, have_say) >= MOST * np.count_nonzero(have_say))
+    size = np.count_nonzero(expected)
+    part = np.array([np.count_nonzero(row & expected) >= MIN_SHARE * size for row in answered], dtype=bool) & (counts > 0)
+    of_clue = _runs_of_clues(answered, part)
+    while (runs := np.count_nonzero(part)) > 1 and np.count_nonzero(of_clue == runs) < MOST * size:
+        lacks_one = of_clue == runs - 1
+        gains = [int(np.count_nonzero(lacks_one & ~row)) if takes else -1 for row, takes in zip(answered, part, strict=True)]
+        leaving = max(range(len(gains)), key=lambda index: (gains[index], index))
+        part[leaving] = False
+        of_clue -= answered[leaving]
+    return part, expected
+
+
+def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
+    """Return how many of some runs answered each clue."""
+    counts = np.zeros(answered.shape[1], dtype=np.int64)
+    for index in np.flatnonzero(runs):
+        counts += answered[index]
+    return counts
 
 
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
@@ -77,7 +128,7 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
     if not (by_default if selection.common is None else selection.common):
         return selection, None
     runs, answers = _answers(snapshot, selection)
-    counts, common = _coverage(runs, answers)
+    counts, common = _coverage(snapshot, selection, runs, answers)
     if not counts.differs:
         return selection, counts
     restricted = _masked(selection, answers, common, [runs.index(run) for run in counts.taking_part])
@@ -227,34 +278,61 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
     return snapshot.cached(dataset, "answered or failed clues" if failed else "answered clues", runs, read) if runs else []
 
 
-def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
+def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
     """Compute the coverage, and which clues of the dataset are common, shape (clues,)."""
-    counts = np.array([np.count_nonzero(row) for row in answers.answered], dtype=np.int64)
-    any_run, common = np.zeros_like(answers.selected), answers.selected.copy()
-    for row in answers.answered:  # row by row, which needs no copy
-        any_run |= row
-    taking_part = counts >= MIN_SHARE * np.count_nonzero(any_run)
-    for index in np.flatnonzero(taking_part):
+    counts = [np.count_nonzero(row) for row in answers.answered]
+    part, expected = taking_part(answers.answered)
+    common = answers.selected & part.any()
+    for index in np.flatnonzero(part):
         common &= answers.answered[index]
-    if not taking_part.any():
-        common[:] = False
     selected, with_selected = np.count_nonzero(answers.selected), int(answers.questions_with(answers.selected).sum())
     answered_questions = [
         with_selected if count == selected else int(answers.questions_with(row).sum())
-        for row, count in zip(answers.answered, counts.tolist(), strict=True)
+        for row, count in zip(answers.answered, counts, strict=True)
     ]
+    apart = {
+        run: int(np.count_nonzero(row & expected))
+        for run, row, takes in zip(runs, answers.answered, part, strict=True)
+        if not takes
+    }
     return (
         Coverage(
             questions=answers.questions,
-            clues=int(answers.selected.sum()),
+            clues=int(selected),
             answered=dict(zip(runs, answered_questions, strict=True)),
-            answered_clues=dict(zip(runs, counts.tolist(), strict=True)),
+            answered_clues=dict(zip(runs, map(int, counts), strict=True)),
+            expected_clues=int(np.count_nonzero(expected)),
             common=int(answers.questions_with(common).sum()),
             common_clues=int(common.sum()),
-            apart=[run for run, part in zip(runs, taking_part.tolist(), strict=True) if not part],
+            apart=_reasons(snapshot, selection, apart, int(np.count_nonzero(expected))),
         ),
         common,
     )
+
+
+def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], expected: int) -> dict[str, str]:
+    """Say why runs take no part.
+
+    Args:
+        snapshot: the store.
+        selection: selects the clues.
+        apart: how many of the expected clues each such run answered.
+        expected: number of expected clues.
+    """
+    if not apart:
+        return {}
+    failed = dict(
+        stored_or_computed_rows.failed_calls(snapshot, selection).group_by("run").agg(pl.col("failed").sum()).iter_rows()
+    )
+    reasons = {}
+    for run, answered in apart.items():
+        calls = failed.get(run, 0) if not selection.failed else 0
+        share = calls / (calls + answered) if calls else 0.0
+        few = answered < MIN_SHARE * expected or not answered
+        reasons[run] = f"answered {answered:,} of {expected:,}{'' if few else ', but too few that the others answered'}"
+        if share > MAX_FAILED:
+            reasons[run] = f"{100 * share:.0f} % of calls failed"
+    return reasons
 
 
 def _masked(selection: Selection, answers: _Answers, common: Bools, runs: Sequence[int]) -> Selection:

@@ -210,9 +210,10 @@ class Selection(Parameters, frozen=True):
     common: Annotated[
         bool | None,
         Flag(
-            "`1`: only questions, and clues of these, that every run answered, leaving out runs that answered less than half; "
-            "`0`: each run on its own. By default `1` where runs are ranked or shown side by side (leaderboard, agreement, "
-            "breakdown, decide, reliability, recalibration, difficulty, slices, triptych, unsolved, which-ece), else `0`"
+            "`1`: only questions, and clues of these, that every run taking part answered. A run takes part if it answered nine "
+            "tenths of the clues that most runs answered. `0`: each run on its own. By default `1` where runs are ranked or "
+            "shown side by side (leaderboard, agreement, breakdown, decide, reliability, recalibration, difficulty, slices, "
+            "triptych, unsolved, which-ece), else `0`"
         ),
     ] = None
     # Set by queries, never by an address. A few questions are named by id, many by position: DuckDB takes 200 times as long to

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
@@ -45,15 +46,15 @@ WHERE_NAMED = [
 
 @pytest.fixture(scope="module")
 def partial(seeded, tmp_path_factory):
-    """The bundled data plus three Pyramid runs: one answered some categories, one all others, and one few questions."""
+    """The bundled data plus three Pyramid runs: one answered most subcategories, one all others, and one few questions."""
     folder = tmp_path_factory.mktemp("partial")
     app = create_app(Settings(store=str(seeded), workers=1))
     client = app.test_client()
     runs = [row["run"] for row in client.get("/api/v1/leaderboard?dataset=pyramid").json["rows"]]
     questions = client.get("/api/v1/questions?dataset=pyramid&limit=1000").json["questions"]
-    categories = sorted({question["category"] for question in questions})
-    kept = categories[: len(categories) // 2 + 1]
-    ids = [question["question_id"] for question in questions if question["category"] in kept]
+    subcategories = sorted({question["subcategory"] for question in questions})
+    kept = subcategories[:-1]
+    ids = [question["question_id"] for question in questions if question["subcategory"] in kept]
     rows = list(csv.DictReader(io.StringIO(client.get(f"/api/v1/runs/{runs[0]}/responses.csv").text)))
     store = open_store(folder / "store")
     seed(store)
@@ -67,10 +68,10 @@ def partial(seeded, tmp_path_factory):
         import_paths(store, [path], ImportOptions(dataset="pyramid", model=model, elicitation="logit"))
     app = create_app(Settings(store=str(folder / "store"), workers=1))
     names = {row["model"]: row["run"] for row in app.test_client().get("/api/v1/runs?dataset=pyramid").json["runs"]}
-    assert len(ids) > len(rest)
+    assert len(ids) > 10 * len(rest) > 0
     return SimpleNamespace(
         app=app, client=app.test_client(), runs=[*runs, names["partial"]], partial=names["partial"], few=names["few"],
-        rest=names["rest"], ids=ids, categories=kept, others=categories[len(kept) :], all=len(questions),
+        rest=names["rest"], ids=ids, kept=kept, others=subcategories[len(kept) :], all=len(questions),
     )  # fmt: skip
 
 
@@ -88,14 +89,14 @@ def answer_of(partial, address, keys):
     return answer
 
 
-def category_keys(partial):
+def explicit_keys(partial):
     """Return the explicit selection that ``common=1`` must be equal to."""
-    return "".join([*(f"&category={name}" for name in partial.categories), *(f"&run={run}" for run in partial.runs)])
+    return "".join([*(f"&subcategory={quote(name)}" for name in partial.kept), *(f"&run={run}" for run in partial.runs)])
 
 
 @pytest.mark.parametrize("address", [*BY_DEFAULT, *WHERE_NAMED])
 def test_common_equals_selecting_the_common_questions(partial, address):
-    assert answer_of(partial, address, "&common=1") == answer_of(partial, address, f"{category_keys(partial)}&common=0")
+    assert answer_of(partial, address, "&common=1") == answer_of(partial, address, f"{explicit_keys(partial)}&common=0")
 
 
 @pytest.mark.parametrize("address", BY_DEFAULT)
@@ -130,6 +131,9 @@ def test_a_run_that_answered_few_is_not_ranked(partial):
     assert {row["questions"] for row in rows.values() if row["ranked"]} == {len(partial.ids)}
     few = rows[partial.few]
     assert (few["answered"], few["questions"], few["ranked"]) == (5, 5, False)
+    assert (
+        few["unranked"] == f"answered {few['answered_clues']} of {board['clues']}" and rows[partial.partial]["unranked"] is None
+    )
     assert all(cell["rank"] is None and cell["low"] is None and cell["letters"] is None for cell in few["metrics"].values())
     own = partial.client.get("/api/v1/leaderboard?dataset=pyramid&common=0&metrics=accuracy,brier").json
     own_rows = {row["run"]: row for row in own["rows"]}
@@ -140,7 +144,7 @@ def test_a_run_that_answered_few_is_not_ranked(partial):
 
 def test_slices_refuse_a_run_that_answered_too_few(partial):
     refused = partial.client.get(f"/api/v1/slices?dataset=pyramid&against={partial.few}")
-    assert refused.status_code == 400 and "less than half" in refused.json["error"]["message"]
+    assert refused.status_code == 400 and "takes no part here: answered " in refused.json["error"]["message"]
     assert partial.client.get(f"/api/v1/slices?dataset=pyramid&common=0&against={partial.few}").status_code == 200
 
 
@@ -148,7 +152,10 @@ def test_the_csv_table_says_how_much_each_run_answered(partial):
     text = partial.client.get("/api/v1/leaderboard.csv?dataset=pyramid&metrics=brier").text
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (rows["few"]["answered"], rows["few"]["ranked"], rows["few"]["brier_rank"]) == ("5", "false", "")
-    assert (rows["partial"]["answered"], rows["partial"]["ranked"]) == (str(len(partial.ids)), "true")
+    assert rows["few"]["unranked"].startswith("answered ")
+    assert (rows["partial"]["answered"], rows["partial"]["ranked"], rows["partial"]["unranked"]) == (
+        str(len(partial.ids)), "true", "",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("value", ["", "2", "yes"])
@@ -171,12 +178,12 @@ def test_a_notice_gives_counts_and_links_the_other_view(partial):
     few, some = (
         next(row["answered_clues"] for row in board["rows"] if row["run"] == run) for run in (partial.few, partial.partial)
     )
-    assert f"few · logit (5 of {partial.all}; {few} of {board['clues']} clues)" in text
+    assert f"few · logit (answered {few} of {board['clues']})" in text
     assert f"partial · logit ({len(partial.ids)} of {partial.all}; {some} of {board['clues']} clues)" in text
     assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=0"' in text
-    assert "Not ranked: answered less than half" in text and f">5 of {partial.all}" in text
+    assert "Not ranked, because they answered too little" in text and f">5 of {partial.all}" in text
     own = drawn(partial, "/", "&common=0&sort=brier")
-    assert f"from 5 to {partial.all} of {partial.all}" in own and "Not ranked: answered" not in own
+    assert f"from 3 to {partial.all} of {partial.all}" in own and "Not ranked, because" not in own
     assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=1"' in own
 
 
@@ -215,10 +222,13 @@ def test_a_comparison_points_to_the_leaderboards_values(partial):
     assert [pair["metrics"]["brier"][side] for side in "ab"] == [pytest.approx(values[run]) for run in partial.runs[:2]]
 
 
-def test_runs_without_common_questions_get_a_message(partial):
-    query = f"&category={partial.categories[0]}&category={partial.others[0]}&run={partial.partial}&run={partial.rest}"
+def test_where_no_run_takes_part_the_page_says_so(partial):
+    parts = "".join(f"&subcategory={quote(name)}" for name in (partial.kept[-1], partial.others[0]))  # three questions each
+    query = f"{parts}&revealed=1..1&run={partial.partial}&run={partial.rest}"
     text = drawn(partial, "/reliability", query)
-    assert "No question was answered by both runs" in text and "common=0" in text
+    assert "No run answered enough to be compared" in text and "common=0" in text
     board = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid{query}").json
-    assert (board["common"], board["rows"]) == (0, [])
-    assert "No question was answered" not in drawn(partial, "/reliability", f"{query}&common=0")
+    assert board["common"] == 0 and [row["ranked"] for row in board["rows"]] == [False, False]
+    listed = drawn(partial, "/", query)
+    assert "No run can be ranked: none answered nine tenths of the " in listed and listed.count(">3 of 6<") == 2
+    assert "No run answered enough" not in drawn(partial, "/reliability", f"{query}&common=0")

@@ -93,7 +93,11 @@ def plain(result, ids):
 
 def _without(value):
     if isinstance(value, dict):
-        return {key: _without(part) for key, part in value.items() if key not in ("failed", "selection", "guess", "data_version")}
+        return {
+            key: _without(part)
+            for key, part in value.items()
+            if key not in ("failed", "selection", "guess", "data_version", "unranked")
+        }
     return [_without(part) for part in value] if isinstance(value, list) else value
 
 

@@ -161,20 +161,23 @@ def test_an_empty_store_is_reported_and_stays_empty(cli, tmp_path, answers):
 
 
 def test_runs_are_measured_on_common_questions(cli, copied, answers):
-    """Three runs of one file: two runs have two questions in common, and the third answered one of four."""
-    rows = [f"{question},0,x,0.5,{model},v" for model, names in (
-        ("A", ("lit-01", "lit-02", "lit-03")), ("B", ("lit-03", "lit-04", "lit-02")), ("C", ("lit-01",)),
-    ) for question in names]  # fmt: skip
+    """Three runs of one file: two runs have nine of ten questions in common, and the third answered one."""
+    names = [f"lit-{number:02d}" for number in range(1, 11)]
+    rows = [
+        f"{question},0,x,0.5,{model},v"
+        for model, answered in (("A", names), ("B", names[1:]), ("C", names[:1]))
+        for question in answered
+    ]
     path = answers(*rows, header=f"{HEADER},model,elicitation")
     where = ("--dataset", "pyramid", "--metrics", "brier")
     by_model = {row["model"]: row for row in scored(cli, copied, path, *where)["rows"]}
     assert [(row["answered"], row["questions"], row["ranked"]) for _, row in sorted(by_model.items())] == [
-        (3, 2, True), (3, 2, True), (1, 1, False),
+        (10, 9, True), (9, 9, True), (1, 1, False),
     ]  # fmt: skip
     text = cli("score", path, *where, store=copied).stdout
-    assert "3 questions; 57 questions not answered; measured on 2 items of 2 questions\n" in text
-    assert "measured on 1 item of 1 question, its own, because it answered less than half" in text
+    assert "10 questions; 50 questions not answered; measured on 9 items of 9 questions\n" in text
+    assert "measured on 1 item of 1 question, its own: answered 1 of 10" in text
     own = scored(cli, copied, path, *where, "--common", "0")
-    assert own["common"] is None and [row["questions"] for row in own["rows"]] == [3, 3, 1]
+    assert own["common"] is None and [row["questions"] for row in own["rows"]] == [10, 9, 1]
     refused = cli("score", path, *where, "--common", "2", store=copied)
     assert refused.returncode == 2 and "--common" in refused.stderr

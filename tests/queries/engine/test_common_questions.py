@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.common_questions import coverage, restrict
+from queries.engine.common_questions import coverage, restrict, taking_part
 from queries.engine.gather_evidence import gather
 from queries.items import items
 from queries.leaderboard import leaderboard
@@ -40,11 +42,11 @@ def gaps(tmp_path_factory):
     store.write(lambda connection: None)  # without the bundled datasets
     import_paths(store, [write(folder / "gaps", FACTS | {"dataset": "gaps"}, questions=questions, clues=clues)], ImportOptions())
     for run in range(RUNS + 1):
-        miss = 0.7 if run == RUNS else 0.12
+        miss = 0.7 if run == RUNS else 0.02
         answered = [name for name in names if random.random() > miss]
         rows = []
         for name in answered:
-            for clue in (0, 1) if random.random() > 0.2 else (0,):
+            for clue in (0, 1) if random.random() > 0.04 else (0,):
                 right = random.random() < 0.35 + 0.1 * run
                 rows.append({
                     "question_id": name, "clue": clue, "guess": "yes" if right else "no", "confidence": round(random.random(), 2),
@@ -91,16 +93,71 @@ def questions_of(clues):
     return {question for question, _ in clues}
 
 
+def expected_participants(answered):
+    """Return the runs that take part, and the clues that a run is expected to answer, as docs/metrics.md says, from sets."""
+    union = set().union(*answered.values())
+    have_say = [clues for clues in answered.values() if clues and 2 * len(clues) >= len(union)]
+    have_say = have_say or [clues for clues in answered.values() if clues]
+    expected = {clue for clue in union if 2 * sum(clue in clues for clues in have_say) >= len(have_say)}
+    part = [run for run, clues in answered.items() if clues and len(clues & expected) >= 0.9 * len(expected)]
+    while len(part) > 1 and 2 * len(set.intersection(*(answered[run] for run in part))) < len(expected):
+        left = {run: len(set.intersection(*(answered[other] for other in part if other != run))) for run in part}
+        part.remove(max(part, key=lambda run: (left[run], part.index(run))))
+    return part, expected
+
+
+@given(st.integers(1, 12).flatmap(lambda clues: st.lists(st.lists(st.booleans(), min_size=clues, max_size=clues), max_size=8)))
+def test_participants_of_any_answers(rows):
+    answered = np.array(rows, dtype=bool).reshape(len(rows), len(rows[0]) if rows else 0)
+    part, expected = taking_part(answered)
+    sets = {run: set(np.flatnonzero(row).tolist()) for run, row in enumerate(answered)}
+    assert (np.flatnonzero(part).tolist(), set(np.flatnonzero(expected).tolist())) == expected_participants(sets)
+
+
+def answers_of(*ranges, clues=300):
+    """Return which clues each run answered: those from the first to the second number."""
+    answered = np.zeros((len(ranges), clues), dtype=bool)
+    for row, (low, high) in zip(answered, ranges, strict=True):
+        row[low:high] = True
+    return answered
+
+
+@pytest.mark.parametrize(
+    ("ranges", "part"),
+    [
+        ([(0, 300)] * 8 + [(0, 155), (145, 300)], [True] * 8 + [False] * 2),  # two partial uploads
+        ([(0, 300)] * 2 + [(0, 20)] * 9, [True] * 2 + [False] * 9),  # many small ones
+        ([(0, 300)] * 3 + [(0, 271)], [True] * 4),
+        ([(0, 300)] * 3 + [(0, 269)], [True] * 3 + [False]),
+        ([(0, 155), (145, 300)], [False] * 2),
+        ([(0, 0), (0, 300)], [False, True]),
+        ([], []),
+    ],
+)
+def test_who_takes_part(ranges, part):
+    assert taking_part(answers_of(*ranges))[0].tolist() == part
+
+
+def test_runs_that_miss_different_clues_leave_until_the_others_share_half():
+    answered = np.ones((12, 120), dtype=bool)
+    for run in range(12):
+        answered[run, 10 * run : 10 * run + 10] = False  # each misses its own twelfth
+    part, _ = taking_part(answered)
+    assert part.tolist() == [True] * 6 + [False] * 6  # ties: the later import leaves
+
+
 def test_coverage_counts_what_the_store_holds(gaps):
     for selection in (*selections(gaps), Selection("gaps")):
         answered = answered_in_store(gaps, selection)
         counts = coverage(gaps, selection)
         assert counts.answered_clues == {run: len(clues) for run, clues in answered.items()}
         assert counts.answered == {run: len(questions_of(clues)) for run, clues in answered.items()}
-        union = set().union(*answered.values())
-        apart = [run for run, clues in answered.items() if len(clues) < len(union) / 2]
-        assert counts.apart == apart
-        common = set.intersection(*(clues for run, clues in answered.items() if run not in apart))
+        part, expected = expected_participants(answered)
+        assert (counts.taking_part, counts.expected_clues) == (part, len(expected))
+        assert counts.apart == {
+            run: f"answered {len(clues & expected)} of {len(expected)}" for run, clues in answered.items() if run not in part
+        }
+        common = set.intersection(*(answered[run] for run in part))
         assert (counts.common, counts.common_clues) == (len(questions_of(common)), len(common))
         assert counts.questions <= counts.clues <= 2 * QUESTIONS
 
@@ -177,9 +234,10 @@ def test_runs_without_a_question_in_common(gaps):
     selection = Selection("gaps", run=tuple(runs[:2]), questions=(lone, other))
     _, counts = restrict(gaps, selection, by_default=True)
     assert counts.common == 0
-    assert leaderboard(gaps, selection, METRICS, True).rows == []
-    board = leaderboard(gaps, selection.replace(common=False), METRICS, True)
-    assert [row.answered for row in board.rows] == [1, 1]
+    for common in (None, False):
+        board = leaderboard(gaps, selection.replace(common=common), METRICS, True)
+        assert [row.answered for row in board.rows] == [1, 1]
+        assert [row.unranked for row in board.rows] == [None if common is False else "answered 2 of 4"] * 2
 
 
 def test_all_views_agree_on_the_same_two_runs(gaps):
@@ -214,9 +272,13 @@ def test_a_slice_is_the_comparison_in_that_part(gaps):
     selection = Selection("gaps", run=tuple(runs_of(gaps)[:RUNS]), common=True)
     against = selection.run[0]
     parts = [part for part in slices(gaps, selection, metric, against).slices if [*part.filters] == ["category"]]
-    assert parts
+    compared = 0
     for part in parts:
         narrowed = selection.replace(category=(part.filters["category"],))
+        if coverage(gaps, narrowed).taking_part != coverage(gaps, selection).taking_part:
+            continue  # a run that skipped too much of this part
+        compared += 1
         pair = compare(gaps, narrowed, part.run, against, [metric])
         assert pair.questions == part.questions
         assert pair.metrics["brier"].difference == pytest.approx(part.difference, abs=1e-12)
+    assert compared

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 from datetime import date
 from pathlib import Path
 
 from queries.interval_coverage_in_simulations import MEASURED
-from tests.helpers import buzz_simulation, simulation
+from tests.helpers import buzz_simulation, simulation, skipping_simulation
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -55,11 +56,34 @@ def main() -> None:
             for row in rows
         ]
         print(f"{study.__name__}: {len(rows)} rows", flush=True)
+    lines += skipping_table(2 * given.boards)
     OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with MEASURED.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(
             [["claim", "setting", "nominal", "measured", "noise", "boards"], *measured]
         )
+
+
+def skipping_table(boards: int) -> list[str]:
+    """Return the lines of the table of what skipping does."""
+    lines = [
+        "",
+        "## What skipping does",
+        "",
+        f"One of {skipping_simulation.RUNS} runs skips some of {skipping_simulation.QUESTIONS} questions. *Half*: the old rule,",
+        "by which a run took part with half of the clues that any run answered. *Nine tenths*: the rule now (docs/metrics.md).",
+        "*Gain*: places that it rises where it is ranked. *Others*: places that each other run moves among the others.",
+        "*Its worst*: it knows in hindsight where it loses most to the others, the worst that can happen.",
+        "",
+        "| rule | it skips | share | ranked | gain | others | boards |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in skipping_simulation.skipping(boards, SEED):
+        gain = "" if math.isnan(row.gain) else f"{row.gain:+.2f}"
+        lines.append(
+            f"| {row.rule} | {row.choice} | {row.share:.0%} | {row.ranked:.2f} | {gain} | {row.error:.2f} | {row.boards:,} |"
+        )
+    return lines
 
 
 if __name__ == "__main__":

@@ -141,9 +141,9 @@ def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[C
         return [*above, *page.draw(request)]
     counts = service().ask(coverage, request.selection)
     where = (counts, request.facets, page.path, pairs)
-    if common and not counts.taking_part and not page.lists_unranked:
+    if common and counts.differs and not counts.common and (counts.taking_part or not page.lists_unranked):
         return [*above, nothing_in_common(*where)]
-    return [*above, coverage_notice(*where, restricted=common), *page.draw(request)]
+    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
 
 
 CONTROL = control(ALL, ALL, ALL, ALL, ALL)  # type: ignore[arg-type]

@@ -117,7 +117,8 @@ def _parts_of_responses(
         counted, restricted = restrict(snapshot, selection.with_response_attribute(name, value), by_default=True)
         letters = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
         evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
-        if len(evidence.places):
+        # A part in which no run takes part has no rows.
+        if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
             questions = len(np.unique(evidence.places))
             parts.append(BreakdownPart(value or None, questions, run_rows(evidence, metrics, failed, intervals, letters)))
     return parts

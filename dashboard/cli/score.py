@@ -57,7 +57,7 @@ class Score(msgspec.Struct):
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")
 @click.option("--grading", metavar="NAME", help="Grading in the files to use: a column correct.NAME, or graded (by the rules).")
-@click.option("--common", metavar="0|1", help="0: each run on its own questions; by default, on those that all runs answered.")
+@click.option("--common", metavar="0|1|all", help="0: each run on its own questions; all: every run takes part in common ones.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as from /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
 def score_command(

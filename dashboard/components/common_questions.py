@@ -65,6 +65,8 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     if any(coverage.answered_clues[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
         parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
+    if coverage.apart:
+        parts += [page_link("Let all runs take part", href=_address(path, pairs, "all")), ". "]
     return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
 
 
@@ -87,18 +89,26 @@ def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
 
 
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
-    """Return what a page shows instead of its content if no run answered enough to be compared with the others.
+    """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do.
 
     Args:
         coverage: coverage of the selection.
         facets: facets of its dataset.
         path, pairs: path and query pairs of the page's address.
     """
+    nobody = not coverage.taking_part
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
     return html.Section(
         [
-            html.H2("No run answered enough to be compared"),
-            html.P(f"{_nobody(coverage)} Choose runs that answered the same questions, or"),
+            html.H2(
+                "No run answered enough to be compared"
+                if nobody
+                else f"No question was answered by {_all(len(coverage.taking_part))}"
+            ),
+            html.P(f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or"),
+            html.P(page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all")))
+            if nobody
+            else None,
             html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
             html.P("Questions answered:"),
             html.Ul(runs[:MAX_LISTED]),

@@ -23,7 +23,7 @@ from queries.selection import ClueMask, Selection
 Bools = NDArray[np.bool_]
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together
 BYTES_OF_ROW = 12  # bytes per row of the columns that are read
-MOST = 0.5  # share that counts as most: of the runs, of the clues that any run answered, of the expected clues
+HALF = 0.5  # share that counts as most of the runs, of the clues that any run answered, of the expected clues
 MIN_SHARE = 0.9  # share of the expected clues that a run must have answered to take part
 MAX_FAILED = 0.1  # share of failed calls above which they are the reason why a run takes no part
 
@@ -89,14 +89,14 @@ def taking_part(answered: Bools) -> tuple[Bools, Bools]:
     by_any = np.zeros(answered.shape[1], dtype=bool)
     for row in answered:  # row by row, which needs no copy
         by_any |= row
-    have_say = (counts > 0) & (counts >= MOST * np.count_nonzero(by_any))
+    have_say = (counts > 0) & (counts >= HALF * np.count_nonzero(by_any))
     if not have_say.any():
         have_say = counts > 0
-    expected = by_any & (_runs_of_clues(answered, have_say) >= MOST * np.count_nonzero(have_say))
+    expected = by_any & (_runs_of_clues(answered, have_say) >= HALF * np.count_nonzero(have_say))
     size = np.count_nonzero(expected)
     part = np.array([np.count_nonzero(row & expected) >= MIN_SHARE * size for row in answered], dtype=bool) & (counts > 0)
     of_clue = _runs_of_clues(answered, part)
-    while (runs := np.count_nonzero(part)) > 1 and np.count_nonzero(of_clue == runs) < MOST * size:
+    while (runs := np.count_nonzero(part)) > 1 and np.count_nonzero(of_clue == runs) < HALF * size:
         lacks_one = of_clue == runs - 1
         gains = [int(np.count_nonzero(lacks_one & ~row)) if takes else -1 for row, takes in zip(answered, part, strict=True)]
         leaving = max(range(len(gains)), key=lambda index: (gains[index], index))
@@ -282,6 +282,8 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
     """Compute the coverage, and which clues of the dataset are common, shape (clues,)."""
     counts = [np.count_nonzero(row) for row in answers.answered]
     part, expected = taking_part(answers.answered)
+    if selection.common == "all":
+        part = np.array(counts, dtype=np.int64) > 0
     common = answers.selected & part.any()
     for index in np.flatnonzero(part):
         common &= answers.answered[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from queries.metrics import CATALOGUE, Metric
 from queries.selection.facets import Facets
@@ -157,6 +157,20 @@ class Flag(Kind[bool]):
     def write(self, value: bool) -> list[str]:
         """See ``Kind``."""
         return [str(int(value))]
+
+
+@dataclass(frozen=True)
+class FlagOrAll(Kind[bool | Literal["all"]]):
+    """0, 1 or ``all``."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool | Literal["all"]:
+        """See ``Kind``."""
+        text = allowed(key, texts[0], ("0", "1", "all"), facets)
+        return "all" if text == "all" else text == "1"
+
+    def write(self, value: bool | Literal["all"]) -> list[str]:
+        """See ``Kind``."""
+        return [value if value == "all" else str(int(value))]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic
+from typing import Annotated, Any, Generic, Literal
 
 import msgspec
 
@@ -34,7 +34,7 @@ from queries.selection.filters import (
     Switch,
     ThresholdConvention,
 )
-from queries.selection.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
+from queries.selection.parameter_kinds import BadRequest, FlagOrAll, Group, Number, Range, Text
 from queries.selection.reference_people import has_imported_people, human_collections, with_people
 from queries.selection.tag_and_attribute_values import named_values
 from queries.selection.view_parameters_base import (
@@ -208,12 +208,12 @@ class Selection(Parameters, frozen=True):
         ),
     ] = ""
     common: Annotated[
-        bool | None,
-        Flag(
+        bool | Literal["all"] | None,
+        FlagOrAll(
             "`1`: only questions, and clues of these, that every run taking part answered. A run takes part if it answered nine "
-            "tenths of the clues that most runs answered. `0`: each run on its own. By default `1` where runs are ranked or "
-            "shown side by side (leaderboard, agreement, breakdown, decide, reliability, recalibration, difficulty, slices, "
-            "triptych, unsolved, which-ece), else `0`"
+            "tenths of the clues that most runs answered. `all`: every run takes part, whatever it skipped. `0`: each run on its "
+            "own. By default `1` where runs are ranked or shown side by side (leaderboard, agreement, breakdown, decide, "
+            "reliability, recalibration, difficulty, slices, triptych, unsolved, which-ece), else `0`"
         ),
     ] = None
     # Set by queries, never by an address. A few questions are named by id, many by position: DuckDB takes 200 times as long to

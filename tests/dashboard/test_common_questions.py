@@ -158,10 +158,26 @@ def test_the_csv_table_says_how_much_each_run_answered(partial):
     )  # fmt: skip
 
 
+def test_every_run_takes_part_where_the_address_says_so(partial):
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&common=all").json
+    assert board["common"] == 0 and board["rows"] == []  # one run answered only what another did not
+    names = "".join(f"&run={run}" for run in (*partial.runs, partial.few))
+    board = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid&common=all{names}").json
+    assert (
+        board["common"] == 5
+        and {row["questions"] for row in board["rows"]} == {5}
+        and all(row["ranked"] for row in board["rows"])
+    )
+    link = f'href="/?dataset=pyramid{names.replace("&", "&amp;")}&amp;common=all"'
+    assert link in drawn(partial, "/", names) and "No question was answered by all" in drawn(
+        partial, "/reliability", "&common=all"
+    )
+
+
 @pytest.mark.parametrize("value", ["", "2", "yes"])
-def test_common_is_0_or_1(partial, value):
+def test_common_is_0_1_or_all(partial, value):
     refused = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid&common={value}")
-    assert refused.status_code == 400 and refused.json["error"]["allowed"] == ["0", "1"]
+    assert refused.status_code == 400 and refused.json["error"]["allowed"] == ["0", "1", "all"]
 
 
 def drawn(partial, path, query):

@@ -54,7 +54,9 @@ def gaps(snapshot, metric, printed, scale=1.0):
     """Return by set how far each value on the common questions, times the scale, is from the printed one."""
     result = {}
     for name, values in printed.items():
-        selection = Selection(f"lifeeval-{name}", elicitation=("stated",), conventions=Conventions(binning="width10r"))
+        selection = Selection(
+            f"lifeeval-{name}", elicitation=("stated",), common="all", conventions=Conventions(binning="width10r")
+        )
         rows = {row.model: row.metrics[metric].value for row in leaderboard(snapshot, selection, [CATALOGUE[metric]]).rows}
         assert rows.keys() == {*MODELS}
         result[name] = [abs(scale * rows[model] - value) for model, value in zip(MODELS, values, strict=True)]
@@ -95,7 +97,10 @@ def test_reliability_by_set_is_figure_9(pairs, snapshot):
     compared = 0
     for name, of_models in answers.items():
         selection = Selection(
-            f"lifeeval-{name.replace('_', '-')}", elicitation=("stated",), conventions=Conventions(binning="width10+1")
+            f"lifeeval-{name.replace('_', '-')}",
+            elicitation=("stated",),
+            common="all",
+            conventions=Conventions(binning="width10+1"),
         )
         common = set.intersection(*(set(asked) for asked in of_models.values()))
         for run in reliability(snapshot, selection).runs:

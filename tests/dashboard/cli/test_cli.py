@@ -45,8 +45,9 @@ def test_later_grades_are_reported(cli, copied, responses):
     options = ("--dataset", "pyramid", "--model", "m", "--elicitation", "e")
     first = cli("import", responses("lit-01,0,x,0.5,0", header=header), *options, store=copied)
     second = cli("import", responses("lit-01,0,x,0.5,1", name="second.csv", header=header), *options, store=copied)
-    assert first.stderr == "" and "already there, gets the grading 'second'" in second.stdout
-    assert second.stderr.endswith("has these answers already: the grades are added to it as 'second'\n")
+    below = "warning: m (e) is not ranked among the runs of pyramid: answered 1 of 339\n"
+    assert first.stderr == below and "already there, gets the grading 'second'" in second.stdout
+    assert second.stderr.endswith(f"has these answers already: the grades are added to it as 'second'\n{below}")
 
 
 def test_a_run_with_the_name_of_a_stored_one_gets_a_warning(cli, copied, responses):
@@ -54,7 +55,8 @@ def test_a_run_with_the_name_of_a_stored_one_gets_a_warning(cli, copied, respons
     header = "question_id,clue,guess,confidence"
     for row in ("lit-01,0,x,0.5", "lit-02,0,x,0.5"):
         done = cli("import", responses(row, header=header), *options, store=copied)
-    warning, remedy = done.stderr.splitlines()
+    warning, below, remedy = done.stderr.splitlines()
+    assert below.endswith("is not ranked among the runs of pyramid: answered 1 of 339")
     assert warning.endswith("only other questions or clues") and remedy.startswith("  for one run of all questions, import all")
 
 

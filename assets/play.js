@@ -157,7 +157,7 @@ element("size").addEventListener("change", () => {
 });
 element("start").addEventListener("click", () => change("/api/v1/play", {agreed: true}));
 element("erase").addEventListener("click", async () => {
-    if (!confirm("Erase all your answers in this session?")) return;
+    if (!confirm("Erase all your answers in this session? You can join again only as a new player, if a place is left.")) return;
     try {
         await post("/api/v1/play/erase", {});
         draw(await post("/api/v1/play", {}));

@@ -199,7 +199,9 @@ def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]
 
 @api.post("/api/v1/play/erase")
 def post_play_erase() -> Response:
-    """Erase a player and all their answers: `{"session", "player"}`. Runs that are collected later leave them out."""
+    """Erase a player and all their answers: `{"session", "player"}`. Runs that are collected later leave them out. The place
+    stays taken: whoever joins again is a new player, with another order of questions.
+    """
     body = _read(_Player)
     with _session_errors():
         dataset = read_session(_log(), body.session).dataset

@@ -56,9 +56,9 @@ class Invitation(msgspec.Struct):
 
 @get("/api/v1/sessions", NoParameters, right="upload")
 def get_sessions(parameters: NoParameters) -> Response:
-    """Sessions in which people answer questions, latest end first, with how many people joined and answered. Only datasets that
-    the reader may read are included. Needs the same rights as an upload. Links are not included, because the store keeps only
-    their hashes.
+    """Sessions in which people answer questions, latest end first, with how many people joined, including those who erased their
+    answers since, and how many answers there are. Only datasets that the reader may read are included. Needs the same rights as
+    an upload. Links are not included, because the store keeps only their hashes.
     """
     known = service().snapshot().states
     summaries = list_sessions(service().store.register.play_log())

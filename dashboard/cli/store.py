@@ -123,10 +123,9 @@ def verify(settings: Settings) -> None:
         damage = damage or error
     lost_sessions = False
     try:
-        sessions, players, answers = store.register.play_log().tables()
-        click.echo(
-            f"sessions of people: {len(sessions)}, with {counted(len(players), 'player')} and {counted(len(answers), 'answer')}"
-        )
+        tables = store.register.play_log().tables()
+        players, answers = counted(len(tables.present_players()), "player"), counted(len(tables.answers), "answer")
+        click.echo(f"sessions of people: {len(tables.sessions)}, with {players} and {answers}")
     except StoreError as error:
         click.echo(str(error))
         lost_sessions = True

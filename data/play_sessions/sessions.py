@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from data.play_sessions.mode_interface import CHECK_WORDS, Entries, Entry, Mode, PlayerState, QuestionResult
+from data.play_sessions.mode_interface import CHECK_WORDS, Entry, Mode, PlayerState, QuestionResult
 from data.play_sessions.session_definition import ModeKey, Session, SessionError
 from data.play_sessions.session_modes import DEFAULT, MODES
 from data.store import Snapshot
-from data.store.play_log import PlayLog
+from data.store.play_log import LoggedPlayer, PlayLog
 
 CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
@@ -98,7 +98,7 @@ class SessionSummary(msgspec.Struct):
         questions: number of questions from the dataset.
         attention_checks: number of attention checks in addition to them.
         players: how many players may join.
-        joined: how many have joined.
+        joined: how many have joined, including those who erased their answers since.
         answers: number of answers of all players to clues; in a race, the start, the buzz and the answer each count.
         until: when it ends, ISO 8601, UTC.
         ended: whether it has ended.
@@ -130,7 +130,7 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
                 len(session.questions) - checks,
                 checks,
                 session.players,
-                row.players,
+                row.joined,
                 row.answers,
                 session.until,
                 session.has_ended(),
@@ -168,7 +168,7 @@ def join(log: PlayLog, secret: str, player: str) -> PlayerState:
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
     if log.join(digest(secret), digest(player), session.players) is None:
-        raise SessionError("full", f"this session is full: it already has {session.players} players")
+        raise SessionError("full", f"this session is full: all its {session.players} places are taken")
     return read_state(log, secret, player)
 
 
@@ -186,10 +186,10 @@ def read_state(log: PlayLog, secret: str, player: str, now: float | None = None)
         StoreError: the log cannot be reached.
     """
     session, now = read_session(log, secret), clock() if now is None else now
-    place = log.place(digest(secret), digest(player))
-    if place is None:
+    logged = _logged_player(log, session, secret, player, now)
+    if logged is None:
         return PlayerState(False, session.consent, session.until, session.mode)
-    return MODES[session.mode].state(session, place, _entries(log, session, secret, player, place, now), now)
+    return MODES[session.mode].state(session, *logged, now)
 
 
 def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
@@ -200,12 +200,11 @@ def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]
         StoreError: the log cannot be reached.
     """
     session = read_session(log, secret)
-    place = log.place(digest(secret), digest(player))
-    if place is None:
+    logged = _logged_player(log, session, secret, player, clock())
+    if logged is None:
         raise SessionError("not_joined", NOT_JOINED)
     mode: Mode[Any] = MODES[session.mode]
-    entries = _entries(log, session, secret, player, place, clock())
-    return [mode.grade(played) for played in mode.played(session, place, entries)]
+    return [mode.grade(played) for played in mode.played(session, *logged)]
 
 
 def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, now: float | None = None) -> PlayerState:
@@ -228,34 +227,33 @@ def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, 
     """
     session, now = read_session(log, secret), clock() if now is None else now
     mode: Mode[Any] = MODES[session.mode]
-    place = log.place(digest(secret), digest(player))
-    if place is None:
+    logged = _logged_player(log, session, secret, player, now)
+    if logged is None:
         raise SessionError("not_joined", NOT_JOINED)
-    entries = _entries(log, session, secret, player, place, now)
-    state = mode.state(session, place, entries, now)
+    state = mode.state(session, *logged, now)
     if step < state.step:
         return state
     if step > state.step or state.done:
         raise SessionError("no_step", f"step {step} was not shown yet")
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
-    _log_entry(log, secret, player, step, mode.accept(session, place, entries, step, entry, now))
+    _log_entry(log, secret, player, logged.place, step, mode.accept(session, *logged, step, entry, now))
     return read_state(log, secret, player, now)
 
 
-def _entries(log: PlayLog, session: Session, secret: str, player: str, place: int, now: float) -> Entries:
-    """Return what a player said so far. Steps that timed out are logged first, so everybody who asks gets the same."""
-    entries = {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
-    overdue = MODES[session.mode].overdue(session, place, entries, now)
-    if not overdue:
-        return entries
+def _logged_player(log: PlayLog, session: Session, secret: str, player: str, now: float) -> LoggedPlayer | None:
+    """Return a player as logged. Steps that timed out are logged first, so everybody who asks gets the same."""
+    logged = log.player(digest(secret), digest(player))
+    overdue = MODES[session.mode].overdue(session, *logged, now) if logged else {}
+    if logged is None or not overdue:
+        return logged
     for step, entry in sorted(overdue.items()):
-        _log_entry(log, secret, player, step, entry)
-    return {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
+        _log_entry(log, secret, player, logged.place, step, entry)
+    return log.player(digest(secret), digest(player))
 
 
-def _log_entry(log: PlayLog, secret: str, player: str, step: int, entry: Entry) -> None:
-    log.add_answer(digest(secret), digest(player), step, msgspec.json.encode(entry).decode())
+def _log_entry(log: PlayLog, secret: str, player: str, place: int, step: int, entry: Entry) -> None:
+    log.add_answer(digest(secret), digest(player), place, step, msgspec.json.encode(entry).decode())
 
 
 def clock() -> float:

@@ -21,11 +21,12 @@ from data.store.errors import StoreError
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
 MAX_IDLE = 4  # idle connections that each process keeps open
+ERASED = "erased "  # begins what stands instead of a player's id after an erasure; an id is a digest
 TABLES = (
     "create table if not exists clueline_play_sessions (session text primary key, document text not null)",
     """create table if not exists clueline_play_players (
         session text not null references clueline_play_sessions, player text not null,
-        place integer not null,     -- order of joining, from 0
+        place integer not null,     -- order of joining, from 0; never given twice
         primary key (session, player), unique (session, place))""",
     """create table if not exists clueline_play_answers (
         session text not null, player text not null,
@@ -51,17 +52,27 @@ class LoggedAnswer(NamedTuple):
     answer: str
 
 
+class LoggedPlayer(NamedTuple):
+    """A player's place in the order of joining, from 0, and the player's answers, as JSON by step."""
+
+    place: int
+    answers: dict[int, str]
+
+
 class LoggedSession(NamedTuple):
-    """A session, with its number of players and of answers."""
+    """A session, with its number of players who joined, whether or not they were erased since, and of answers."""
 
     session: str
     document: str
-    players: int
+    joined: int
     answers: int
 
 
 class PlayTables(NamedTuple):
-    """Everything in a log at one moment: the rows of its tables, in order of their keys."""
+    """Everything in a log at one moment: the rows of its tables, in order of their keys.
+
+    A place whose player was erased has a row in ``players``, too.
+    """
 
     sessions: list[tuple[Any, ...]]
     players: list[tuple[Any, ...]]
@@ -71,9 +82,16 @@ class PlayTables(NamedTuple):
         """Return the rows of some sessions."""
         return PlayTables(*([row for row in rows if row[0] in sessions] for rows in self))
 
+    def present_players(self) -> list[tuple[Any, ...]]:
+        """Return the rows of players who were not erased."""
+        return [row for row in self.players if not row[1].startswith(ERASED)]
+
 
 class PlayLog:
     """Sessions, players and answers. All ids are digests of secrets.
+
+    A place is given once, because a player's order of questions and pseudonym follow from it. When the player is erased, the row
+    stays without the player's id. Earlier versions of Clueline, which deleted it, take it for a player who never answers.
 
     Every method raises ``StoreError`` if the log cannot be reached. Connections are kept for the next statement: opening one
     costs a hundred times as much as most statements, and closing the last one makes SQLite copy its log into the file.
@@ -85,6 +103,7 @@ class PlayLog:
         errors: base class of the errors that the driver raises.
         at_one_moment: SQL that begins a transaction whose statements all read the same state.
         place: identifies the file that connections are to; a connection to another file is not used again.
+        after_erasing: SQL that removes from the disk what an erasure left there.
     """
 
     def __init__(
@@ -95,9 +114,10 @@ class PlayLog:
         errors: type[Exception],
         at_one_moment: str = "begin",
         place: Callable[[], object] = lambda: None,
+        after_erasing: str | None = None,
     ) -> None:
         self._connect, self._read, self._mark, self._errors = connect, read, mark, errors
-        self._at_one_moment, self._place = at_one_moment, place
+        self._at_one_moment, self._place, self._after_erasing = at_one_moment, place, after_erasing
         self._idle: list[tuple[object, Any]] = []
         self._writing = Lock()
         weakref.finalize(self, _close, self._idle)
@@ -120,7 +140,7 @@ class PlayLog:
             with closing(connection):
                 rows = connection.execute("""
                     select session, document,
-                        (select count(*) from clueline_play_players p where p.session = s.session),
+                        (select coalesce(max(place) + 1, 0) from clueline_play_players p where p.session = s.session),
                         (select count(*) from clueline_play_answers a where a.session = s.session)
                     from clueline_play_sessions s""").fetchall()
         return [LoggedSession(*row) for row in rows]
@@ -136,7 +156,7 @@ class PlayLog:
         Args:
             session: its id.
             player: id of the player.
-            most: greatest number of players that the session may have.
+            most: number of places that the session has. Those of erased players count.
 
         Returns:
             The player's place; None if the session is full.
@@ -146,44 +166,52 @@ class PlayLog:
             self._write(
                 """insert into clueline_play_players
                     select cast(? as text), cast(? as text), coalesce(max(place) + 1, 0)
-                    from clueline_play_players where session = ? having count(*) < ?
+                    from clueline_play_players where session = ? having coalesce(max(place) + 1, 0) < ?
                     on conflict do nothing""",
                 session, player, session, most,
             )  # fmt: skip
-            ((players,),) = self._run("select count(*) from clueline_play_players where session = ?", session)
-            if players >= most:
+            ((taken,),) = self._run("select coalesce(max(place) + 1, 0) from clueline_play_players where session = ?", session)
+            if taken >= most:
                 return self.place(session, player)
         return place
 
-    def add_answer(self, session: str, player: str, step: int, answer: str) -> None:
-        """Add an answer durably, unless this step already has one or the player was erased."""
+    def player(self, session: str, player: str, since: int = 0) -> LoggedPlayer | None:
+        """Return a player with the answers at a step and later, all of one moment; None if the player has not joined."""
+        rows = self._run(
+            """select place, step, answer from clueline_play_players p left join clueline_play_answers a
+                on a.session = p.session and a.player = p.player and step >= ?
+                where p.session = ? and p.player = ? order by step""",
+            since, session, player,
+        )  # fmt: skip
+        return LoggedPlayer(rows[0][0], {step: answer for _, step, answer in rows if step is not None}) if rows else None
+
+    def add_answer(self, session: str, player: str, place: int, step: int, answer: str) -> None:
+        """Add an answer durably, unless this step already has one or the player was erased and does not have this place now."""
         self._write(
             """insert into clueline_play_answers
                 select session, player, cast(? as integer), cast(? as text)
-                from clueline_play_players where session = ? and player = ?
+                from clueline_play_players where session = ? and player = ? and place = ?
                 on conflict do nothing""",
-            step, answer, session, player,
+            step, answer, session, player, place,
         )  # fmt: skip
 
-    def answers(self, session: str, player: str | None = None) -> list[LoggedAnswer]:
-        """Return the answers of a session, or of one of its players, ordered by place and step."""
+    def answers(self, session: str) -> list[LoggedAnswer]:
+        """Return the answers of a session, ordered by place and step."""
         sql = """select place, step, answer from clueline_play_answers join clueline_play_players using (session, player)
-            where session = ?"""
-        if player is None:
-            rows = self._run(f"{sql} order by place, step", session)
-        else:
-            rows = self._run(f"{sql} and player = ? order by place, step", session, player)
-        return [LoggedAnswer(*row) for row in rows]
-
-    def has_answer(self, session: str, player: str, step: int) -> bool:
-        """Return whether a step of a player has an answer."""
-        sql = "select 1 from clueline_play_answers where session = ? and player = ? and step = ?"
-        return bool(self._run(sql, session, player, step))
+            where session = ? order by place, step"""
+        return [LoggedAnswer(*row) for row in self._run(sql, session)]
 
     def erase(self, session: str, player: str) -> bool:
-        """Delete a player with all answers. Returns False if there was no such player."""
-        sql = "delete from clueline_play_players where session = ? and player = ? returning place"
-        return bool(self._write(sql, session, player))
+        """Delete a player with all answers. Only the place stays taken. Returns False if there was no such player."""
+        with self._transaction() as connection:
+            delete = f"delete from clueline_play_players where session = {self._mark} and player = {self._mark} returning place"
+            places = connection.execute(delete, (session, player)).fetchall()
+            for (place,) in places:
+                insert = f"insert into clueline_play_players values ({self._marks(3)})"
+                connection.execute(insert, (session, f"{ERASED}{place}", place))
+        if places and self._after_erasing:
+            self._write(self._after_erasing)
+        return bool(places)
 
     def tables(self) -> PlayTables:
         """Return everything in the log. It is only read: missing files and tables are not created."""
@@ -208,18 +236,24 @@ class PlayLog:
         """
         if not tables.sessions:
             return set()
-        with self._store_errors(), closing(self._connect()) as connection:
-            connection.execute("begin")
+        with self._transaction() as connection:
             insert = f"insert into clueline_play_sessions values ({self._marks(2)}) on conflict do nothing returning session"
             added = {row[0] for row in tables.sessions if connection.execute(insert, row).fetchall()}
             for name, rows in zip(NAMES[1:], tables.of_sessions(added)[1:], strict=True):
                 for row in rows:
                     connection.execute(f"insert into {name} values ({self._marks(len(row))})", row)
-            connection.execute("commit")
         return added
 
     def _marks(self, count: int) -> str:
         return ", ".join([self._mark] * count)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
+        """Return a connection whose changes are made together when the block ends, or not at all."""
+        with self._writing, self._store_errors(), closing(self._connect()) as connection:
+            connection.execute("begin")
+            yield connection
+            connection.execute("commit")
 
     def _write(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
         """Run a statement that writes. Only one runs at a time: waiters for SQLite's lock retry less and less often."""
@@ -328,7 +362,8 @@ def folder_log(folder: Path) -> PlayLog:
             return None
         return status.st_dev, status.st_ino
 
-    return PlayLog(connect, read, "?", sqlite3.Error, place=place)
+    # Without this, what is erased would stay in SQLite's log, and in the file itself, until the log is copied into the file.
+    return PlayLog(connect, read, "?", sqlite3.Error, place=place, after_erasing="pragma wal_checkpoint(truncate)")
 
 
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:

@@ -161,9 +161,9 @@ def lost_entries(log, link, acknowledged):
     """Return entries that were acknowledged but are not in the log as they were sent, except those marked as too late."""
     session, lost = digest(urlsplit(link).fragment), []
     players = {player for player, _, _ in acknowledged}
-    logged = {(player, row.step): json.loads(row.answer) for player in players for row in log.answers(session, digest(player))}
+    logged = {player: log.player(session, digest(player)).answers for player in players}
     for player, step, body in acknowledged:
-        entry = logged.get((player, step))
+        entry = json.loads(logged[player].get(step, "null"))
         sent = {key: value / 100 if key == "confidence" else value for key, value in body.items()}
         if entry is None or not (entry.keys() & {"left", "timed_out"} or all(entry.get(key) == sent[key] for key in sent)):
             lost.append((player, step, body, entry))

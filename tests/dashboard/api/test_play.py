@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from secrets import token_hex
 
 import pytest
 
@@ -13,13 +14,15 @@ from dashboard.access.request_rate import RequestRate
 from dashboard.app import create_app
 from dashboard.service import service
 from dashboard.settings import Settings
-from data.play_sessions.sessions import digest
+from data.play_sessions.race_of_one_player import spoken_words
+from data.play_sessions.sessions import create_session, digest, read_session
 from data.store.audit import Audit
 from queries.buzzing import Rules, threshold_explorer
 from queries.selection import Selection, read_facets
 from queries.selection.parameter_kinds import BadRequest
 
 ANN = "a" * 32
+DATASETS = {"every-clue": "pyramid", "race": "pyramid", "estimate": "lifeeval", "vote": "tone"}  # by mode
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,14 @@ def race(link, cli):
     done = cli("invite", "pyramid", "--mode", "race", "--questions", "2", "--until", until, store=store.register.folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().rpartition("#")[2]
+
+
+@pytest.fixture(params=DATASETS)
+def small(request, link):
+    """The secret of a session with three places, in each mode."""
+    store, until = link[1].extensions["clueline"].store, datetime.now(UTC) + timedelta(days=1)
+    log, snapshot = store.register.play_log(), store.snapshot()
+    return create_session(log, snapshot, DATASETS[request.param], 20, 3, until, "", request.param)
 
 
 @pytest.fixture
@@ -225,7 +236,8 @@ def test_a_race_without_a_buzz_has_no_result(link, post, race):
     player = {"session": race, "player": "7" * 32}
     post(agreed=True, **player)
     log = link[1].extensions["clueline"].store.register.play_log()
-    log.add_answer(digest(race), digest("7" * 32), 0, '{"pace": 400, "received_ms": 1.0}')
+    place = log.place(digest(race), digest("7" * 32))
+    log.add_answer(digest(race), digest("7" * 32), place, 0, '{"pace": 400, "received_ms": 1.0}')
     state = post(**player)
     assert state["last"]["answers"] == [] and not state["last"]["counts"] and state["calibration"]["answers"] == 0
     assert "no question is answered" in post("/result", 409, **player)["error"]["message"].lower()
@@ -242,6 +254,53 @@ def test_an_erased_player_has_to_join_again(link, post):
     assert (erased.action, erased.by, erased.dataset, erased.address) == ("erased_answers", "player", "pyramid", None)
     assert (invited.action, invited.dataset) == ("invited_players", "pyramid") and invited.by.startswith("system:")
     assert not post(player=player)["joined"]
+
+
+def begin(link, post, secret, player):
+    """Join and begin the first question. Return its id, after checking that it is the one that is shown."""
+    state = post(session=secret, player=player, agreed=True)
+    log = link[1].extensions["clueline"].store.register.play_log()
+    session = read_session(log, secret)
+    question = session.order(log.place(digest(secret), digest(player)))[0]
+    if session.mode == "race":
+        assert state["reading"]["words"] == []
+        begun = post("/answers", session=secret, player=player, step=0, pace=400)
+        words = begun["reading"]["words"] + post("/words", session=secret, player=player, step=1, have=0)["words"]
+        assert words and all(tuple(word) in spoken_words(question) for word in words)
+    else:
+        assert state["clues"] == [question.clues[0]] and state["step"] == 0
+    return question.question_id
+
+
+@pytest.mark.parametrize("keeps_key", [True, False], ids=["same key", "new key"])
+def test_somebody_who_erased_their_answers_comes_back_as_a_newcomer(link, post, small, keeps_key):
+    erased = token_hex(16)
+    key = erased if keeps_key else token_hex(16)
+    asked = begin(link, post, small, erased)
+    assert post("/erase", session=small, player=erased) == {"erased": True}
+    assert not post(session=small, player=erased)["joined"] and not post(session=small, player=key)["joined"]
+    assert begin(link, post, small, key) != asked
+
+
+def test_who_joins_and_erases_again_and_again_gets_no_more_places_than_there_are(link, post, small):
+    key, asked = token_hex(16), set()
+    for _ in range(3):
+        asked.add(begin(link, post, small, key))
+        post("/erase", session=small, player=key)
+    assert len(asked) == 3
+    for player in (key, token_hex(16)):
+        assert post("", 403, session=small, player=player, agreed=True)["error"]["code"] == "full"
+
+
+def test_a_race_is_read_to_nobody_who_was_erased_or_has_not_begun(post, race):
+    player = {"session": race, "player": token_hex(16)}
+    post(agreed=True, **player)
+    post("/answers", step=0, pace=400, **player)
+    assert post("/words", step=1, have=0, **player)["words"]
+    post("/erase", **player)
+    assert post("/words", 403, step=1, have=0, **player)["error"]["code"] == "not_joined"
+    post(agreed=True, **player)
+    assert post("/words", 409, step=1, have=0, **player)["error"]["code"] == "no_step"
 
 
 def test_players_who_join_at_once_get_different_places(link, post):

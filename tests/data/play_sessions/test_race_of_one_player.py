@@ -122,8 +122,7 @@ def test_a_buzz_counts_at_a_word_that_is_possible(log, secret, started):
         add_answer(log, secret, player, 0, Start(120), now)
         state = add_answer(log, secret, player, 1, Buzz(shown), now + (due - 1) * WORD)
         assert len(state.reading.words) == counted
-        (row,) = [row for row in log.answers(digest(secret), digest(player)) if row.step == 1]
-        logged = msgspec.json.decode(row.answer, type=Buzz)
+        logged = msgspec.json.decode(log.player(digest(secret), digest(player)).answers[1], type=Buzz)
         assert (logged.word, logged.counted, logged.due) == (shown, counted, due)
 
 
@@ -219,6 +218,30 @@ def test_an_erased_player_is_gone(log, secret, started):
     log.erase(digest(secret), digest(ANN))
     refused("not_joined", add_answer, log, secret, ANN, 1, Buzz(2), after(2))
     assert not read_state(log, secret, ANN).joined and session_responses(log, secret).is_empty()
+
+
+def test_an_erased_player_hears_no_further_word(log, secret, started):
+    assert words_due_to_player(log, secret, ANN, 1, 0, after(2)).words
+    log.erase(digest(secret), digest(ANN))
+    refused("not_joined", words_due_to_player, log, secret, ANN, 1, 2, after(4))
+
+
+def test_a_player_who_joins_again_hears_their_own_reading_and_nothing_before_it(log, secret, started):
+    heard = words_due_to_player(log, secret, ANN, 1, 0, after(2)).words
+    log.erase(digest(secret), digest(ANN))
+    join(log, secret, ANN)
+    refused("no_step", words_due_to_player, log, secret, ANN, 1, 0, after(4))
+    add_answer(log, secret, ANN, 0, Start(120), after(10))
+    words = words_due_to_player(log, secret, ANN, 1, 0, after(12)).words
+    assert words == read_state(log, secret, ANN, after(12)).reading.words
+    assert len(words) == 3 and words[:2] != heard
+
+
+def test_a_request_for_words_takes_one_query_of_the_log(log, secret, started, monkeypatch):
+    queries, run = [], log._run
+    monkeypatch.setattr(log, "_run", lambda *query: queries.append(query) or run(*query))
+    assert words_due_to_player(log, secret, ANN, 1, 0, after(2)).words
+    assert len(queries) == 1
 
 
 def played_race(log, secret, players, seed):

@@ -8,7 +8,7 @@ import pytest
 from data.play_sessions.every_clue import Answer
 from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
 from data.play_sessions.session_run import collect, session_responses
-from data.play_sessions.sessions import add_answer, create_session, digest, join, read_state
+from data.play_sessions.sessions import add_answer, create_session, digest, join, list_sessions, read_state
 from data.store import open_store
 from data.store.run_tags import tags_of
 from tests.helpers.bundle_factory import put, write
@@ -100,7 +100,7 @@ def test_a_session_from_before_there_were_modes_goes_on(log):
     log.add_session(digest("s" * 32), document)
     join(log, "s" * 32, ANN)
     answer = '{"guess":"Rome","confidence":0.5,"buzz":false,"shown_ms":1.5,"received_ms":2.5}'
-    log.add_answer(digest("s" * 32), digest(ANN), 0, answer)
+    log.add_answer(digest("s" * 32), digest(ANN), 0, 0, answer)
     state = add_answer(log, "s" * 32, ANN, 1, Answer("Paris", 1, True))
     assert state.mode == "every-clue" and [part.guess for part in state.last.answers] == ["Rome", "Paris"]
     assert session_responses(log, "s" * 32)["guess"].to_list() == ["Rome", "Paris"]
@@ -159,6 +159,32 @@ def test_an_erased_player_is_in_no_later_run(log, secret):
     with pytest.raises(SessionError) as caught:
         add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
     assert caught.value.code == "not_joined"
+
+
+def test_the_pseudonym_of_an_erased_player_passes_to_nobody(store, log):
+    secret = create_session(log, store.snapshot(), "toy", 20, 5, SOON, "")
+    for player in (ANN, BEN):
+        play(log, secret, player, ["Paris"] * 3)
+    log.erase(digest(secret), digest(BEN))
+    for player in (BEN, CAT):
+        play(log, secret, player, ["Nile"] * 3)
+    assert sorted(session_responses(log, secret)["sample"].unique()) == ["P001", "P003", "P004"]
+    with pytest.raises(SessionError, match="called P002"):
+        collect(store, secret, set_aside={"P002": "too fast"})
+
+
+def test_somebody_who_erased_their_answers_is_like_any_newcomer(log, secret):
+    """The session has two places and two questions, so the second order begins with the other question."""
+    first = join(log, secret, ANN)
+    log.erase(digest(secret), digest(ANN))
+    again = join(log, secret, ANN)
+    assert again.joined and again.step == 0 and again.clues != first.clues
+    (summary,) = list_sessions(log)
+    assert (summary.players, summary.joined) == (2, 2)
+    log.erase(digest(secret), digest(ANN))
+    for player in (ANN, CAT):
+        with pytest.raises(SessionError, match="all its 2 places are taken"):
+            join(log, secret, player)
 
 
 def test_a_player_who_is_set_aside_is_left_out_with_the_reason(store, log, secret):

@@ -1,11 +1,25 @@
-"""The log of people's play sessions in a file: open connections never hide what happened to the file."""
+"""The log of people's play sessions in a file: each place is given once, and open connections never hide what happened."""
 
 import gc
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from data.store import StoreError
 from data.store.play_log import folder_log
+from tests.helpers.older_play_log import OlderPlayLog, used_by_both, used_further
+
+KEY = "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def older(tmp_path):
+    """A process of the version before, which has made a log."""
+    with closing(sqlite3.connect(tmp_path / "people.sqlite", isolation_level=None)) as connection:
+        connection.execute("pragma foreign_keys = on")
+        connection.execute("pragma journal_mode = wal")
+        yield OlderPlayLog(connection)
 
 
 @pytest.fixture
@@ -28,10 +42,10 @@ def test_a_file_put_in_place_of_another_is_used(log, tmp_path):
 
 
 def test_an_answer_is_seen_by_whoever_opens_the_file_next(log, tmp_path):
-    assert not log.has_answer("s", "p", 3)
-    log.add_answer("s", "p", 3, "first")
-    assert folder_log(tmp_path).has_answer("s", "p", 3)
-    assert folder_log(tmp_path).answers("s", "p") == [(0, 3, "first")]
+    assert log.player("s", "p") == (0, {})
+    log.add_answer("s", "p", 0, 3, "first")
+    assert folder_log(tmp_path).player("s", "p") == (0, {3: "first"})
+    assert folder_log(tmp_path).answers("s") == [(0, 3, "first")]
 
 
 def test_a_statement_that_fails_leaves_the_log_usable(log):
@@ -46,3 +60,67 @@ def test_a_log_that_nobody_uses_leaves_no_file_behind(tmp_path):
     del log
     gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["people.sqlite"]
+
+
+def test_a_place_is_given_once(log):
+    assert log.join("s", "q", 4) == 1
+    assert log.erase("s", "q") and not log.erase("s", "q")
+    assert log.place("s", "q") is None
+    assert log.join("s", "r", 4) == 2  # not the place of another
+    assert log.join("s", "q", 4) == 3  # nor one's own
+    assert log.erase("s", "q") and log.erase("s", "p")
+    assert log.join("s", "q", 4) is None and log.join("s", "new", 4) is None
+    assert log.join("s", "r", 4) == 2
+
+
+def test_a_session_whose_players_are_all_erased_gives_no_place_again(log):
+    assert log.erase("s", "p")
+    assert (log.join("s", "p", 2), log.join("s", "q", 2)) == (1, None)
+    assert [row[2:] for row in log.overview()] == [(2, 0)]
+
+
+def test_nothing_of_an_erased_player_stays_but_the_place(log, tmp_path):
+    """Whatever is on the disk, while the log is in use and has open connections."""
+    guess = "a guess that nobody else makes"
+    log.add_answer("s", KEY, log.join("s", KEY, 10), 0, guess)
+    log.join("s", "r", 10)
+
+    def on_disk(text):
+        return any(text.encode() in path.read_bytes() for path in tmp_path.iterdir())
+
+    assert on_disk(KEY) and on_disk(guess)
+    assert log.erase("s", KEY)
+    assert not on_disk(KEY) and not on_disk(guess)
+    assert log.tables()[1:] == ([("s", "erased 1", 1), ("s", "p", 0), ("s", "r", 2)], [])
+
+
+def test_an_answer_on_its_way_at_an_erasure_is_not_the_next_player_s(log):
+    place = log.place("s", "p")
+    log.erase("s", "p")
+    log.join("s", "p", 10)
+    log.add_answer("s", "p", place, 5, "late")
+    assert log.player("s", "p") == (1, {})
+
+
+def test_a_player_is_read_from_a_step_on(log):
+    for step in range(3):
+        log.add_answer("s", "p", 0, step, f"answer {step}")
+    assert log.player("s", "p", since=1) == (0, {1: "answer 1", 2: "answer 2"})
+    assert log.player("s", "p", since=3) == (0, {}) and log.player("s", "q") is None
+
+
+def test_a_log_of_the_version_before_is_used_further(older, tmp_path):
+    used_further(older, folder_log(tmp_path))
+
+
+def test_a_process_of_the_version_before_can_use_the_log_too(older, tmp_path):
+    used_by_both(older, folder_log(tmp_path))
+
+
+def test_a_log_of_the_version_before_is_not_changed_by_reading(older, tmp_path):
+    older.join("s", "a", 5)
+    older.connection.close()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    log = folder_log(tmp_path)
+    assert log.tables() == ([("s", "{}")], [("s", "a", 0)], []) and len(log.overview()) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -50,7 +50,7 @@ def test_a_backup_is_of_one_moment_while_people_play(folder, tmp_path):
     log, session = log_of(folder), (folder / "session").read_text()
     with closing(sqlite3.connect(folder / "people.sqlite")) as playing:
         playing.execute("select 1 from clueline_play_answers").fetchall()
-        log.add_answer(session, digest(BEN), 1, '{"guess": "Rome"}')
+        log.add_answer(session, digest(BEN), 1, 1, '{"guess": "Rome"}')
         assert (folder / "people.sqlite-wal").stat().st_size > 0
         back_up(open_store(folder), tmp_path / "saved")
     assert len(log_of(tmp_path / "saved").tables().answers) == 4
@@ -66,11 +66,12 @@ def test_a_player_erased_since_stays_erased(folder, tmp_path):
     back_up(open_store(folder), tmp_path / "saved")
     log, session = log_of(folder), (folder / "session").read_text()
     assert log.erase(session, digest(ANN))
-    log.add_answer(session, digest(BEN), 1, '{"guess": "Rome"}')
+    log.add_answer(session, digest(BEN), 1, 1, '{"guess": "Rome"}')
     log.add_session("another", "{}")
     before = log.tables()
     restore_backup(open_store(folder), tmp_path / "saved")
-    assert log.tables() == before and [len(rows) for rows in before] == [2, 1, 2]
+    assert log.tables() == before and [len(rows) for rows in before] == [2, 2, 2]
+    assert [row[1] for row in before.present_players()] == [digest(BEN)]
 
 
 def test_a_session_that_is_lost_comes_back(folder, tmp_path):
@@ -120,3 +121,19 @@ def test_a_copy_that_fails_adds_nothing(folder, tmp_path):
     with pytest.raises(StoreError):
         fresh.add_missing(broken)
     assert fresh.tables() == ([], [], [])
+
+
+def test_places_that_are_taken_stay_taken_in_a_copy(folder, tmp_path):
+    """Of two places, Ann's is empty. Nobody else gets it in the backup, nor where the backup is restored."""
+    log, session = log_of(folder), (folder / "session").read_text()
+    assert log.erase(session, digest(ANN))
+    back_up(open_store(folder), tmp_path / "saved")
+    restore_backup(open_store(tmp_path / "new"), tmp_path / "saved")
+    for copy in (log_of(tmp_path / "saved"), log_of(tmp_path / "new")):
+        assert copy.tables() == log.tables() and digest(ANN) not in str(copy.tables())
+        assert copy.join(session, digest(ANN), 2) is None and copy.join(session, digest(ANN), 3) == 2
+
+
+def test_players_who_were_erased_are_not_counted(cli, folder):
+    assert log_of(folder).erase((folder / "session").read_text(), digest(ANN))
+    assert "sessions of people: 1, with 1 player and 1 answer" in cli("verify", store=folder).stdout

@@ -14,6 +14,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.json_bodies import InvalidJson, decode_json
 from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id
@@ -55,8 +56,8 @@ class _Decisions(Kind[tuple[Decision, ...]]):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Decision, ...]:
         """See ``Kind``."""
         try:
-            grades = msgspec.json.decode(texts[0], type=list[_Grade])
-        except msgspec.MsgspecError as error:
+            grades = decode_json(texts[0], list[_Grade])
+        except InvalidJson as error:
             message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
             raise BadRequest("bad_value", message, key) from None
         if len(grades) > MAX_DECISIONS:

@@ -24,7 +24,7 @@ from dashboard.uploads.request_body import check_type, clean_name, receive, too_
 from data.importing.ingest import Content
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import readers
-from data.scratch_folders import keep, sweep
+from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
 from data.store.run_tags import BadTag, checked_tag
 from queries.query_time_limit import Abandoned
@@ -243,8 +243,8 @@ def _folder() -> Iterator[Path]:
     root = service().store.local / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sweep(root)  # remove what a killed server left behind
-        folder = Path(tempfile.mkdtemp(dir=root))
+        sweep(root, PREFIX)  # remove what a killed server left behind
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     except OSError as error:
         raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error
     try:

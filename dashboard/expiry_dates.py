@@ -16,10 +16,13 @@ def read_end(text: str) -> datetime:
     """
     try:
         time = datetime.fromisoformat(text)
+        end = time + timedelta(days=1) if len(text) == len("2027-01-31") else time
+        end = end.replace(tzinfo=UTC) if end.tzinfo is None else end
+        end.astimezone(UTC)
     except ValueError:
         raise ValueError(f"{text!r} is not a date such as 2027-01-31 or a time such as 2027-01-31T18:00") from None
-    end = time + timedelta(days=1) if len(text) == len("2027-01-31") else time
-    end = end.replace(tzinfo=UTC) if end.tzinfo is None else end
+    except OverflowError:
+        raise ValueError(f"{text} is too late; the last day is 9999-12-30") from None
     if end <= datetime.now(UTC):
         raise ValueError(f"{text} is in the past")
     return end

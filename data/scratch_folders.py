@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -18,8 +19,24 @@ GRACE = 10.0  # seconds before a folder without a lock is removed: its process m
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Create a folder for temporary files. It is removed at the end or, if this process is killed, by a later call."""
-    sweep(Path(tempfile.gettempdir()), PREFIX)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, keep(Path(name)):
+    with _folder_in(Path(tempfile.gettempdir()), PREFIX) as folder:
+        yield folder
+
+
+@contextmanager
+def folder_beside(target: Path) -> Iterator[Path]:
+    """Create a folder next to a file or folder that is about to be written, so that it appears complete or not at all.
+
+    It is removed like a ``scratch_folder``. Raises ``OSError``.
+    """
+    with _folder_in(target.parent, f".{target.name}.{PREFIX}") as folder:
+        yield folder
+
+
+@contextmanager
+def _folder_in(root: Path, prefix: str) -> Iterator[Path]:
+    sweep(root, prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True) as name, keep(Path(name)):
         yield Path(name)
 
 
@@ -35,10 +52,10 @@ def keep(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def sweep(root: Path, prefix: str = "") -> None:
+def sweep(root: Path, prefix: str) -> None:
     """Remove this user's folders in ``root`` that no process holds and whose names begin with ``prefix``."""
     with suppress(OSError):
-        for folder in root.glob(f"{prefix}*"):
+        for folder in root.glob(f"{glob.escape(prefix)}*"):
             with suppress(OSError):
                 _remove_unless_held(folder)
 

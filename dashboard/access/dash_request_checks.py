@@ -9,16 +9,21 @@ from typing import Literal
 
 import msgspec
 from dash.exceptions import DependencyException, InvalidResourceError
-from flask import Flask, abort, request
+from flask import Flask, Response, abort, request
 from werkzeug.exceptions import NotFound
 
+from dashboard.access.json_bodies import InvalidJson, decode_json
+from dashboard.api.http_responses import error_response
 from queries.question_draft import DraftText
 
 CALLBACKS = "/_dash-update-component"
 SUITES = "/_dash-component-suites/"
 
 
-class AddressToDraw(msgspec.Struct):
+# These structs forbid unknown fields: Dash reads the body again, with a parser that fails on values that are skipped here.
+
+
+class AddressToDraw(msgspec.Struct, forbid_unknown_fields=True):
     """The page or part of a page that ``dashboard.app_shell.draw`` is asked to draw."""
 
     path: str
@@ -27,24 +32,25 @@ class AddressToDraw(msgspec.Struct):
     draft: DraftText | None = None
 
 
-class _Property(msgspec.Struct):
-    id: str
-    property: str
+class _Output(msgspec.Struct, forbid_unknown_fields=True):
+    id: Literal["answer"]
+    property: Literal["data"]
 
 
-class _Request(msgspec.Struct):
+class _Input(msgspec.Struct, forbid_unknown_fields=True):
     id: Literal["request"]
     property: Literal["data"]
     value: AddressToDraw
 
 
-class CallbackRequest(msgspec.Struct):
-    """The body of a request to the server's only callback."""
+class CallbackRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of a request to the server's only callback. The names are Dash's."""
 
     output: Literal["answer.data"]
-    outputs: _Property
-    inputs: tuple[_Request]
-    changedPropIds: list[str]  # Dash's name
+    outputs: _Output
+    inputs: tuple[_Input]
+    changedPropIds: list[Literal["request.data"]]
+    parsedChangedPropsIds: list[Literal["request.data"]] = []
     state: tuple[()] = ()
 
 
@@ -55,16 +61,28 @@ def install(server: Flask) -> None:
         server.register_error_handler(no_such_file, lambda error: NotFound())
 
 
-def _check() -> None:
+def drawn_address() -> AddressToDraw:
+    """Return what this request to the callback asks for.
+
+    Raises:
+        InvalidJson: the body is not what a page sends.
+    """
+    return decode_json(request.get_data(), CallbackRequest).inputs[0].value
+
+
+def _check() -> Response | None:
     path = request.path
     if not path.startswith("/_"):
-        return
+        return None
     if request.url_rule is not None and request.url_rule.rule == "/<path:path>":
         abort(404)  # no page's address begins with /_
     if path.startswith(SUITES) and (".." in path or not path.isprintable()):
         abort(404)
     if path == CALLBACKS:
+        if not request.is_json:
+            return error_response("unsupported_type", "The body must be of type application/json.", 415)
         try:
-            msgspec.convert(request.get_json(), CallbackRequest)
-        except msgspec.ValidationError as error:
-            abort(400, f"The body is not what a page sends: {error}")
+            drawn_address()
+        except InvalidJson as error:
+            return error_response("bad_value", f"The body is not what a page sends: {error}.", 400)
+    return None

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote
 
-import msgspec
 from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
-from dashboard.access.dash_request_checks import CALLBACKS, CallbackRequest
+from dashboard.access.dash_request_checks import CALLBACKS, drawn_address
+from dashboard.access.json_bodies import InvalidJson
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink
 from dashboard.access.trusted_proxies import from_trusted_proxy
@@ -368,7 +368,7 @@ class Access:
             Denied: with status 403.
         """
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
-        if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
+        if site not in (None, "same-origin", "none") or (origin is not None and origin.partition("://")[2] != request.host):
             raise RequestDenied(
                 403, "cross_site", "This request comes from a page on another site. Only this server's pages can do this."
             )
@@ -419,11 +419,10 @@ def _link(key: str) -> SignedLink | None:
     path, pairs = request.path, list(request.args.items(multi=True))
     if path == CALLBACKS:
         try:
-            (drawn,) = msgspec.convert(request.get_json(silent=True), CallbackRequest).inputs
-        except msgspec.ValidationError:
+            drawn = drawn_address()
+        except InvalidJson:
             return None
-        path, pairs = drawn.value.path, parse_qsl(drawn.value.query, keep_blank_values=True)
-        path = unquote(path)
+        path, pairs = unquote(drawn.path), parse_qsl(drawn.query, keep_blank_values=True)
     signature = dict(pairs).get(signed_links.KEY)
     return None if signature is None else signed_links.open_link(key, signature, path, pairs)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
+from dashboard.access.json_bodies import InvalidJson, decode_json
 from dashboard.api.endpoint_decorators import api, document, get, get_selected, pairs
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.run_withdrawal import no_such_run
@@ -92,7 +93,7 @@ def post_grades(run_id: str) -> Response:
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
-    given = _read(request.get_data())
+    given = _read()
     with no_such_run(run_id):
         try:
             correct_grades(service().store, run_id, given, by)
@@ -107,11 +108,11 @@ def post_grades(run_id: str) -> Response:
     return json_response(RunCorrections(run_id, corrections(snapshot, run_id), guesses), 201)
 
 
-def _read(body: bytes) -> list[Correction]:
-    """Return the corrections in the body of a request. Raises ``BadRequest``."""
+def _read() -> list[Correction]:
+    """Return the corrections in the body of this request. Raises ``BadRequest``."""
     try:
-        grades = msgspec.json.decode(body, type=_Grades).grades
-    except msgspec.MsgspecError as error:
+        grades = decode_json(request.get_data(), _Grades).grades
+    except InvalidJson as error:
         message = f'The body must be {{"grades": [{{"question_id", "guess", "correct", "clue", "note"}}]}}: {error}.'
         raise BadRequest("bad_value", message, "grades") from None
     if not 0 < len(grades) <= MAX_GRADES:

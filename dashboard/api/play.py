@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from flask import Response, request
+from flask import Response
 
+from dashboard.access.json_bodies import read_body
 from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
@@ -219,24 +220,20 @@ def _read(kind: type[T]) -> T:
     """Return the body of a request, which must come from this server's own page. Raises ``BadRequest`` or ``Denied``."""
     service().access.check_same_site()
     read_parameters(pairs(), NoParameters)
-    try:
-        body = msgspec.json.decode(request.get_data(), type=kind)
-    except msgspec.MsgspecError as error:
-        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+    body = read_body(kind)
     service().access.check_playing(digest(body.player), reading=kind is _Words)
     return body
 
 
 def _entry(kind: type[Entry]) -> Entry:
     """Return the entry that a body adds at a step, without the fields that all steps share. Raises ``BadRequest``."""
-    fields = {
-        name: value for name, value in msgspec.json.decode(request.get_data()).items() if name not in _Step.__struct_fields__
-    }
+    fields = {name: value for name, value in read_body(dict[str, Any]).items() if name not in _Step.__struct_fields__}
     try:
         if given := sorted(fields.keys() & BY_THE_SERVER):
             raise msgspec.ValidationError(f"Object contains unknown field `{given[0]}`")
-        if isinstance(fields.get("confidence"), int | float):
-            fields["confidence"] /= 100
+        confidence = fields.get("confidence")
+        if isinstance(confidence, int | float) and 0 <= confidence <= 100:  # anything else is refused below
+            fields["confidence"] = confidence / 100
         if isinstance(fields.get("guess"), str):
             fields["guess"] = " ".join(fields["guess"].split())
         return msgspec.convert(fields | {"received_ms": clock()}, type=kind)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from flask import Response, request
+from flask import Response
 
+from dashboard.access.json_bodies import read_body
 from dashboard.api.endpoint_decorators import api, document, get, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.expiry_dates import read_end
@@ -74,10 +75,7 @@ def post_sessions() -> Response:
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
-    try:
-        new = msgspec.json.decode(request.get_data(), type=_NewSession)
-    except msgspec.MsgspecError as error:
-        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+    new = read_body(_NewSession)
     try:
         until = read_end(new.until)
     except ValueError as error:

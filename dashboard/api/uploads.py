@@ -14,6 +14,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.json_bodies import InvalidJson, decode_json
 from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id
@@ -23,7 +24,7 @@ from dashboard.uploads.request_body import check_type, clean_name, receive, too_
 from data.importing.ingest import Content
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
 from data.readers import readers
-from data.scratch_folders import keep, sweep
+from data.scratch_folders import PREFIX, keep, sweep
 from data.store import StoreError
 from data.store.run_tags import BadTag, checked_tag
 from queries.query_time_limit import Abandoned
@@ -55,8 +56,8 @@ class _Decisions(Kind[tuple[Decision, ...]]):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Decision, ...]:
         """See ``Kind``."""
         try:
-            grades = msgspec.json.decode(texts[0], type=list[_Grade])
-        except msgspec.MsgspecError as error:
+            grades = decode_json(texts[0], list[_Grade])
+        except InvalidJson as error:
             message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
             raise BadRequest("bad_value", message, key) from None
         if len(grades) > MAX_DECISIONS:
@@ -242,8 +243,8 @@ def _folder() -> Iterator[Path]:
     root = service().store.local / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sweep(root)  # remove what a killed server left behind
-        folder = Path(tempfile.mkdtemp(dir=root))
+        sweep(root, PREFIX)  # remove what a killed server left behind
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     except OSError as error:
         raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error
     try:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import msgspec
 from flask import Response, request
 
 from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.json_bodies import read_body
 from dashboard.api.endpoint_decorators import api, document, pairs
 from dashboard.api.http_responses import attachment_headers, json_response
 from dashboard.service import service
 from queries.draft_bundle import WrittenDataset, draft_bundle
 from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
 from queries.selection import read_parameters
-from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import NoParameters
 
 MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
@@ -56,13 +55,9 @@ def post_write_bundle() -> Response:
 def _read(kind: type[T], largest: int) -> T:
     """Return the body of a request. Raises ``BadRequest`` or ``RequestDenied``."""
     read_parameters(pairs(), NoParameters)
-    content = request.get_data()
-    if len(content) > largest:
+    if len(request.get_data()) > largest:
         raise RequestDenied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.MsgspecError as error:
-        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+    return read_body(kind)
 
 
 document("POST /api/v1/write/guesses", post_write_guesses, NoParameters)

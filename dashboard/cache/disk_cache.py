@@ -101,7 +101,7 @@ class DiskCache:
             if NAME.fullmatch(entry.name):
                 state = entry.stat()
                 files.append((state.st_mtime, _disk_size(state.st_size), entry.path))
-            elif entry.name.endswith(".tmp"):  # its writer held the lock that we hold now, so it is dead
+            elif NAME.fullmatch(entry.name.removesuffix(".tmp")):  # its writer held the lock that we hold now, so it is dead
                 os.unlink(entry.path)
         total = sum(size for _, size, _ in files)
         expired = time.time() - TIME_TO_LIVE

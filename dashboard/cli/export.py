@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
+import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,8 @@ import click
 from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
-from data.store import StoreError, open_store
+from data.scratch_folders import folder_beside
+from data.store import Store, StoreError, open_store
 from data.store.query_to_file import Form, exporter
 from data.store.tokens_and_readers import Tokens
 from queries.dataset_bundle import bundle
@@ -44,7 +44,7 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
     `backup` to keep everything. The bundle of a private dataset says that it is private, and so it is where it is imported.
     """
     store = open_store(settings.store)
-    with _draft(dest) as draft, exporter(store) as opened:
+    with _draft(store, dest) as draft, exporter(store) as opened:
         parts = bundle(opened.snapshot, dataset, form)
         private = dataset in Tokens(store.register).record().private  # read after the data: it may just have become private
         folder = draft / dataset
@@ -55,9 +55,9 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
             opened.write(table, form, folder / f"{name}.{form}")
         if dest.suffix.lower() == ".zip":
             _zip(folder, draft / "zip")
-            (draft / "zip").replace(dest)
-        else:
-            folder.replace(dest)
+            folder = draft / "zip"
+        _check_new(dest)
+        folder.replace(dest)
     withdrawn = f"; {parts.withdrawn:,} withdrawn left out" if parts.withdrawn else ""
     click.echo(f"{dest}: dataset {dataset}, {counted(parts.runs, 'run')}{withdrawn}")
 
@@ -75,9 +75,10 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
     if form is None:
         raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
     store = open_store(settings.store)
-    with _draft(dest) as draft, exporter(store) as opened:
+    with _draft(store, dest) as draft, exporter(store) as opened:
         opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
         dataset = run_facts(opened.snapshot, run).dataset
+        _check_new(dest)
         (draft / "responses").replace(dest)
     click.echo(f"{dest}: responses of run {run}")
     if dataset in Tokens(store.register).record().private:
@@ -85,23 +86,25 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
 
 
 @contextmanager
-def _draft(dest: Path) -> Iterator[Path]:
+def _draft(store: Store, dest: Path) -> Iterator[Path]:
     """Yield a temporary folder next to DEST, so that DEST appears complete or not at all. Errors are reported in one line."""
-    if dest.exists():
-        raise CommandRefused(f"{dest} already exists; choose another name")
-    parent = dest.absolute().parent
-    if not parent.is_dir():
-        raise CommandRefused(f"{parent} is not a folder")
-    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=parent))
+    _check_new(dest)
+    store.check_outside(dest)
+    if not dest.absolute().parent.is_dir():
+        raise CommandRefused(f"{dest.absolute().parent} is not a folder")
     try:
-        yield draft
+        with folder_beside(dest.absolute()) as draft:
+            yield draft
     except BadRequest as error:
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
         raise CommandRefused(error.message + allowed) from error
     except OSError as error:
         raise StoreError(f"{dest} cannot be written: {error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _check_new(dest: Path) -> None:
+    if os.path.lexists(dest):
+        raise CommandRefused(f"{dest} already exists; choose another name")
 
 
 def _zip(folder: Path, target: Path) -> None:

@@ -11,6 +11,7 @@ from dashboard.access import signed_links
 from dashboard.cli.progress_and_refusals import CommandRefused
 from dashboard.error_messages import error_message
 from dashboard.settings import Settings
+from data.store import open_store
 from queries.selection.parameter_kinds import BadRequest
 
 PREFIX = "/api/v1/"
@@ -19,7 +20,7 @@ PREFIX = "/api/v1/"
 @click.command("view")
 @click.argument("address")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV, if the address has one; JSON by default.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a new file.")
 @click.pass_obj
 def view(settings: Settings, address: str, as_csv: bool, output: Path | None) -> None:
     """Print the response of ADDRESS, such as 'decide?dataset=pyramid'.
@@ -36,6 +37,8 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
     if as_csv and not path.endswith(".csv"):
         path += ".csv"
     query = [(key, text) for key, text in parse_qsl(parts.query, keep_blank_values=True) if key != signed_links.KEY]
+    if output:
+        open_store(settings.store).check_outside(output)
     with create_app(settings).app_context():  # outside a request, every dataset can be read
         try:
             answer = answer_of(path, query)
@@ -47,9 +50,11 @@ def view(settings: Settings, address: str, as_csv: bool, output: Path | None) ->
             table = " as CSV" if as_csv else ""
             raise CommandRefused(f"There is no address {path!r} to read{table}. There are: {', '.join(known)}.")
         try:
-            with click.open_file(output or "-", "wb") as file:
+            with click.open_file(output or "-", "xb") as file:
                 for part in answer.iter_encoded():
                     file.write(part)
+        except FileExistsError as error:
+            raise CommandRefused(f"{output} already exists; choose another name.") from error
         except OSError as error:
             raise CommandRefused(f"{output or 'the output'} cannot be written: {error.strerror}.") from error
         finally:

@@ -86,7 +86,7 @@ def lake(settings: Settings, path: Path) -> None:
     """Write the DuckLake catalogue PATH, which lets DuckDB, Spark or Trino read the store as tables.
 
     The tables of responses and statistics are the store's own files; only the small tables are copied. The catalogue shows the
-    store as it is now. Attach it read-only, and write it again after imports.
+    store as it is now. Attach it read-only, and write it again after imports. Nothing but an earlier lake is replaced.
     """
     tables = make_lake(open_store(settings.store), path)
     click.echo(f"{path}: {', '.join(tables)}")

@@ -45,7 +45,8 @@ class Problem:
     Attributes:
         file: name of the file, as the analyst knows it.
         line: physical line, 1-based; None if the file as a whole is bad, and in documents that are not tables.
-        column, value: None if the problem does not concern one column or cell.
+        column, value: None if the problem does not concern one column or cell. In all texts, lone surrogates are replaced,
+            because no report could hold them.
         reason: what is wrong.
         hint: what the analyst can state to fix it; None if only a change of the file helps.
         row: in a document that is not a table, the row in words, such as ``question 12``; otherwise None.
@@ -58,6 +59,12 @@ class Problem:
     reason: str
     hint: Hint | None = None
     row: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("file", "column", "value", "reason", "row"):
+            text: str | None = getattr(self, name)
+            if text is not None:
+                object.__setattr__(self, name, text.encode("utf-8", "replace").decode())
 
     @property
     def kind(self) -> ProblemKey:

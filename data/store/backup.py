@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 
+from data.scratch_folders import folder_beside
 from data.store.audit import copy_changes
 from data.store.errors import StoreError
+from data.store.files import NAMES
 from data.store.play_log import copy_sessions
 from data.store.register_of_current_version import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
@@ -32,17 +34,14 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
         StoreError: the store is empty or damaged, or the copy cannot be written.
     """
     target = target.expanduser().absolute()
-    draft = target.with_name(f"{target.name}.part")
+    store.check_outside(target)
     try:
-        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
             raise StoreError(f"{target} already exists; give a new or empty folder")
-        shutil.rmtree(draft, ignore_errors=True)  # what a killed backup left
-        try:
-            copy = open_store(draft)
-            version = copy_store(store, copy)
-            draft.replace(target)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with folder_beside(target) as draft:
+            version = copy_store(store, open_store(draft / "store"))
+            (draft / "store").replace(target)
     except OSError as error:
         raise StoreError(f"the backup cannot be written: {error}") from error
     return version
@@ -83,7 +82,8 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
 
     Args:
         source: the store to copy.
-        target: a store that was never written to.
+        target: a store that was never written to, or to which a killed process was copying. If its files are in a folder, nothing
+            else may be there.
 
     Returns:
         The version in the target, after comparing everything with its checksums.
@@ -93,6 +93,9 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     """
     if target.pointer() != EMPTY:
         raise StoreError(f"the store in {target.place} already holds data; give an empty one")
+    source.check_outside(target.files.root)
+    if not target.files.copied:
+        _check_no_other_files(target.files.root)
     _copy_in_force(source, target)
     try:
         copy_changes(source.register, target.register)
@@ -100,6 +103,18 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     except OSError as error:
         raise StoreError(f"the data is copied, but not the audit: it cannot be written: {error}") from error
     return intact_version(target)
+
+
+def _check_no_other_files(folder: Path) -> None:
+    """Refuse a folder that holds anything that no store writes. Raises ``StoreError``."""
+    try:
+        others = [path.name for path in folder.iterdir() if not path.name.startswith(NAMES)]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be used: {error.strerror}") from error
+    if others:
+        raise StoreError(f"{folder} holds other files, such as {others[0]}; give a new or empty folder")
 
 
 def intact_version(store: Store) -> VersionOnDisk:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
+import os
+import secrets
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -16,6 +20,7 @@ from data.store.run_files import KINDS, TYPES, stored_objects
 from data.store.store import Store
 
 PACKAGE = "duckdb_extension_ducklake"
+PREFIX = "clueline-lake-"  # of the folders with copied tables
 INTERNAL = ("objects", "revisions")  # tables that only the store needs
 
 
@@ -27,34 +32,83 @@ def make_lake(store: Store, path: Path) -> list[str]:
 
     Args:
         store: the store, which is only read. Its files must be in a folder.
-        path: path of the catalogue; an existing one is replaced. The copied tables are next to it in ``<path>.files``.
+        path: path of the catalogue. One that this function wrote is replaced, at the end. The copied tables are next to it, in
+            ``<path>.files``.
 
     Returns:
         The names of the tables.
 
     Raises:
-        StoreError: the store is empty or damaged, its files are not in a folder, DuckDB's extension is not installed, or the
-            catalogue cannot be written.
+        StoreError: the store is empty or damaged, its files are not in a folder, DuckDB's extension is not installed, something
+            else is at the path, it is in the store, or the catalogue cannot be written.
     """
     if store.files.copied:
         raise StoreError(f"the files of {store.place} are copies of those in S3; copy the store to a folder first")
-    path = path.expanduser().absolute()
-    draft, copies = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.files")
+    path = Path(os.path.realpath(path.expanduser()))
+    copies = path.with_name(f"{path.name}.files")
+    store.check_outside(path)
+    store.check_outside(copies)
     catalogue = store.catalogue()
     if catalogue is None:
         raise StoreError(f"the store in {store.place} is empty")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in (draft, Path(f"{draft}.wal"), path):
-            leftover.unlink(missing_ok=True)
-        shutil.rmtree(copies, ignore_errors=True)
-        tables = _fill(store, catalogue, draft, copies)
-        draft.replace(path)
+        _check_replaceable(path, copies)
+        copies.mkdir(parents=True, exist_ok=True)
+        with _alone(copies):
+            return _write(store, catalogue, path, copies)
     except (OSError, duckdb.IOException) as error:
         raise StoreError(f"the lake cannot be written: {error}") from error
+
+
+def _check_replaceable(path: Path, copies: Path) -> None:
+    """Refuse to replace anything that this module did not write. Raises ``StoreError`` or ``OSError``."""
+    if path.exists() and not _is_lake(path):
+        raise StoreError(f"{path} exists, and is not a DuckLake catalogue of a store; choose another path, or move it away")
+    if os.path.lexists(copies):
+        own = copies.is_dir() and not copies.is_symlink() and all(part.name.startswith(PREFIX) for part in copies.iterdir())
+        if not own:
+            raise StoreError(f"the copied tables would be in {copies}, which holds something else; choose another path")
+
+
+def _is_lake(path: Path) -> bool:
+    """Return whether a file is a DuckLake catalogue with the tables of a store."""
+    try:
+        with duckdb.connect(":memory:", config={"autoload_known_extensions": False, "threads": 1}) as connection:
+            connection.execute(f"attach {literal(path)} as lake (type duckdb, read_only)")
+            tables = {name for (name,) in connection.execute("select table_name from lake.ducklake_table").fetchall()}
+    except duckdb.Error:
+        return False
+    return {"datasets", "questions", "runs", *KINDS} <= tables
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder, so that of several processes that write the same lake, one waits for the other."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # there are no locks on this disk
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
     finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _write(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
+    """Write the lake and put it in place. The copied tables of each lake are in a folder of their own."""
+    folder = copies / f"{PREFIX}{secrets.token_hex(4)}"
+    folder.mkdir()
+    try:
+        draft = folder / "catalogue"
+        tables = _fill(store, catalogue, draft, folder)
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # other folders are in it
+            copies.rmdir()
+        raise
+    for other in copies.glob(f"{PREFIX}*"):  # of the lake that was replaced, or of a process that was killed
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
     return tables
 
 

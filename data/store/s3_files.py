@@ -97,7 +97,7 @@ class S3Files:
                 return
             self._swept_at = now
         copies = []
-        for path in self.root.rglob("*"):
+        for path in (*self.root.glob("gen-*.duckdb*"), *(self.root / OBJECTS).rglob("*")):
             with suppress(OSError):
                 if path.is_file():
                     stat = path.stat()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -116,6 +117,16 @@ class Store:
         if self._has_been_written or self.catalogues():
             raise DamagedStore(self.register.missing)
         return EMPTY
+
+    def check_outside(self, path: Path) -> None:
+        """Refuse a path in a folder of this store, because only the store itself may write there.
+
+        Raises:
+            StoreError: it is in one, perhaps through a symlink.
+        """
+        for folder in (self.local, self.files.root):
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+                raise StoreError(f"{path} is in {folder}, where only the store itself writes; choose a path elsewhere")
 
     def version(self) -> str:
         """Return the name of the current version. It is never reused, so it can key a cache."""

@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from tests.helpers.callback_body import callback_body
 from tests.helpers.serving import start_server
 
 PAGES = ("/", "/reliability", "/difficulty", "/buzz", "/compare", "/slices")
@@ -15,13 +16,8 @@ CHANGES = 36
 
 
 def draw(served, path, query="dataset=pyramid"):
-    value = {"path": path, "query": query, "page": True}
-    request = {
-        "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
-        "inputs": [{"id": "request", "property": "data", "value": value}],
-    }  # fmt: skip
     headers = {"Content-Type": "application/json"}
-    body = json.dumps(request).encode()
+    body = json.dumps(callback_body(path, query)).encode()
     with urllib.request.urlopen(
         urllib.request.Request(f"{served.address}/_dash-update-component", body, headers), timeout=300
     ) as answer:

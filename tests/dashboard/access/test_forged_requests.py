@@ -8,16 +8,14 @@ import socket
 
 import pytest
 
+from tests.helpers.callback_body import callback_body
 from tests.helpers.serving import start_server
 
 HEAD = "Host: 127.0.0.1\r\nConnection: close\r\n"
 JSON = "Content-Type: application/json\r\n"
 CALLBACK = "/_dash-update-component"
 SUITES = "/_dash-component-suites"
-DRAWN = {
-    "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
-    "inputs": [{"id": "request", "property": "data", "value": {"path": "/", "query": "", "page": True}}],
-}  # fmt: skip
+DRAWN = callback_body()
 
 
 def request(method, path, headers="", body=""):

@@ -21,6 +21,7 @@ from data.store import open_store
 from data.store.backup import back_up, restore_backup
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.callback_body import callback_body
 
 SECRET = "hush-hush"  # the id, also part of the title, the models, the questions and the answers
 OPEN_ADDRESSES = {"/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies", "/play"}
@@ -64,10 +65,7 @@ def logged_in(lab, name):
 
 def draw(client, path, query="", **more):
     """Return the drawing of a page as text."""
-    body = {
-        "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
-        "inputs": [{"id": "request", "property": "data", "value": {"path": path, "query": query, "page": True}}],
-    }  # fmt: skip
+    body = callback_body(path, query)
     with client.application.test_request_context(CALLBACK, method="POST", json=body, **more):
         return json.dumps(json.loads(app_shell.draw(body["inputs"][0]["value"])), ensure_ascii=False)
 

@@ -18,6 +18,7 @@ import pytest
 from dashboard.uploads import import_process, request_body
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from data.scratch_folders import PREFIX
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
@@ -439,12 +440,14 @@ def test_an_importer_that_dies_or_hangs_is_reported(shared, prompts, monkeypatch
 
 
 def test_files_left_by_a_killed_server_are_removed(upload, prompts):
-    old = upload.store / "incoming" / "old"
-    old.mkdir(parents=True)
-    (old / "file").write_text("x")
-    os.utime(old, (0, 0))
-    post(upload, filled(prompts), 201)
-    assert not old.exists()
+    old, other = upload.store / "incoming" / f"{PREFIX}old", upload.store / "incoming" / "other"
+    for folder in (old, other):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("x")
+        os.utime(folder, (0, 0))
+    done = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
+    assert done.status_code == 201, done.text
+    assert [path.name for path in other.parent.iterdir()] == ["other"] and (other / "file").exists()
 
 
 def test_the_guides_upload_works_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):

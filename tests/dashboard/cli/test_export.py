@@ -11,6 +11,7 @@ from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from data.store.query_to_file import Exporter
 from data.store.run_withdrawal import withdraw
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.run_tables import with_runs
@@ -151,6 +152,28 @@ def test_existing_files_are_not_overwritten(cli, copied, tmp_path):
         done = cli("export", *arguments[:2], tmp_path / arguments[2], store=copied)
         assert done.returncode == 1 and "exists" in done.stderr
     assert (tmp_path / "notes" / "mine.txt").read_text() == (tmp_path / "mine.csv").read_text() == "x"
+
+
+@pytest.mark.parametrize("name", ["tone.zip", "run.csv", "tone"])
+def test_what_appears_meanwhile_is_not_overwritten(cli, copied, tmp_path, monkeypatch, name):
+    write = Exporter.write
+    run = open_store(copied).snapshot().rows("select run from runs limit 1")[0][0]
+
+    def write_slowly(self, *arguments):
+        (tmp_path / name).write_text("mine")
+        write(self, *arguments)
+
+    monkeypatch.setattr(Exporter, "write", write_slowly)
+    what = ("run", run) if name == "run.csv" else ("dataset", "tone")
+    done = cli("export", *what, tmp_path / name, store=copied)
+    assert done.returncode == 1 and "already exists; choose another name" in done.stderr
+    assert (tmp_path / name).read_text() == "mine" and {path.name for path in tmp_path.iterdir()} == {name, "store"}
+
+
+def test_a_link_is_not_overwritten(cli, copied, tmp_path):
+    (tmp_path / "link.zip").symlink_to(tmp_path / "nowhere")
+    done = cli("export", "dataset", "tone", tmp_path / "link.zip", store=copied)
+    assert done.returncode == 1 and "already exists" in done.stderr and (tmp_path / "link.zip").is_symlink()
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,9 @@ def test_it_is_written_to_a_file(cli, seeded, tmp_path):
     path = tmp_path / "runs.csv"
     done = cli("view", "/api/v1/runs.csv", "--output", path, store=seeded)
     assert (done.returncode, done.stdout) == (0, "") and path.read_text(encoding="utf-8").startswith("run,")
+    done = cli("view", "/api/v1/metrics", "--output", path, store=seeded)
+    assert done.returncode == 1 and "already exists; choose another name" in done.stderr
+    assert path.read_text(encoding="utf-8").startswith("run,")
     done = cli("view", "runs", "--output", tmp_path / "none" / "runs.json", store=seeded)
     assert done.returncode == 1 and "cannot be written: No such file or directory" in done.stderr
 

@@ -1,5 +1,6 @@
 """``python -m dashboard backup``, ``restore`` and ``repair``."""
 
+import os
 import shutil
 import threading
 
@@ -12,6 +13,7 @@ from data.importing.staging import ImportOptions
 from data.store import Store, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up
+from data.store.files import NAMES
 from data.store.register_of_current_version import FolderRegister
 from data.store.repair import inspect_version
 from data.store.tokens_and_readers import Tokens
@@ -41,12 +43,13 @@ def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "3 datasets, 19 runs" in done.stdout
     assert file_times(copied) == before
+    assert all(path.name.startswith(NAMES) for path in copied.iterdir())
     assert everything(tmp_path / "saved") == everything(copied)
     assert Tokens(FolderRegister(tmp_path / "saved")).find(token).name == "ann"
     changes = [event for event in Audit(FolderRegister(copied)).page(1000) if event.action != "refused"]
     assert Audit(FolderRegister(tmp_path / "saved")).page(1000) == changes != []
     assert listed_datasets(cli, tmp_path / "saved") == listed_datasets(cli, copied)
-    assert not list(tmp_path.glob("*.part"))
+    assert {path.name for path in tmp_path.iterdir()} <= {"saved", "store"}
 
 
 def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
@@ -180,6 +183,54 @@ def test_a_backup_overwrites_nothing(cli, copied, tmp_path):
     done = cli("backup", tmp_path / "mine", store=copied)
     assert done.returncode == 1 and "give a new or empty folder" in done.stderr
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
+    for name in ("saved.part", ".saved.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    refused = cli("backup", tmp_path / "link", store=copied)
+    assert refused.returncode == 1 and "give a new or empty folder" in refused.stderr and (tmp_path / "link").is_symlink()
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
+    assert (tmp_path / "saved.part" / "file").exists() and (tmp_path / ".saved.part" / "file").exists()
+
+
+def test_what_a_killed_backup_left_is_removed(cli, copied, tmp_path):
+    left, other = tmp_path / ".saved[1].clueline-scratch-x", tmp_path / ".saved1.clueline-scratch-x"
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+        os.utime(folder, (0, 0))
+    assert cli("backup", tmp_path / "saved[1]", store=copied).returncode == 0
+    assert other.exists() and not left.exists()
+
+
+@pytest.mark.parametrize(
+    "command", [("backup",), ("migrate", "--to"), ("export", "dataset", "tone"), ("view", "runs", "--output")]
+)
+@pytest.mark.parametrize("name", ["new", "objects/new", "way/new"])
+def test_only_the_store_writes_to_its_folder(cli, copied, tmp_path, command, name):
+    (tmp_path / "way").symlink_to(copied)
+    before = file_times(copied)
+    done = cli(*command, (tmp_path if name.startswith("way") else copied) / name, store=copied)
+    assert done.returncode == 1 and "where only the store itself writes; choose a path elsewhere" in done.stderr
+    assert {path: time for path, time in file_times(copied).items() if "cache" not in str(path)} == before
+
+
+def test_a_store_is_not_copied_among_other_files(cli, copied, tmp_path):
+    target = tmp_path / "mine"
+    target.mkdir()
+    (target / "notes.txt").write_text("mine")
+    for to in (target, target / "notes.txt"):
+        done = cli("migrate", "--to", to, store=copied)
+        assert done.returncode == 1 and ("give a new or empty folder" if to == target else "Not a directory") in done.stderr
+    assert [path.name for path in target.iterdir()] == ["notes.txt"] and (target / "notes.txt").read_text() == "mine"
+    (target / "notes.txt").unlink()
+    assert cli("migrate", "--to", target, store=copied).returncode == 0
+    assert everything(target) == everything(copied)
+    (target / "CURRENT").unlink()  # as after a kill
+    for catalogue in target.glob("gen-*"):
+        catalogue.unlink()
+    assert cli("migrate", "--to", target, store=copied).returncode == 0
+    assert everything(target) == everything(copied)
 
 
 def test_an_empty_or_damaged_store_gives_no_backup(cli_process, copied, tmp_path):
@@ -188,7 +239,7 @@ def test_an_empty_or_damaged_store_gives_no_backup(cli_process, copied, tmp_path
     (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
     done = cli_process("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 1 and "damaged" in done.stderr
-    assert not (tmp_path / "saved").exists() and not list(tmp_path.glob("*.part"))
+    assert {path.name for path in tmp_path.iterdir()} <= {"store"}
 
 
 def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):

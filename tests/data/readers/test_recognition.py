@@ -91,6 +91,7 @@ def test_one_reader_recognises_a_file(store, tmp_path, key, make):
     ("name", "text", "reason"),
     [
         ("answers.json", '{\n "a": {"judge_response": {}},\n "b": 1\n}', "the format is not recognised (its keys: a, b)"),
+        ("answers.json", '{"\\ud800": 1}', "the format is not recognised (its keys: ?)"),
         ("answers.json", '{\n "a": {"judge_response": {}},\n', "this is not valid JSON: Expecting property name"),
         ("folder/answers.csv", "question_id\n",
          "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: answers.csv)"),

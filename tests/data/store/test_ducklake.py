@@ -1,14 +1,18 @@
 """A DuckLake catalogue over the files of a store, as read by a DuckDB without Clueline's code."""
 
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 
+import duckdb
 import pytest
 
-from data.store import DamagedStore, StoreError, ducklake, open_store
+from data.store import DamagedStore, Store, StoreError, ducklake, open_store
 from data.store.ducklake import make_lake
+from data.store.files import FolderFiles
+from data.store.location import Location
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import RESPONSES, put, write
@@ -24,6 +28,14 @@ connection.execute(f"load '{extension}'")
 connection.execute(f"attach 'ducklake:{sys.argv[1]}' as lab (read_only)")
 for row in connection.execute(sys.argv[2]).fetchall():
     print(*row, sep="|")
+"""
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from data.store import ducklake, open_store
+ducklake.stored_objects = lambda *arguments: os._exit(9)
+ducklake.make_lake(open_store(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
@@ -86,6 +98,130 @@ def test_the_lake_can_be_written_again_after_an_import(toy, tmp_path):
     make_lake(toy, path)
     assert query(path, "select count(*) from lab.runs") == [("3",)]
     assert not [name.name for name in tmp_path.iterdir() if ".part" in name.name]
+
+
+@pytest.fixture
+def lake(toy, tmp_path):
+    """The path of a lake that is complete."""
+    path = tmp_path / "lakes" / "lab.ducklake"
+    make_lake(toy, path)
+    return path
+
+
+def contents(folder):
+    """Return the files and links below a folder, with their contents."""
+    return {path: path.readlink() if path.is_symlink() else path.read_bytes() for path in folder.rglob("*") if not path.is_dir()}
+
+
+def elsewhere(script, *arguments):
+    return subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def a_text(path, store):
+    path.write_text("mine")
+
+
+def a_database(path, store):
+    with duckdb.connect(path) as connection:
+        connection.execute("create table ducklake_table (table_name text)")
+
+
+def a_lake_of_somebody_else(path, store):
+    done = elsewhere(QUERY.replace(" (read_only)", ""), path, "create table lab.main.runs (a int)")
+    assert done.returncode == 0, done.stderr
+
+
+def a_catalogue_of_a_store(path, store):
+    shutil.copy(store.catalogue(), path)
+
+
+def a_folder(path, store):
+    path.mkdir()
+    (path / "file").write_text("mine")
+
+
+def a_folder_of_other_files_beside(path, store):
+    a_folder(path.with_name(f"{path.name}.files"), store)
+
+
+def a_file_beside(path, store):
+    path.with_name(f"{path.name}.files").write_text("mine")
+
+
+def a_link_beside(path, store):
+    a_folder(path.with_name("other"), store)
+    path.with_name(f"{path.name}.files").symlink_to(path.with_name("other"))
+
+
+@pytest.mark.parametrize(
+    "put_there",
+    [a_text, a_database, a_lake_of_somebody_else, a_catalogue_of_a_store, a_folder, a_folder_of_other_files_beside, a_file_beside,
+     a_link_beside],
+)  # fmt: skip
+def test_nothing_but_a_lake_is_replaced(toy, tmp_path, put_there):
+    path = tmp_path / "lakes" / "lab.ducklake"
+    path.parent.mkdir()
+    put_there(path, toy)
+    before = contents(path.parent)
+    assert before
+    with pytest.raises(StoreError, match="choose another path"):
+        make_lake(toy, path)
+    assert contents(path.parent) == before
+
+
+def test_files_of_similar_names_are_left_alone(toy, lake):
+    for name in ("lab.ducklake.part", "lab.ducklake.part.wal", "lab.ducklake.wal.old"):
+        (lake.parent / name).write_text("mine")
+    make_lake(toy, lake)
+    assert (lake.parent / "lab.ducklake.part").read_text() == (lake.parent / "lab.ducklake.part.wal").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "catalogue", "new.ducklake", "objects/new.ducklake", "link", "way", "around"])
+def test_a_path_in_the_store_is_refused(toy, tmp_path, name):
+    path = {
+        "catalogue": toy.catalogue(), "link": tmp_path / "link", "way": tmp_path / "way" / "new", "around": tmp_path / "lab",
+    }.get(name, toy.local / name)  # fmt: skip
+    (tmp_path / "link").symlink_to(toy.catalogue())
+    (tmp_path / "way").symlink_to(toy.local)
+    (tmp_path / "lab.files").symlink_to(toy.local)
+    before = contents(tmp_path)
+    with pytest.raises(StoreError, match="where only the store itself writes"):
+        make_lake(toy, path)
+    assert contents(tmp_path) == before
+
+
+def test_the_folders_of_a_shared_store_are_refused(toy, tmp_path):
+    """Such a store has a folder for objects and one of this host."""
+    location = Location("", "", toy.register, FolderFiles(tmp_path / "objects"), tmp_path / "local")
+    for folder in ("objects", "local"):
+        with pytest.raises(StoreError, match="where only the store itself writes"):
+            make_lake(Store(location, {}), tmp_path / folder / "lab.ducklake")
+
+
+def test_a_failed_lake_leaves_the_one_before(toy, lake, monkeypatch):
+    before = contents(lake.parent)
+
+    def fail(*arguments):
+        raise duckdb.IOException("the disk is full")
+
+    monkeypatch.setattr(ducklake, "stored_objects", fail)
+    for path in (lake, lake.with_name("new.ducklake")):
+        with pytest.raises(StoreError, match="the disk is full"):
+            make_lake(toy, path)
+    assert contents(lake.parent) == before and not lake.with_name("new.ducklake.files").exists()
+
+
+def test_a_killed_lake_leaves_the_one_before(toy, lake):
+    before = contents(lake.parent)
+    killed = elsewhere(KILLED, toy.url, lake)
+    assert killed.returncode == 9, killed.stderr
+    assert contents(lake.parent).items() > before.items()
+    assert query(lake, "select count(*) from lab.runs") == [("2",)]
+    make_lake(toy, lake)
+    assert query(lake, "select count(*) from lab.runs") == [("2",)]
+    assert len(list(lake.with_name("lab.ducklake.files").iterdir())) == 1
 
 
 def test_failures_are_explained(toy, tmp_path, monkeypatch):

@@ -23,6 +23,6 @@ def test_the_rule_before_paid_for_skipping(effects):
 
 
 @pytest.mark.parametrize("choice", ["at random", "the hardest"])
-def test_a_tenth_gains_hardly_anything_unless_it_is_chosen_in_hindsight(effects, choice):
+def test_a_tenth_gains_hardly_anything_without_hindsight(effects, choice):
     row = effects["nine tenths", choice, 0.1]
     assert row.ranked == 1 and abs(row.gain) < 0.3

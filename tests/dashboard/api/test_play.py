@@ -273,7 +273,7 @@ def begin(link, post, secret, player):
 
 
 @pytest.mark.parametrize("keeps_key", [True, False], ids=["same key", "new key"])
-def test_somebody_who_erased_their_answers_comes_back_as_a_newcomer(link, post, small, keeps_key):
+def test_who_erased_their_answers_comes_back_as_a_newcomer(link, post, small, keeps_key):
     erased = token_hex(16)
     key = erased if keeps_key else token_hex(16)
     asked = begin(link, post, small, erased)
@@ -282,7 +282,7 @@ def test_somebody_who_erased_their_answers_comes_back_as_a_newcomer(link, post, 
     assert begin(link, post, small, key) != asked
 
 
-def test_who_joins_and_erases_again_and_again_gets_no_more_places_than_there_are(link, post, small):
+def test_joining_and_erasing_again_and_again_uses_up_places(link, post, small):
     key, asked = token_hex(16), set()
     for _ in range(3):
         asked.add(begin(link, post, small, key))
@@ -292,7 +292,7 @@ def test_who_joins_and_erases_again_and_again_gets_no_more_places_than_there_are
         assert post("", 403, session=small, player=player, agreed=True)["error"]["code"] == "full"
 
 
-def test_a_race_is_read_to_nobody_who_was_erased_or_has_not_begun(post, race):
+def test_a_race_is_not_read_after_an_erasure(post, race):
     player = {"session": race, "player": token_hex(16)}
     post(agreed=True, **player)
     post("/answers", step=0, pace=400, **player)

@@ -80,7 +80,7 @@ def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, e
     assert store.version() == version
 
 
-def test_a_private_dataset_is_private_where_its_bundle_is_imported(cli, copied, tmp_path):
+def test_the_bundle_of_a_private_dataset_stays_private(cli, copied, tmp_path):
     Tokens(open_store(copied).register).make_private("tone", [])
     assert cli("export", "dataset", "tone", tmp_path / "tone", store=copied).returncode == 0
     fresh = emptied(tmp_path / "fresh")

@@ -173,7 +173,7 @@ def test_the_pseudonym_of_an_erased_player_passes_to_nobody(store, log):
         collect(store, secret, set_aside={"P002": "too fast"})
 
 
-def test_somebody_who_erased_their_answers_is_like_any_newcomer(log, secret):
+def test_who_erased_their_answers_is_like_any_newcomer(log, secret):
     """The session has two places and two questions, so the second order begins with the other question."""
     first = join(log, secret, ANN)
     log.erase(digest(secret), digest(ANN))

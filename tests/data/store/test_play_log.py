@@ -73,7 +73,7 @@ def test_a_place_is_given_once(log):
     assert log.join("s", "r", 4) == 2
 
 
-def test_a_session_whose_players_are_all_erased_gives_no_place_again(log):
+def test_if_all_players_are_erased_no_place_is_given_again(log):
     assert log.erase("s", "p")
     assert (log.join("s", "p", 2), log.join("s", "q", 2)) == (1, None)
     assert [row[2:] for row in log.overview()] == [(2, 0)]
@@ -94,7 +94,7 @@ def test_nothing_of_an_erased_player_stays_but_the_place(log, tmp_path):
     assert log.tables()[1:] == ([("s", "erased 1", 1), ("s", "p", 0), ("s", "r", 2)], [])
 
 
-def test_an_answer_on_its_way_at_an_erasure_is_not_the_next_player_s(log):
+def test_an_answer_during_an_erasure_reaches_nobody_else(log):
     place = log.place("s", "p")
     log.erase("s", "p")
     log.join("s", "p", 10)

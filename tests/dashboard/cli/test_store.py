@@ -99,7 +99,7 @@ def test_what_was_private_is_private_again_and_named(cli, copied, tmp_path):
     assert again.returncode == 0 and "Private" not in again.stdout
 
 
-def test_damaged_tokens_stop_a_restore_and_give_way_to_those_of_the_backup(cli, copied, tmp_path):
+def test_damaged_tokens_stop_a_restore(cli, copied, tmp_path):
     """As docs/operations.md says."""
     token = Tokens(FolderRegister(copied)).create("ann")
     assert cli("backup", tmp_path / "saved", store=copied).returncode == 0

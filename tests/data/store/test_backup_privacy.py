@@ -45,7 +45,7 @@ def test_a_new_store_gets_tokens_and_readers(lab, saved, tmp_path):
     assert Tokens(restored.register).record() == Tokens(lab.register).record()
 
 
-def test_a_store_with_tokens_of_its_own_gets_the_private_datasets(saved, tmp_path):
+def test_a_store_with_its_own_tokens_gets_private_datasets(saved, tmp_path):
     other = new_store(tmp_path / "other", "toy")
     tokens = Tokens(other.register)
     tokens.create("ann")  # somebody else's
@@ -85,7 +85,7 @@ def test_a_copy_that_was_killed_is_completed(lab, tmp_path):
 
 
 @pytest.mark.parametrize("store", ["target", "backup"])
-def test_without_the_list_of_private_datasets_nothing_is_restored(lab, saved, tmp_path, store):
+def test_without_the_list_of_readers_nothing_is_restored(lab, saved, tmp_path, store):
     other = new_store(tmp_path / "other", "toy")
     Tokens(other.register).create("eve")
     folder = saved if store == "backup" else tmp_path / "other" / "store"

@@ -138,7 +138,7 @@ def test_who_takes_part(ranges, part):
     assert taking_part(answers_of(*ranges))[0].tolist() == part
 
 
-def test_runs_that_miss_different_clues_leave_until_the_others_share_half():
+def test_runs_leave_until_the_others_share_half():
     answered = np.ones((12, 120), dtype=bool)
     for run in range(12):
         answered[run, 10 * run : 10 * run + 10] = False  # each misses its own twelfth

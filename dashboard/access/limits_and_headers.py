@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 
 from dash import Dash
 from flask import Flask, Response, redirect, request
 from flask.typing import ResponseReturnValue
+from gunicorn.http.errors import ParseException
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_request_checks import CALLBACKS
@@ -15,14 +16,12 @@ from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.login import current_address
 from dashboard.api.endpoint_decorators import denied
 from dashboard.components.links import address
+from dashboard.process.incoming_requests import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
 from dashboard.service import service
 from dashboard.settings import Settings
-from dashboard.uploads.request_body import time_limit
 from data.store import StoreError
 
-MAX_BODY = 8 * 2**20  # bytes, for every request except an upload
 MAX_QUERY = 8000  # characters
-BODY_TIMEOUT = 30.0  # seconds to receive such a body
 # Addresses that show nothing from the store. Dash's layout, the frame of all pages, is requested without a signed link's key.
 PUBLIC = (
     "/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies",
@@ -33,7 +32,6 @@ PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")
 PAGES = ("/", "/<path:path>")  # Dash's rules for the addresses of pages
 DOCUMENTS = ("/docs", "/docs/<path:name>")  # these send a visitor to the login page, too
 NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload", "/write")  # pages that change something
-STREAMED = ("api.post_runs", "api.post_datasets")  # endpoints that read their own body
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -51,6 +49,7 @@ def install(server: Flask, app: Dash, settings: Settings) -> None:
     server.before_request(_check_request)
     server.before_request(_check_reading)
     server.register_error_handler(RequestDenied, denied)
+    server.register_error_handler(BodyRefused, _refused)
     policies: dict[bool, str] = {}
 
     def with_headers(response: Response) -> Response:
@@ -106,10 +105,20 @@ def _check_request() -> None:
     service().access.user()  # a forged user name is refused everywhere, so that nobody believes it works
     if len(request.query_string) > MAX_QUERY:
         raise RequestDenied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
-    if request.endpoint not in STREAMED and (request.content_length or "Transfer-Encoding" in request.headers):
-        deadline = time.monotonic() + BODY_TIMEOUT
-        with time_limit(lambda: deadline):
+    if request.method == "POST" and request.path in UPLOADS:
+        return  # the endpoint reads the body, once it has checked who sends it
+    if request.content_length or "Transfer-Encoding" in request.headers:
+        try:
             request.get_data()
+        except RequestEntityTooLarge:
+            raise too_large() from None
+        except (ClientDisconnected, ParseException):
+            raise broken_off() from None
+
+
+def _refused(error: BodyRefused) -> Response:
+    headers = {"Retry-After": "5"} if error.status == 503 else {}
+    return denied(RequestDenied(error.status, error.code, str(error), headers=headers))
 
 
 def _check_reading() -> ResponseReturnValue | None:

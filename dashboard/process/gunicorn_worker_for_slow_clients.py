@@ -1,5 +1,5 @@
-"""gunicorn's threaded worker, with limits on clients that send nothing, send slowly or do not read, and threads for health
-checks.
+"""gunicorn's threaded worker, with limits on clients that send nothing, send slowly or do not read, and threads of their own for
+health checks and uploads.
 
 Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crowds.py:
 
@@ -13,9 +13,10 @@ Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crow
 | a response while 1,000 connections have unfinished headers | 0.05 s | not measured | none in 90 s |
 
 So the standard worker meets the target for silent connections only with a number of threads that makes memory grow by three
-quarters. It sets no limit on a client that does not read, and unfinished headers block its threads. The price of this class is
-that it overrides undocumented methods of gunicorn's ``ThreadWorker``. That is why pyproject.toml pins gunicorn's exact version.
-After an upgrade, run ``make soak``.
+quarters. It sets no limit on a client that does not read, and unfinished headers and bodies block its threads. (When this worker
+read bodies in these threads, 80 bodies of a byte a second held all 64 threads of two workers, and a page took 60 s.) The price of
+this class is that it overrides undocumented methods of gunicorn's ``ThreadWorker``. That is why pyproject.toml pins gunicorn's
+exact version. After an upgrade, run ``make soak``.
 """
 
 from __future__ import annotations
@@ -31,90 +32,98 @@ from typing import Any
 
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 
-HEADER_TIMEOUT = 10.0  # seconds from the first bytes of a request to the end of its headers
+from dashboard.process.incoming_requests import CHUNK, MAX_BODY, BodyRefused, IncomingRequests, too_slow
+
 CLOSE_TIMEOUT = 2.0  # seconds that a client has to close its end after we have closed ours
-MAX_DRAINED = 65_536  # bytes that the client may still send in that time
+MAX_DRAINED = MAX_BODY  # bytes that the client may still send in that time, so that it can read why its body is refused
 READ_TIMEOUT = 30  # seconds in which a client must read some of its response
+MAX_SMALL = 65_536  # bytes of a request that are always received
+MAX_RECEIVED = 128 * 2**20  # bytes of all requests that wait in a worker, beyond which only small ones are received
 PROBES = (b"GET /healthz", b"GET /readyz", b"HEAD /healthz", b"HEAD /readyz")
-MAX_PEEKED = 65_536  # bytes of headers that are read without a thread
 PROBE_THREADS = 2  # reserved for probes, so that these are answered however busy the worker is
+UPLOAD_THREADS = 10  # reserved for uploads: dashboard.service.MAX_UPLOADS, and two that refuse those beyond
 
 
 class Worker(ThreadWorker):
-    """A worker that gives a connection a thread only when the headers of a request have arrived.
+    """A worker that gives a connection a thread only when a request has arrived.
 
-    The standard worker gives each new connection a thread for five seconds, and waits for headers and slow readers without a
-    limit. Its main thread, which accepts connections, waits up to two seconds for each client to close its end.
+    The standard worker gives each new connection a thread for five seconds, and waits for headers, bodies and slow readers
+    without a limit. Its main thread, which accepts connections, waits up to two seconds for each client to close its end.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._probe_threads = ThreadPoolExecutor(PROBE_THREADS, "probe")
+        self._upload_threads = ThreadPoolExecutor(UPLOAD_THREADS, "upload")
         self._listen_until: float | None = None  # set when the worker is told to shut down
-        self._header_deadlines: dict[Any, float] = {}  # connections whose headers are being read
+        self._arriving: set[Any] = set()  # connections whose request has not arrived yet
+        self._unanswered: set[Any] = set()  # these, and those whose request waits for a thread or has one
         self._closing: dict[Any, tuple[float, int]] = {}  # connections closed on our side: deadline, bytes they may still send
 
     def enqueue_req(self, conn: Any) -> None:
-        """Give a connection a thread, or wait for the headers of a request. Called in the main thread."""
+        """Wait for a request of a connection. Called in the main thread."""
         if not (conn.initialized or conn.data_ready):
             self._wait_for_first_byte(conn)
-        elif conn.initialized and conn.parser.unreader.buf.getvalue():  # the next request was read with the previous one
-            super().enqueue_req(conn)
+            return
+        self._unanswered.add(conn)
+        if conn.incoming.begin() or conn.incoming.receive():
+            self._give_thread(conn)
         else:
-            self._wait_for_headers(conn, 0)
+            self._arriving.add(conn)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._receive, conn))
 
     def _wait_for_first_byte(self, conn: Any) -> None:
         with suppress(OSError, AttributeError):  # not a TCP socket, or a system without this option
             conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READ_TIMEOUT * 1000)
+        conn.incoming = IncomingRequests(self.cfg, conn.sock, conn.client)
+        conn.parser = conn.incoming.parser
         conn.sock.setblocking(False)
         conn.timeout = time.monotonic() + self.cfg.keepalive
         self.pending_conns.append(conn)
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
 
-    def _wait_for_headers(self, conn: Any, seen: int) -> None:
-        """Give a connection a thread if its headers are complete, or if nothing came after the bytes seen before."""
-        try:
-            begin = conn.sock.recv(MAX_PEEKED, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except OSError:
-            begin = b""
-        if seen < len(begin) < MAX_PEEKED and b"\r\n\r\n" not in begin:
-            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(begin) + 1)  # call back when there are more bytes
-            self._header_deadlines.setdefault(conn, time.monotonic() + HEADER_TIMEOUT)
-            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._on_more_headers, conn, len(begin)))
-            return
-        if seen:
-            conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-        if begin.startswith(PROBES):
-            future = self._probe_threads.submit(self.handle, conn)
-            future.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
+    def _receive(self, conn: Any, client: socket.socket) -> None:
+        if conn.incoming.receive():
+            self._stop_receiving(conn)
+        elif len(conn.incoming.received) > MAX_SMALL and sum(len(c.incoming.received) for c in self._unanswered) > MAX_RECEIVED:
+            self._stop_receiving(conn, BodyRefused(503, "busy", "Too many large requests are arriving; try again in a moment."))
+
+    def _stop_receiving(self, conn: Any, refusal: BodyRefused | None = None) -> None:
+        self._arriving.discard(conn)
+        self.poller.unregister(conn.sock)
+        if refusal is not None:
+            conn.incoming.refuse(refusal)
+        self._give_thread(conn)
+
+    def _give_thread(self, conn: Any) -> None:
+        if conn.incoming.received.startswith(PROBES):
+            threads = self._probe_threads
         else:
-            super().enqueue_req(conn)
-
-    def _on_more_headers(self, conn: Any, seen: int, client: socket.socket) -> None:
-        self.poller.unregister(client)
-        self._wait_for_headers(conn, seen)
-
-    def handle(self, conn: Any) -> Any:
-        """Read and answer a request. Called in a thread of the pool."""
-        self._header_deadlines[conn] = time.monotonic() + HEADER_TIMEOUT
-        try:
-            return super().handle(conn)
-        finally:
-            self._header_deadlines.pop(conn, None)
+            threads = self._upload_threads if conn.incoming.is_upload else self.tpool
+        future = threads.submit(self.handle, conn)
+        future.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer a request whose headers are complete. ``dashboard.access.limits_and_headers`` sets limits on its body."""
-        self._header_deadlines.pop(conn, None)
+        """Answer a request. Called in a thread."""
         try:
             return super().handle_request(req, conn)
         except TimeoutError:
             self.log.info("%s did not read the response to %s", conn.client, req.path)
             return False
+        finally:
+            conn.incoming.end()
 
     def finish_request(self, conn: Any, fs: Any) -> None:
         """Keep a connection for its next request, or close it. Called in the main thread."""
-        if fs.cancelled() or fs.exception() is not None or fs.result():
+        self._unanswered.discard(conn)
+        if fs.cancelled() or fs.exception() is not None:
             super().finish_request(conn, fs)
+            return
+        if fs.result():
+            if conn.incoming.received:  # the next request came together with this one
+                self.enqueue_req(conn)
+            else:
+                super().finish_request(conn, fs)
             return
         try:
             conn.sock.shutdown(socket.SHUT_WR)
@@ -130,7 +139,7 @@ class Worker(ThreadWorker):
     def _drain(self, conn: Any, client: socket.socket) -> None:
         deadline, bytes_left = self._closing[conn]
         try:
-            bytes_left -= len(client.recv(MAX_DRAINED)) or bytes_left
+            bytes_left -= len(client.recv(CHUNK)) or bytes_left
         except BlockingIOError:
             return
         except OSError:
@@ -173,7 +182,6 @@ class Worker(ThreadWorker):
             if time.monotonic() <= deadline:
                 break  # the dict is in the order of deadlines
             self._close(conn)
-        for conn, deadline in list(self._header_deadlines.items()):
-            if time.monotonic() > deadline:
-                with suppress(OSError):
-                    conn.sock.shutdown(socket.SHUT_RD)  # its thread then sees the end of the input
+        now = time.monotonic()
+        for conn in [conn for conn in self._arriving if conn.incoming.deadline < now]:
+            self._stop_receiving(conn, too_slow())

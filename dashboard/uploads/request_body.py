@@ -7,13 +7,14 @@ import socket
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
 from flask import request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
@@ -88,7 +89,7 @@ def receive(folder: Path, max_bytes: int) -> Received:
                     raise ClientDisconnected  # some servers do not raise this themselves
         except RequestEntityTooLarge as error:
             raise too_large(max_bytes) from error
-        except (HTTPException, OSError) as error:
+        except (HTTPException, OSError, ParseException) as error:
             raise RequestDenied(400, "broken_off", "The body ended before it was complete; send it again.") from error
     if not target.written:
         raise RequestDenied(400, "empty_file", "The file is empty.", "file")
@@ -217,45 +218,29 @@ class PacedStream:
 def _timed_stream() -> Iterator[PacedStream]:
     """Yield the body of this request as a stream. A client that sends it too slowly is cut off."""
     stream = PacedStream(request.stream)
-    with time_limit(lambda: stream.last + CHUNK_TIMEOUT) as expired:
-        try:
-            yield stream
-        except (HTTPException, OSError, RequestDenied):
-            if expired.is_set():
-                raise RequestDenied(
-                    408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds."
-                ) from None
-            raise
-
-
-@contextmanager
-def time_limit(deadline: Callable[[], float]) -> Iterator[threading.Event]:
-    """Stop reading from the client of this request when a deadline passes.
-
-    Args:
-        deadline: returns the time of ``time.monotonic`` at which to stop; it may change between calls.
-
-    Yields:
-        An event that is set when the deadline has passed.
-    """
-    connection: socket.socket | None = request.environ.get("gunicorn.socket")
+    connection: socket.socket | None = request.environ.get("gunicorn.socket")  # None for a test client
     expired, done = threading.Event(), threading.Event()
-    if connection is None:  # a test client, without a network connection
-        yield expired
-        return
 
-    def watch() -> None:
+    def watch(connection: socket.socket) -> None:
         while not done.wait(1.0):
-            if time.monotonic() > deadline():
+            if time.monotonic() > stream.last + CHUNK_TIMEOUT:
                 expired.set()
                 # The reading thread then sees the end of the body; the response can still be sent.
                 connection.shutdown(socket.SHUT_RD)
                 return
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    watcher = threading.Thread(target=watch, args=(connection,), daemon=True)
+    if connection is not None:
+        watcher.start()
     try:
-        yield expired
+        yield stream
+    except (HTTPException, OSError, ParseException, RequestDenied):
+        if expired.is_set():
+            raise RequestDenied(
+                408, "too_slow", f"Fewer than {CHUNK:,} bytes arrived within {CHUNK_TIMEOUT:g} seconds."
+            ) from None
+        raise
     finally:
         done.set()
-        watcher.join()
+        if connection is not None:
+            watcher.join()

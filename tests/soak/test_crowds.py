@@ -198,7 +198,7 @@ def waits(network):
 
 @pytest.mark.soak
 def test_bodies_that_trickle_are_cut_off(network):
-    """A byte a second: uploads are given up after a minute, other bodies after half a minute. Others are answered meanwhile."""
+    """A byte a second: uploads are given up after a minute, other bodies after half a minute, each with the reason."""
     bearer = f"Authorization: Bearer {network.token}\r\n"
     upload = f"POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 100000\r\n\r\n"
     kind = "Content-Type: application/json\r\n"
@@ -237,6 +237,7 @@ def test_bodies_that_trickle_are_cut_off(network):
     assert slowest < PATIENT
     assert len(ended) == len(sockets), "a trickle is waited for without end"
     assert max(seconds for seconds, _ in ended.values()) < 120
+    assert all(data.startswith(b"HTTP/1.1 408 ") for _, data in ended.values()), ended
     assert ask(network, "/api/v1/runs?dataset=pyramid&model=after", "POST", content("after").encode(),
                {"Authorization": f"Bearer {network.token}"})[0] == 201  # fmt: skip
     longest = max(seconds for seconds, _ in ended.values())

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 import pytest
 
+from dashboard.process.incoming_requests import MAX_BODY, too_slow
 from data.store.register_of_current_version import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
@@ -269,9 +270,22 @@ def test_a_hostile_run_id_is_only_a_value(standing, run):
 
 def test_queries_and_bodies_have_a_maximum_size(standing):
     assert attempt(standing, "GET", f"{ADDRESS}?q={'x' * 8000}", 414).json["error"]["code"] == "too_long"
-    large = bytes(8 * 2**20 + 1)
+    large = bytes(MAX_BODY + 1)
     assert standing.client.post("/_dash-update-component", data=large).status_code == 413
-    attempt(standing, "DELETE", f"{ADDRESS}/RUN", 413, standing.auth, data=large)
+    refused = attempt(standing, "DELETE", f"{ADDRESS}/RUN", 413, standing.auth, data=large)
+    assert refused.json["error"]["message"] == "The body is larger than 8 MiB, the limit for all but uploads."
+
+
+@pytest.mark.parametrize("path", ["/api/v1/play", "/login", "/_dash-update-component", "/nothing"])
+def test_a_late_body_is_answered_with_the_reason(standing, path):
+    class LateBody(io.BytesIO):
+        def readinto(self, buffer):
+            raise too_slow()
+
+    environ = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    answer = standing.client.post(path, input_stream=LateBody(), environ_overrides=environ)
+    assert answer.status_code == 408
+    assert answer.json["error"]["code"] == "too_slow" and "30 seconds" in answer.json["error"]["message"]
 
 
 def test_every_answer_has_the_headers_that_browsers_need(standing):
@@ -320,6 +334,45 @@ def test_oversized_headers_are_refused(network):
     connection = connect(network)
     connection.request("GET", "/healthz?" + "x" * 9000)
     assert connection.getresponse().status in (400, 414)
+
+
+CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n"
+REFUSED_BODIES = {
+    "a length that is too large": (b"Content-Length: %d\r\n\r\n" % (MAX_BODY + 1) + bytes(MAX_BODY + 1), 413, "too_large"),
+    "chunks that are too large": (CHUNKS + b"100000\r\n%s\r\n" % bytes(2**20) * 9, 413, "too_large"),
+    "a body that ends early": (b"Content-Length: 99\r\n\r\n{}", 400, "broken_off"),
+    "chunks that end early": (CHUNKS + b"99\r\n{}", 400, "broken_off"),
+    "a bad size of a chunk": (CHUNKS + b"Z\r\n{}\r\n0\r\n\r\n", 400, "broken_off"),
+    "a chunk without its end": (CHUNKS + b"1\r\n{}\r\n0\r\n\r\n", 400, "broken_off"),
+    "a bad trailer": (CHUNKS + b"2\r\n{}\r\n0\r\nHost: evil.example\r\n\r\n", 400, "broken_off"),
+}
+
+
+UPLOAD = f"{ADDRESS}?dataset=pyramid&model=bad"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (path, name)
+        for path in ("/api/v1/play", "/_dash-update-component", UPLOAD)
+        for name in REFUSED_BODIES
+        if not (path == UPLOAD and "too large" in name)  # uploads have another limit
+    ],
+)
+def test_refused_bodies_are_answered_with_the_reason(network, path, name):
+    sent, status, code = REFUSED_BODIES[name]
+    place = urlsplit(network.address)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {network.token}\r\n".encode()
+    with socket.create_connection((place.hostname, place.port), timeout=300) as sock:
+        sock.sendall(head + sent)
+        sock.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := sock.recv(65_536):
+            answer += part
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer[:300]
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == code
+    assert "Traceback" not in network.log.read_text(encoding="utf-8")
 
 
 def test_a_refused_body_does_not_block_others(network):

@@ -6,7 +6,7 @@ from dashboard import service
 from dashboard.access import identity_and_rights, limits_and_headers
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
-from dashboard.process import gunicorn_server, gunicorn_worker_for_slow_clients
+from dashboard.process import gunicorn_server, gunicorn_worker_for_slow_clients, incoming_requests
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 
@@ -56,13 +56,17 @@ def test_listed_origins_may_frame_only_views(seeded):
 def test_the_limits_are_those_of_the_code():
     stated = {name: float(value.replace(",", "")) for name, value, _ in rows("Limits")}
     assert stated == {
-        "body of a request that is no upload, bytes": limits_and_headers.MAX_BODY,
+        "body of a request that is no upload, bytes": incoming_requests.MAX_BODY,
+        "all requests that arrive in a worker at once, bytes": gunicorn_worker_for_slow_clients.MAX_RECEIVED,
+        "request that is received in any case, bytes": gunicorn_worker_for_slow_clients.MAX_SMALL,
         "query string, characters": limits_and_headers.MAX_QUERY,
-        "time for the headers of a request, seconds": gunicorn_worker_for_slow_clients.HEADER_TIMEOUT,
-        "time for such a body, seconds": limits_and_headers.BODY_TIMEOUT,
+        "time for the headers of a request, seconds": incoming_requests.HEADER_TIMEOUT,
+        "time for such a body, seconds": incoming_requests.BODY_TIMEOUT,
         "time in which a client must read some of its answer, seconds": gunicorn_worker_for_slow_clients.READ_TIMEOUT,
+        "request line and headers, bytes": incoming_requests.MAX_HEAD,
         "uploads at once, of a worker": service.MAX_UPLOADS,
-        "threads of a worker": gunicorn_server.THREADS,
+        "threads of a worker for uploads": gunicorn_worker_for_slow_clients.UPLOAD_THREADS,
+        "threads of a worker for everything else": gunicorn_server.THREADS,
         "threads that compute or wait for a result": computing_queue.PLACES,
         "results computed at once, of a worker": computing_queue.AT_ONCE,
         "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,
@@ -74,6 +78,10 @@ def test_the_limits_are_those_of_the_code():
         "requests for the words of races from one address, a second, of a worker": identity_and_rights.READ_FROM,
         "requests for words at once, after a pause, from one address": identity_and_rights.READ_FROM_AT_ONCE,
     }
+
+
+def test_more_threads_than_uploads_refuse_further_uploads():
+    assert gunicorn_worker_for_slow_clients.UPLOAD_THREADS > service.MAX_UPLOADS
 
 
 def test_the_document_names_only_existing_settings():

@@ -26,6 +26,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until
 
+LARGE_FILE = b"/_dash-component-suites/plotly/package_data/plotly.min.js"
 BODY = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 
 
@@ -158,20 +159,22 @@ def ignores(pid, number):
 def test_probes_are_answered_while_every_thread_is_taken(serving):
     served = serving(workers=1)
     stalled = []
-    for _ in range(2 * THREADS):  # a body that does not arrive takes a thread for half a minute
-        connection = socket.create_connection((urlsplit(served.address).hostname, urlsplit(served.address).port))
-        connection.sendall(b"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+    for _ in range(2 * THREADS):  # a response that is not read takes a thread for half a minute
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((urlsplit(served.address).hostname, urlsplit(served.address).port))
+        connection.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % LARGE_FILE * 4)  # larger than any buffer in between
         stalled.append(connection)
+    other = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=3)
+    other.request("GET", "/api/v1/datasets")
     with pytest.raises(TimeoutError):
-        other = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=3)
-        other.request("GET", "/api/v1/datasets")
-        other.getresponse()
+        other.sock.recv(1)
     for _ in range(5):
         assert status(served, "/healthz")[0] == status(served, "/readyz")[0] == 200
-    for connection in stalled:
-        connection.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            connection.recv(1)  # they still have their threads, or wait for one
+    other.sock.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        other.sock.recv(1)  # it still waits for a thread
+    for connection in (other, *stalled):
         connection.close()
 
 

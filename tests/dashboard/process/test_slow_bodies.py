@@ -1,0 +1,73 @@
+"""Bodies that arrive a byte a second hold no thread of pages: other readers are answered as if nobody sent them."""
+
+import contextlib
+import http.client
+import json
+import select
+import shutil
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from dashboard.process.gunicorn_worker_for_slow_clients import MAX_RECEIVED
+from dashboard.process.incoming_requests import MAX_BODY
+from data.store.register_of_current_version import FolderRegister
+from data.store.tokens_and_readers import Tokens
+from tests.helpers.serving import start_server
+from tests.helpers.slow_bodies import ADDRESSES, CHUNKED, MANY, PLAIN, UPLOADS, check_reader, read_pages
+from tests.helpers.waiting import wait_until
+
+
+@pytest.fixture(scope="module", params=["open", "token"])
+def server(request, seeded, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slow")
+    store = shutil.copytree(seeded, folder / "store")
+    token = Tokens(FolderRegister(store)).create("lab")
+    served = start_server(store, folder / "log", read=request.param, uploads=request.param)
+    served.token = token if request.param == "token" else None
+    yield served
+    served.stop()
+    assert "Traceback" not in (folder / "log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("framing", [PLAIN, CHUNKED])
+def test_slow_bodies_stall_no_reader(server, framing):
+    assert check_reader(server.address, ADDRESSES, framing, server.token) == MANY
+
+
+@pytest.mark.parametrize("framing", [PLAIN, CHUNKED])
+def test_slow_uploads_stall_no_reader(server, framing):
+    headers = f"Authorization: Bearer {server.token}\r\n" if server.token else ""
+    check_reader(server.address, UPLOADS, framing, server.token, headers)
+
+
+def test_unauthorised_slow_uploads_stall_no_reader(server):
+    check_reader(server.address, UPLOADS, PLAIN, server.token, "Authorization: Bearer wrong\r\n")
+
+
+def test_bodies_that_arrive_take_limited_memory(served):
+    """Beyond that, a large body is refused, until the others have gone. Small ones are received."""
+    host, port = urlsplit(served.address).hostname, urlsplit(served.address).port
+
+    def status_and_code(size):
+        connection = http.client.HTTPConnection(host, port, timeout=300)
+        connection.request("POST", "/api/v1/play", bytes(size))
+        response = connection.getresponse()
+        code = json.load(response)["error"]["code"]
+        connection.close()
+        return response.status, code
+
+    head = f"POST /api/v1/play HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {MAX_BODY}\r\n\r\n".encode()
+    with contextlib.ExitStack() as stack:
+        waiting, refused = [], []
+        while not refused:
+            assert len(waiting) < 2 * MAX_RECEIVED // MAX_BODY
+            waiting.append(stack.enter_context(socket.create_connection((host, port), timeout=300)))
+            with contextlib.suppress(ConnectionError):  # refused before all is sent
+                waiting[-1].sendall(head + bytes(MAX_BODY - 1))  # it lacks its last byte
+            refused = select.select(waiting, [], [], 0)[0]
+        assert refused[0].recv(100).startswith(b"HTTP/1.1 503 ")
+        assert status_and_code(10)[0] == 400
+        read_pages(served.address, 1)
+    wait_until(lambda: status_and_code(MAX_BODY // 2)[0] == 400)

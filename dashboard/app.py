@@ -11,10 +11,9 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, documentation_pages, pages, play
+from dashboard import api, app_shell, documentation_pages, pages, play
 from dashboard.access import dash_request_checks, limits_and_headers, login
 from dashboard.api.http_responses import error_response
-from dashboard.app_shell import layout
 from dashboard.page_registry import check_page
 from dashboard.process import logs, prometheus
 from dashboard.service import Service
@@ -67,7 +66,7 @@ def create_app(settings: Settings) -> Flask:
         enable_mcp=False,
     )
     pages.register_all(server)
-    app.layout = layout
+    app_shell.install(app)
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body is not valid HTTP.")))

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.active_filters import active_filters
@@ -54,7 +54,6 @@ def layout() -> html.Div:
     return html.Div(frame, id="page", className="page")
 
 
-@callback(Output("answer", "data"), Input("request", "data"), prevent_initial_call=True)
 def draw(request: dict[str, Any]) -> str:
     """Draw what an address shows.
 
@@ -146,24 +145,28 @@ def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[C
     return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
 
 
-CONTROL = control(ALL, ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
-clientside_callback(ClientsideFunction("clueline", "begin"), Output("request", "data"), Input("page", "id"))
-clientside_callback(
-    ClientsideFunction("clueline", "write"),
-    Output("request", "data", allow_duplicate=True),
-    Input(CONTROL, "value"),
-    State(CONTROL, "id"),
-    State("request", "data"),
-    prevent_initial_call=True,
-)
-clientside_callback(
-    ClientsideFunction("clueline", "place"),
-    Output("page", "className"),
-    Output("page", "data-version"),
-    Output("header", "data-html"),
-    Output("banner", "data-html"),
-    Output("filter-bar", "children"),
-    Output("content", "children"),
-    Input("answer", "data"),
-    prevent_initial_call=True,
-)
+def install(app: Dash) -> None:
+    """Give an app the frame of all pages and the callbacks that fill it."""
+    app.layout = layout
+    app.callback(Output("answer", "data"), Input("request", "data"), prevent_initial_call=True)(draw)
+    every_control = control(ALL, ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
+    app.clientside_callback(ClientsideFunction("clueline", "begin"), Output("request", "data"), Input("page", "id"))
+    app.clientside_callback(
+        ClientsideFunction("clueline", "write"),
+        Output("request", "data", allow_duplicate=True),
+        Input(every_control, "value"),
+        State(every_control, "id"),
+        State("request", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("clueline", "place"),
+        Output("page", "className"),
+        Output("page", "data-version"),
+        Output("header", "data-html"),
+        Output("banner", "data-html"),
+        Output("filter-bar", "children"),
+        Output("content", "children"),
+        Input("answer", "data"),
+        prevent_initial_call=True,
+    )

@@ -68,6 +68,13 @@ KINDS = (
         ["interval of a distance from calibration"],
     ),
     Uncertainty(
+        "calibration",
+        "p-values of calibration",
+        "How often a run that is right as often as it says, with the same confidences, is at least this far off by chance, "
+        "counting the clues of a question as one where they may depend on each other.",
+        ["calibrated run: p <= .05 in the worst of three tests"],
+    ),
+    Uncertainty(
         "pairs",
         "p-values of two runs",
         "A paired t test over the questions that both answered: how often two equally good runs would differ at least this much "

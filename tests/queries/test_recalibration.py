@@ -333,7 +333,7 @@ def test_a_run_that_is_right_and_sure_stays_so(snapshot, method):
     # of their own, so they see 6, 4 and 8 other items and are 1/8, 1/6 and 1/10 off.
     expected = (3 / 8**2 + 5 / 6**2 + 1 / 10**2) / 9 if method == "platt" else 0
     assert run.metrics["brier"].after == pytest.approx(expected, abs=1e-9)
-    assert run.metrics["auroc"].missing == "either nothing is correct or nothing is incorrect"
+    assert run.metrics["auroc"].missing == "there is no correct item to compare with an incorrect one"
     if method == "isotonic":
         assert (run.improved, run.worsened, run.losers) == (0, 0, [])
 

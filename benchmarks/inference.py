@@ -26,6 +26,7 @@ STUDIES = (
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 means a calibrated run."),
     (calibration_simulation.false_alarms, 5, "False positives, at most nominal. The run is calibrated."),
     (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),
+    (calibration_simulation.whole_curves, 1, "Coverage of the isotonic curve of a calibrated run, at every confidence."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),

@@ -118,8 +118,8 @@ KINDS = (
     Uncertainty(
         "band",
         "Grey band of reliability diagrams",
-        "Where the curve would lie if the run were calibrated: pointwise, it holds 90 % of simulated curves at each confidence "
-        "taken alone; simultaneous, 90 % of whole curves, though only 85 to 89 % in our simulations of questions with clues.",
+        "Where the curve would lie if the run were calibrated: simultaneous, it holds 90 % of whole simulated curves; pointwise, "
+        "90 % at each confidence taken alone, so that nearly every curve leaves it somewhere.",
         ["pointwise consistency band", "simultaneous consistency band"],
     ),
     Uncertainty(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from queries.metrics.kernels.calibration_tests import calibration_tests
+from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
 from tests.helpers.simulation import Measurement
 
 RANGES = {"spread": (0.0, 1.0), "0.8 to 0.99": (0.8, 0.99), "0.95 to 0.99": (0.95, 0.99)}
@@ -57,3 +58,21 @@ def false_alarms(boards, seed, sizes=SIZES, ranges=RANGES):
     for words, setting in settings(sizes, ranges):
         rejected = (calibration_p_values(boards, seed, setting) <= 0.05).mean(axis=0)
         yield Measurement("calibrated run: p <= .05 in the worst of three tests", words, 0.05, rejected.max(), boards)
+
+
+def whole_curves(boards, seed, sizes=SIZES, ranges=RANGES):
+    """Measure how often the simultaneous consistency band holds the whole isotonic curve of a calibrated run, by setting."""
+    for words, setting in settings(sizes, ranges):
+        questions, clues, *_, clustered = setting
+        if clustered:
+            continue  # the band knows questions only
+        random = np.random.default_rng((seed, *(int(100 * value) for value in setting)))
+        inside = 0
+        for index in range(boards):
+            confidence, correct, _ = calibrated_run(random, *setting)
+            stated, items, right = confidence_levels(confidence, correct)
+            curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
+            shown, low, high = consistency_band(confidence, correct, np.full(questions, clues), index, simultaneous=True)
+            values = np.array([curve[level] for level in shown.tolist()])
+            inside += bool(((values >= low - 1e-9) & (values <= high + 1e-9)).all())
+        yield Measurement("simultaneous consistency band", words, 0.9, inside / boards, boards)

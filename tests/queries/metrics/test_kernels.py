@@ -446,6 +446,21 @@ def test_correlated_items_widen_the_band():
     assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.8, 0.99), (0.95, 0.99)])
+@pytest.mark.parametrize("shared", [0.0, 0.5])
+def test_the_correlation_of_questions_is_that_of_the_draws(low, high, shared):
+    """Also where errors are rare, and for a run that is overconfident throughout."""
+    random = np.random.default_rng(9)
+    sizes, estimates = np.full(300, 5), []
+    for _ in range(20):
+        confidence = random.uniform(low, high, 1500)
+        normal = math.sqrt(shared) * np.repeat(random.normal(size=300), 5) + math.sqrt(1 - shared) * random.normal(size=1500)
+        estimates.append(isotonic.question_correlation(confidence, (normal < ndtri(confidence)).astype(float), sizes))
+    assert np.mean(estimates) == pytest.approx(shared, abs=0.09)
+    correct = (random.random(1500) < confidence - 0.15).astype(float)
+    assert isotonic.question_correlation(confidence, correct, sizes) < 0.3
+
+
 def test_a_simultaneous_band_contains_the_pointwise_one():
     random = np.random.default_rng(4)
     confidence = random.random(200).round(1)

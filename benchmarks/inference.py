@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from queries.interval_coverage_in_simulations import MEASURED
-from tests.helpers import buzz_simulation, simulation, skipping_simulation
+from tests.helpers import buzz_simulation, calibration_simulation, simulation, skipping_simulation
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -25,7 +25,9 @@ STUDIES = (
     (simulation.bootstrap_intervals, 5, "Coverage."),
     (simulation.slice_intervals, 2, "Coverage. Slices with few questions; the percentiles in brackets are not used."),
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 means a calibrated run."),
+    (calibration_simulation.false_alarms, 5, "False positives, at most nominal. The run is calibrated."),
     (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),
+    (calibration_simulation.whole_curves, 1, "Coverage of the isotonic curve of a calibrated run, at every confidence."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),

@@ -64,7 +64,7 @@ def default_metric(facets: Facets) -> str:
     return "calscore" if facets.human_teams else "brier"
 
 
-BAND = Choice("consistency band: `pointwise` (the default) or `simultaneous`", BANDS, "There is no band {value!r}.", blank=True)
+BAND = Choice("consistency band: `simultaneous` (the default) or `pointwise`", BANDS, "There is no band {value!r}.", blank=True)
 
 
 GUESSES = Choice(

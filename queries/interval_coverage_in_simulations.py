@@ -68,6 +68,13 @@ KINDS = (
         ["interval of a distance from calibration"],
     ),
     Uncertainty(
+        "calibration",
+        "p-values of calibration",
+        "How often a run that is right as often as it says, with the same confidences, is at least this far off by chance, "
+        "counting the clues of a question as one where they may depend on each other.",
+        ["calibrated run: p <= .05 in the worst of three tests"],
+    ),
+    Uncertainty(
         "pairs",
         "p-values of two runs",
         "A paired t test over the questions that both answered: how often two equally good runs would differ at least this much "
@@ -111,8 +118,8 @@ KINDS = (
     Uncertainty(
         "band",
         "Grey band of reliability diagrams",
-        "Where the curve would lie if the run were calibrated: pointwise, it holds 90 % of simulated curves at each confidence "
-        "taken alone; simultaneous, 90 % of whole curves, though only 85 to 89 % in our simulations of questions with clues.",
+        "Where the curve would lie if the run were calibrated: simultaneous, it holds 90 % of whole simulated curves; pointwise, "
+        "90 % at each confidence taken alone, so that nearly every curve leaves it somewhere.",
         ["pointwise consistency band", "simultaneous consistency band"],
     ),
     Uncertainty(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,19 +12,33 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.common_questions import restrict
+from queries.engine.distribution_columns import RunDistributions, tempered_distributions
+from queries.engine.distribution_statistics import selected_distributions
 from queries.engine.evidence import Run
 from queries.engine.gather_evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.run_columns import sample_numbers
 from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
 from queries.metrics import Metric
-from queries.metrics.kernels.recalibration import METHODS, LogOddsMap, cross_fitted, fit
+from queries.metrics.kernels.arrays import Ints
+from queries.metrics.kernels.recalibration import (
+    METHODS,
+    SURE,
+    LogOddsMap,
+    Map,
+    cross_fitted,
+    distribution_temperature,
+    fit,
+)
 from queries.metrics.metric import Floats
 from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
 MAX_ITEMS = 20  # listed of the items that lose most
+
+
+FittedTo = Literal["confidence", "whole distribution"]
 
 
 class MetricChange(msgspec.Struct):
@@ -57,7 +72,10 @@ class RecalibratedRun(msgspec.Struct):
         sacrificed: number of these whose confidence no longer is.
         losers: the up to 20 items that lose most.
         after: the reliability diagram of the recalibrated confidences.
-        slope, intercept: of the map of log-odds, fitted to all items. The temperature is 1 / slope. None for isotonic maps.
+        fitted_to: what the map is fitted to: the stated confidence or, for the temperature of a run that gives them and takes its
+            confidences from them, whole distributions.
+        slope, intercept: of the map of log-odds or, for whole distributions, of logarithms of shares, fitted to all items. The
+            temperature is 1 / slope. None for isotonic maps.
     """
 
     run: str
@@ -73,6 +91,7 @@ class RecalibratedRun(msgspec.Struct):
     sacrificed: int
     losers: list[RecalibratedItem]
     after: ReliabilityDiagram | None
+    fitted_to: FittedTo
     slope: float | None
     intercept: float | None
 
@@ -99,6 +118,9 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     Questions are put into five folds at random, the same for all runs. The confidences of a fold are recalibrated by a map that
     was fitted to the other four folds, so that no map is judged on items that it was fitted to.
 
+    Maps are fitted to the stated confidence. The temperature of a run that gives whole distributions is fitted to these, by the
+    logarithm of the share of the right class, and its confidences change with their shares.
+
     Args:
         snapshot: the store.
         selection: filters and conventions; maps are fitted to nothing else.
@@ -110,25 +132,45 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     before = gather(snapshot, counted, metrics)
     items = selected_items(snapshot, counted)
     fold = folds_of_questions(before.selected)[items["place"].to_numpy()]
-    parts = items.with_columns(fold=fold).partition_by("run", as_dict=True)
-    mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
+    parts = {run: part for (run,), part in items.with_columns(fold=fold).partition_by("run", as_dict=True).items()}
+    stated = _whole_distributions(snapshot, counted, parts) if method == "temperature" else {}
+    tempered: dict[str, RunDistributions] = {}
+    mapped: dict[str, pl.DataFrame | None] = {}
+    for run, part in parts.items():
+        folds = _folds(part)
+        if folds is None:
+            mapped[run] = None
+        elif run in stated:
+            inverse = stated[run].cross_fitted(folds)
+            tempered[run] = tempered_distributions(snapshot, counted.dataset, run, stated[run].distributions, inverse)
+            mapped[run] = part.with_columns(after=pl.Series(tempered[run].shares[stated[run].chosen]))
+        else:
+            confidence, correct = part["confidence"].to_numpy(), part["correct"].to_numpy()
+            moved = cross_fitted(method, confidence, correct, folds, int(folds.max()) + 1)
+            mapped[run] = part.with_columns(after=pl.Series(moved))
     recalibrated = {run: _responses(part) for run, part in mapped.items() if part is not None}
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
-        after = gather(snapshot, counted, [*metrics, *DIAGRAM_METRICS], recalibrated)
+        after = gather(snapshot, counted, [*metrics, *DIAGRAM_METRICS], recalibrated, tempered)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
     results = []
     for index, run in enumerate(before.runs):
-        part, changes = mapped[run.run], {}
+        items_of_run, changes = mapped[run.run], {}
         for metric in metrics:
             was = values_before[metric.key][index]
-            now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
-            changes[metric.key] = _change(metric, was, now, part is None)
-        fitted = None if part is None else fit(method, part["confidence"].to_numpy(), part["correct"].to_numpy())
-        results.append(_recalibrated(run, changes, part, drawn.get(run.run), fitted if isinstance(fitted, LogOddsMap) else None))
+            now = np.nan if items_of_run is None else values_after[metric.key][index_after[run.run]]
+            changes[metric.key] = _change(metric, was, now, items_of_run is None, run.run in stated)
+        fitted: Map | None = None
+        if items_of_run is not None and run.run in stated:
+            fitted = LogOddsMap(stated[run.run].fit(), 0.0)
+        elif items_of_run is not None:
+            fitted = fit(method, items_of_run["confidence"].to_numpy(), items_of_run["correct"].to_numpy())
+        log_odds_map = fitted if isinstance(fitted, LogOddsMap) else None
+        fitted_to: FittedTo = "whole distribution" if run.run in stated else "confidence"
+        results.append(_recalibrated(run, changes, items_of_run, drawn.get(run.run), fitted_to, log_odds_map))
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
@@ -155,15 +197,59 @@ def folds_of_questions(questions: int) -> np.ndarray:
     return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 
-def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
-    """Return the items of one run with their recalibrated confidence ``after``; None where they are all of one question."""
+def _folds(part: pl.DataFrame) -> Ints | None:
+    """Return the fold of each item of one run; None where they are all of one question."""
     fold = part["fold"].to_numpy()
-    if len(np.unique(part["place"].to_numpy())) < 2:
+    place = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
+    if place.max(initial=0) < 1:
         return None
-    if len(np.unique(fold)) < 2:  # few questions, all in one fold by chance: each becomes a fold of its own
-        fold = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
-    after = cross_fitted(method, part["confidence"].to_numpy(), part["correct"].to_numpy(), fold, int(fold.max()) + 1)
-    return part.with_columns(after=pl.Series(after))
+    # Few questions can all be in one fold by chance: each becomes a fold of its own.
+    return place if len(np.unique(fold)) < 2 else fold
+
+
+class _Whole(NamedTuple):
+    """The distributions of all items of a run.
+
+    Attributes:
+        distributions: one for each item.
+        chosen: the entry of each item whose share is its confidence, shape (items,).
+    """
+
+    distributions: RunDistributions
+    chosen: Ints
+
+    def fit(self) -> float:
+        """Return 1 / T, fitted to the items whose right class is known."""
+        part = self.distributions.take(np.flatnonzero(self.distributions.gold >= 0))
+        return distribution_temperature(part.shares, part.first[:-1], part.first[:-1] + part.gold)
+
+    def cross_fitted(self, fold: Ints) -> Floats:
+        """Return 1 / T of each item, fitted to the items of the other folds, shape (items,)."""
+        inverse = np.empty(len(fold))
+        for held_out in np.unique(fold):
+            others = _Whole(self.distributions.take(np.flatnonzero(fold != held_out)), self.chosen)
+            inverse[fold == held_out] = others.fit()
+        return inverse
+
+
+def _whole_distributions(snapshot: Snapshot, selection: Selection, parts: dict[str, pl.DataFrame]) -> dict[str, _Whole]:
+    """Return the distributions of the runs that give one with each item, if the right class of any is known.
+
+    Runs whose confidence is not the share of a class are left out, since it would not change with the distribution.
+    """
+    with_clauses, parameters = selection_clauses(selection)
+    questions = snapshot.frame(f"{with_clauses} select position from chosen_questions order by place", parameters)
+    positions = questions["position"].cast(pl.Int64).to_numpy()
+    results = {}
+    for run, whole in zip(parts, selected_distributions(snapshot, selection, [*parts], positions), strict=True):
+        place, clue, confidence = (parts[run][name].to_numpy() for name in ("place", "clue", "confidence"))
+        if not len(whole) or len(whole) != len(place) or (whole.gold < 0).all():
+            continue
+        near = np.abs(whole.shares - np.repeat(confidence, whole.class_counts)) <= SURE
+        chosen = np.minimum.reduceat(np.where(near, np.arange(len(near)), len(near)), whole.first[:-1])
+        if (whole.positions == positions[place]).all() and (whole.clues == clue).all() and (chosen < len(near)).all():
+            results[run] = _Whole(whole, chosen)
+    return results
 
 
 def _responses(part: pl.DataFrame) -> Responses:
@@ -173,8 +259,8 @@ def _responses(part: pl.DataFrame) -> Responses:
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)
 
 
-def _change(metric: Metric, before: float, after: float, too_few: bool) -> MetricChange:
-    if "whole distribution" in metric.needs and np.isfinite(before):
+def _change(metric: Metric, before: float, after: float, too_few: bool, whole: bool) -> MetricChange:
+    if "whole distribution" in metric.needs and np.isfinite(before) and not whole:
         return MetricChange(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
     return MetricChange(number(before), number(after), TOO_FEW if too_few else undefined)
@@ -185,6 +271,7 @@ def _recalibrated(
     changes: dict[str, MetricChange],
     part: pl.DataFrame | None,
     after: ReliabilityDiagram | None,
+    fitted_to: FittedTo,
     log_odds_map: LogOddsMap | None,
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
@@ -205,6 +292,7 @@ def _recalibrated(
         sacrificed=int((well & (off_after > WELL_CALIBRATED + SAME)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
         after=after,
+        fitted_to=fitted_to,
         slope=None if log_odds_map is None else number(log_odds_map.slope),
         intercept=None if log_odds_map is None else number(log_odds_map.intercept),
     )

@@ -7,7 +7,7 @@ import msgspec
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.reliability_diagrams import DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
+from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, selection_keys
 
 
@@ -20,7 +20,7 @@ class Reliability(msgspec.Struct):
     runs: list[ReliabilityDiagram]
 
 
-def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = "pointwise") -> Reliability:
+def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = DEFAULT_BAND) -> Reliability:
     """Return the reliability diagram of every run of a selection, under its binning.
 
     Args:

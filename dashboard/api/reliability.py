@@ -10,7 +10,7 @@ from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import BAND
-from queries.engine.reliability_diagrams import BandKind, ReliabilityBin
+from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
 from queries.reliability import Reliability, reliability
 from queries.selection import Request
 from queries.selection.view_parameters_base import Parameters
@@ -19,11 +19,11 @@ from queries.selection.view_parameters_base import Parameters
 class ReliabilityParameters(Parameters, frozen=True):
     """Which consistency band is drawn."""
 
-    band: Annotated[BandKind, BAND] = "pointwise"
+    band: Annotated[BandKind, BAND] = DEFAULT_BAND
 
 
 def _reliability(query: Request[ReliabilityParameters]) -> Reliability:
-    return service().ask(reliability, query.selection, query.parameters.band or "pointwise")
+    return service().ask(reliability, query.selection, query.parameters.band or DEFAULT_BAND)
 
 
 @get_selected("/api/v1/reliability", ReliabilityParameters)

@@ -43,6 +43,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
     terms = _TERMS.get(result.method, ())
     head = [
         "Run",
+        "Fitted to",
         *(name for name, _ in terms),
         *(f"{metric.label} before → after" for metric in shown),
         "Nearer",
@@ -52,6 +53,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
     rows = []
     for run in result.runs:
         cells: list[Component] = [html.Th(named(colours.get(run.run), names[run.run]), scope="row")]
+        cells.append(html.Td(run.fitted_to))
         cells += [html.Td(short(value(run)), className="number", title="Fitted to all items") for _, value in terms]
         for metric in shown:
             change = run.metrics[metric.key]

@@ -18,8 +18,8 @@ from queries.selection.parameter_kinds import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
 BAND_WORDS: dict[BandKind, str] = {
-    "pointwise": "pointwise: 90 % of simulated curves at each confidence separately",
     "simultaneous": "simultaneous: 90 % of simulated curves over the whole range",
+    "pointwise": "pointwise: 90 % of simulated curves at each confidence separately; nearly every whole curve leaves it",
 }
 
 

@@ -109,8 +109,8 @@ def sentence(result: Triptych, key: str) -> str:
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
     return (
-        f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, a gap this large would be unlikely if the run "
-        f"were calibrated (p < {SIGNIFICANCE}, each run on its own; the clues of a question are taken together)."
+        f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}: at most about one "
+        "calibrated run in twenty comes out like this (each run on its own; the clues of a question are taken together)."
     )
 
 

@@ -24,7 +24,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import BAND, Confidence
 from data.plurals import counted
-from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
+from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
@@ -36,7 +36,7 @@ from queries.triptych import triptych
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
-BAND_NAMES = {"": "Pointwise", "simultaneous": "Simultaneous"}
+BAND_NAMES = {"": "Simultaneous", "pointwise": "Pointwise"}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
@@ -45,7 +45,7 @@ class ReliabilityPage(PageParameters, frozen=True):
     method: Annotated[
         str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
     ] = ""
-    band: Annotated[BandKind, BAND] = "pointwise"
+    band: Annotated[BandKind, BAND] = DEFAULT_BAND
     focus: Annotated[
         str,
         Choice(
@@ -61,7 +61,7 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Draw diagrams, the triptych, over- and underconfidence, what-if recalibration, and the items of a confidence range."""
-    band = request.parameters.band or "pointwise"
+    band = request.parameters.band or DEFAULT_BAND
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
@@ -80,7 +80,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
                     f"{counted(len(result.runs), 'run')}",
                     className="lead",
                 ),
-                menu("band", "Grey band", BAND_NAMES, "" if band == "pointwise" else band),
+                menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
                 menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
             ],
             className="heading",
@@ -122,7 +122,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 
 def _table(request: PageRequest[ReliabilityPage]) -> TableSource:
     return TableSource(
-        "/api/v1/reliability", (("band", request.parameters.band or "pointwise"),),
+        "/api/v1/reliability", (("band", request.parameters.band or DEFAULT_BAND),),
         ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
         interval_of="accuracy", interval=WILSON, references=("dimitriadis2021stable",),
     )  # fmt: skip

@@ -21,6 +21,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import DEFAULT_METRICS, default_metric
 from data.plurals import counted
+from queries.engine.reliability_diagrams import DEFAULT_BAND
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import reliability
@@ -45,7 +46,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         return [*heading, provenance(facts), nothing_selected(run_path(facts.run), request.selection, "answers", request.facets)]
     colours = run_colours(request.facets, [facts.run])
     names = run_names([row])
-    diagram = service().ask(reliability, alone, "pointwise").runs
+    diagram = service().ask(reliability, alone, DEFAULT_BAND).runs
     ranked = sum(other.ranked for other in board.rows)
     metric = CATALOGUE[default_metric(request.facets)]
     better = "" if metric.direction == "higher" else "-"
@@ -61,7 +62,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         html.Div(
             [
                 metrics_and_ranks_table(row, SHOWN, ranked),
-                reliability_diagrams(diagram, names, colours, {}, None, "pointwise", brush=False) if diagram else None,
+                reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False) if diagram else None,
             ],
             className="side-by-side wide-left",
         ),

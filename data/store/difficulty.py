@@ -11,6 +11,7 @@ from data.duckdb_and_polars import execute
 from data.human_curves import ROOMS
 from data.store.run_files import Objects, stored_objects
 
+DECIMALS = 12  # as floats, 1 - 0.7 is above 0.3, and a range up to 0.3 would leave it out
 UNITS = 2**52  # per share. Threads add in any order, which changes the digits of a sum of floats but not of integers
 
 
@@ -44,7 +45,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
         )
     execute(
         connection,
-        f"""update questions set difficulty = coalesce(given_difficulty, 1 - ease),
+        f"""update questions set difficulty = coalesce(given_difficulty, round(1 - ease, {DECIMALS})),
             difficulty_source = case when given_difficulty is not null then 'given' when ease is not null then '{source}' end
         from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) eased
         where questions.dataset = $d and questions.question_id = eased.question_id""",

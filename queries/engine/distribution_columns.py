@@ -17,6 +17,7 @@ from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.run_columns import responses_in_order
 from queries.metrics.kernels import distributions as kernels
+from queries.metrics.kernels.recalibration import tempered
 
 READ_AT_ONCE = 500_000  # items, approximately
 SEPARATOR = "\x1f"  # separates class names; no name contains it
@@ -59,6 +60,7 @@ class RunDistributions:
         reference_bin: bin of the human reference's distance, -1 where there are too few votes for a reference, shape (items,).
         reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference, shape (items,).
         reference_pairs_turned: ``pairs_turned`` of the reference, shape (items,).
+        gold: place of the right class among the item's entries, -1 where it is unknown, shape (items,).
         majority: the class with most votes, an index into ``Classes.names``; -1 where nobody voted; shape (items,).
         first: index of each item's first entry and, last, the number of entries, shape (items + 1,).
         classes: class of each entry, an index into ``Classes.names``; -1 if it is not one of them; shape (entries,).
@@ -79,6 +81,7 @@ class RunDistributions:
     reference_bin: NDArray[np.int8]
     reference_entropy_gap: Floats
     reference_pairs_turned: NDArray[np.int16]
+    gold: NDArray[np.int32]
     majority: NDArray[np.int32]
     first: Ints
     classes: NDArray[np.int32]
@@ -130,7 +133,7 @@ COMPARED: dict[str, tuple[DTypeLike, float]] = {
     "quadratic": (float, np.nan), "distance": (float, np.nan), "entropy_gap": (float, np.nan), "same_ranking": (bool, False),
     "compatible_ranking": (bool, False), "pairs_turned": (np.int16, 0), "distance_bin": (np.int8, -1),
     "reference_bin": (np.int8, -1), "reference_entropy_gap": (float, np.nan), "reference_pairs_turned": (np.int16, 0),
-    "majority": (np.int32, -1),
+    "gold": (np.int32, -1), "majority": (np.int32, -1),
 }  # fmt: skip
 NO_ITEMS = RunDistributions(
     positions=np.empty(0, np.int32),
@@ -177,6 +180,21 @@ def run_distributions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> 
     return snapshot.cached(dataset, "distributions", runs, read)
 
 
+def tempered_distributions(
+    snapshot: Snapshot, dataset: str, run: str, chosen: RunDistributions, inverse: Floats
+) -> RunDistributions:
+    """Return distributions of a run, rescaled by temperatures and compared with the votes anew.
+
+    Args:
+        snapshot: the store.
+        dataset: dataset of the run.
+        run: id of the run.
+        chosen: the distributions to rescale, taken from ``run_distributions``.
+        inverse: 1 / T of each of them, shape (items,).
+    """
+    return _Reader(snapshot, dataset).tempered(run, chosen.items, inverse)
+
+
 class _Ballot(NamedTuple):
     """What all items with the same question and the same list of options share.
 
@@ -214,6 +232,18 @@ class _Reader:
 
     def read(self, runs: Sequence[str]) -> dict[str, RunDistributions]:
         """Read the distributions of some runs, by run id."""
+        parts = self._items(runs)
+        together = self._compared(pl.concat(parts))
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        return {run: together.take(np.arange(end - len(part), end)) for run, part, end in zip(runs, parts, ends, strict=True)}
+
+    def tempered(self, run: str, items: Ints, inverse: Floats) -> RunDistributions:
+        """Read items of a run, given by their indices, and rescale their distributions by ``inverse``, shape (items,)."""
+        (whole,) = self._items([run])
+        return self._compared(whole.filter(pl.col("item").is_in(items)), inverse)
+
+    def _items(self, runs: Sequence[str]) -> list[pl.DataFrame]:
+        """Read position, clue, options and option names of the items of each run that give a distribution."""
         parts = []
         columns = ("clue", "options", "option_names")
         for _, order, table in responses_in_order(self.snapshot, self.dataset, runs, columns, failed=False):
@@ -226,12 +256,10 @@ class _Reader:
                 }
             ).with_row_index("item")
             parts.append(items.filter(pl.col("options").is_not_null()))
-        together = self._compared(pl.concat(parts))
-        ends = np.cumsum([len(part) for part in parts]).tolist()
-        return {run: together.take(np.arange(end - len(part), end)) for run, part, end in zip(runs, parts, ends, strict=True)}
+        return parts
 
-    def _compared(self, items: pl.DataFrame) -> RunDistributions:
-        """Compare items, of any runs, with the votes on their questions."""
+    def _compared(self, items: pl.DataFrame, inverse: Floats | None = None) -> RunDistributions:
+        """Compare items, of any runs, with the votes on their questions, first rescaled by ``inverse``, shape (items,)."""
         kinds = items.select("position", "names").unique(maintain_order=True).with_row_index("ballot")
         joined = items.join(kinds, on=["position", "names"], how="left", maintain_order="left", nulls_equal=True)
         ballots = [self._ballot(*kind) for kind in kinds.select("position", "names").iter_rows()]
@@ -246,7 +274,12 @@ class _Reader:
             place[members] = np.arange(len(members))
             chosen = np.flatnonzero(place[ballot] >= 0)
             options = items["options"].gather(chosen).explode(empty_as_null=False).to_numpy().reshape(len(chosen), shape[1])
-            of_class, of_item, compared = _compare([ballots[member] for member in members], place[ballot[chosen]], options)
+            of_class, of_item, compared = _compare(
+                [ballots[member] for member in members],
+                place[ballot[chosen]],
+                options,
+                None if inverse is None else inverse[chosen],
+            )
             entries = first[chosen][:, None] + np.arange(shape[0])
             classes[entries], shares[entries] = of_class, of_item
             for name, values in compared.items():
@@ -286,13 +319,16 @@ class _Reader:
         return self.ballots[key]
 
 
-def _compare(ballots: Sequence[_Ballot], ballot: Ints, options: Floats) -> tuple[Ints, Floats, dict[str, NDArray[Any]]]:
+def _compare(
+    ballots: Sequence[_Ballot], ballot: Ints, options: Floats, inverse: Floats | None
+) -> tuple[Ints, Floats, dict[str, NDArray[Any]]]:
     """Compare items with ballots that have the same numbers of classes and options.
 
     Args:
         ballots: ballots with M classes each.
         ballot: index of each item's ballot, shape (items,).
         options: shares as stated in the responses, shape (items, options).
+        inverse: 1 / T of each item, by which its shares are rescaled, shape (items,); None for the shares as stated.
 
     Returns:
         Classes and shares of each item, shape (items, M), and the columns ``COMPARED``, shape (items,).
@@ -304,8 +340,11 @@ def _compare(ballots: Sequence[_Ballot], ballot: Ints, options: Floats) -> tuple
     option, classes, votes, majority, gold = (column(name) for name in ("option", "classes", "votes", "majority", "gold"))
     taken = option[ballot]
     shares = np.where(taken >= 0, np.take_along_axis(options, np.maximum(taken, 0), axis=1), 0.0)
+    if inverse is not None:
+        shares = tempered(shares, inverse)
     counted = votes.shape[1] <= MAX_RANKED
     columns = {name: np.full(len(ballot), missing, kind) for name, (kind, missing) in COMPARED.items()}
+    columns["gold"] = gold[ballot].astype(np.int32)
     graded = np.flatnonzero(gold[ballot] >= 0)
     columns["quadratic"][graded] = kernels.quadratic_score(shares[graded], gold[ballot[graded]])
     drawn = kernels.draw_votes(votes, column("key", np.uint64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,13 @@ def selected_distributions(
 
 
 def distribution_sums(
-    snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints, rows: tuple[Ints, Ints], wanted: Set[str]
+    snapshot: Snapshot,
+    selection: Selection,
+    runs: Sequence[str],
+    questions: Ints,
+    rows: tuple[Ints, Ints],
+    wanted: Set[str],
+    replaced: Mapping[str, RunDistributions],
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
     """Compute some of ``COLUMNS`` for rows, which are pairs of a run and a question.
 
@@ -83,12 +89,14 @@ def distribution_sums(
         questions: positions of the chosen questions, ascending, shape (questions,).
         rows: index of the run and index of the question of each row, ascending, each of shape (rows,).
         wanted: names of the statistics; names that are not in ``COLUMNS`` are ignored.
+        replaced: by run, distributions to use instead of the stored ones.
 
     Returns:
         By name, the columns of shape (rows,), and those of shape (rows, width).
     """
     parts, rows_of_parts = [], []
-    for index, part in enumerate(selected_distributions(snapshot, selection, runs, questions)):
+    for index, stored in enumerate(selected_distributions(snapshot, selection, runs, questions)):
+        part = replaced.get(runs[index], stored)
         row = _rows_of_items(part, index, questions, *rows)
         parts.append(part.take(np.flatnonzero(row >= 0)))
         rows_of_parts.append(row[row >= 0])

@@ -11,6 +11,7 @@ import polars as pl
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from queries.engine import distribution_statistics, stored_or_computed_rows
+from queries.engine.distribution_columns import RunDistributions
 from queries.engine.evidence import Evidence, Run
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
@@ -26,6 +27,7 @@ def gather(
     selection: Selection,
     metrics: Sequence[Metric],
     responses: Mapping[str, stored_or_computed_rows.Responses] | None = None,
+    distributions: Mapping[str, RunDistributions] | None = None,
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
@@ -37,6 +39,7 @@ def gather(
         selection: filters and conventions.
         metrics: metrics that will be computed from the evidence.
         responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
+        distributions: by run, whole distributions to use instead of the stored ones.
     """
     snapshot = snapshot.with_grading(selection.grading)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
@@ -63,7 +66,7 @@ def gather(
     if whole:
         names, positions = runs["run"].to_list(), selected_questions["position"].cast(pl.Int64).to_numpy()
         columns, of_bins = distribution_statistics.distribution_sums(
-            snapshot, selection, names, positions, (rows.run, rows.places), whole
+            snapshot, selection, names, positions, (rows.run, rows.places), whole, distributions or {}
         )
         sums, binned = sums | columns, binned | of_bins
     question_ids = selected_questions["question_id"].to_numpy()

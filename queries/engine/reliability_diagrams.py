@@ -24,8 +24,10 @@ from queries.selection import number
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
 
 
-BandKind = Literal["pointwise", "simultaneous"]
+BandKind = Literal["simultaneous", "pointwise"]
 BANDS: tuple[BandKind, ...] = get_args(BandKind)
+# Readers ask whether the curve as a whole leaves the band. Of calibrated runs, it leaves the pointwise band nearly always.
+DEFAULT_BAND: BandKind = "simultaneous"
 
 
 class ReliabilityBin(msgspec.Struct):
@@ -90,7 +92,7 @@ class ReliabilityDiagram(msgspec.Struct):
 DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # metrics for which the evidence must have been gathered
 
 
-def reliability_diagrams(evidence: Evidence, band: BandKind | None = "pointwise") -> list[ReliabilityDiagram]:
+def reliability_diagrams(evidence: Evidence, band: BandKind | None = DEFAULT_BAND) -> list[ReliabilityDiagram]:
     """Compute the reliability diagram of each run.
 
     Args:

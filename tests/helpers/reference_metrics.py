@@ -384,16 +384,15 @@ def ks_sequential(questions, conventions):
 
 
 def auroc(questions, conventions):
-    """Return the AUROC over all pairs of items: one is right with weight y, the other wrong with weight 1 - y."""
+    """Return the AUROC over all pairs of two items: one is right with weight y, the other wrong with weight 1 - y."""
     pairs = pairs_of(questions)
-    right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
-    if not right or not wrong:
-        return NAN
-    return math.fsum(
-        y / right * ((1 - other_y) / wrong) * ((c > other) + (c == other) / 2)
-        for c, y in pairs if y
-        for other, other_y in pairs if c >= other
-    )  # fmt: skip
+    weighted = [
+        (y * (1 - other_y), (c > other) + (c == other) / 2)
+        for i, (c, y) in enumerate(pairs) if y
+        for j, (other, other_y) in enumerate(pairs) if i != j
+    ]  # fmt: skip
+    whole = math.fsum(weight for weight, _ in weighted)
+    return math.fsum(weight / whole * won for weight, won in weighted) if whole else NAN
 
 
 def over_bins(questions, conventions, distance):

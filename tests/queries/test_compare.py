@@ -209,7 +209,7 @@ def test_a_metric_that_one_run_lacks_says_why(snapshot, run_of):
     result = compare(snapshot, RELAY, run_of["plain", "verbalized"], run_of["sure", "verbalized"], METRICS).metrics
     assert result["auroc"].a is not None and result["auroc"].b is None
     assert (result["auroc"].difference, result["auroc"].better, result["auroc"].low) == (None, None, None)
-    assert result["auroc"].missing == "either nothing is correct or nothing is incorrect"
+    assert result["auroc"].missing == "there is no correct item to compare with an incorrect one"
 
 
 def test_what_cannot_be_compared_is_refused(snapshot, run_of, rows):

@@ -15,7 +15,16 @@ from sklearn.isotonic import IsotonicRegression
 
 import queries.recalibration
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
+from queries.metrics.kernels.recalibration import (
+    METHODS,
+    cross_fitted,
+    distribution_temperature,
+    isotonic_map,
+    log_odds,
+    platt,
+    temperature,
+    tempered,
+)
 from queries.recalibration import folds_of_questions, recalibration, selected_items
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
@@ -333,7 +342,7 @@ def test_a_run_that_is_right_and_sure_stays_so(snapshot, method):
     # of their own, so they see 6, 4 and 8 other items and are 1/8, 1/6 and 1/10 off.
     expected = (3 / 8**2 + 5 / 6**2 + 1 / 10**2) / 9 if method == "platt" else 0
     assert run.metrics["brier"].after == pytest.approx(expected, abs=1e-9)
-    assert run.metrics["auroc"].missing == "either nothing is correct or nothing is incorrect"
+    assert run.metrics["auroc"].missing == "there is no correct item to compare with an incorrect one"
     if method == "isotonic":
         assert (run.improved, run.worsened, run.losers) == (0, 0, [])
 
@@ -418,6 +427,94 @@ def test_the_temperature_of_a_run_is_that_of_all_its_items(snapshot):
         assert run.slope == pytest.approx(likeliest, abs=1e-3) and run.intercept == 0
         checked += 1
     assert checked > 1
+
+
+# -- whole distributions ------------------------------------------------------------------------------------------------
+
+
+def likeliest_temperature(logs, gold):
+    """Search 1 / T of distributions of equally many classes, given as logarithms, shape (n, classes)."""
+
+    def loss(inverse):
+        return np.mean(np.logaddexp.reduce(inverse * logs, axis=1) - inverse * logs[np.arange(len(gold)), gold])
+
+    return minimize_scalar(loss, bounds=(1e-3, 20), method="bounded", options={"xatol": 1e-9}).x
+
+
+def test_the_temperature_of_distributions_is_the_most_likely_one():
+    chance = np.random.default_rng(8)
+    logits = 3 * chance.normal(size=(300, 4))
+    gold = np.array([chance.choice(4, p=row) for row in tempered(np.exp(logits), np.full(300, 0.5))])
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    fitted = distribution_temperature(shares.ravel(), np.arange(300) * 4, np.arange(300) * 4 + gold)
+    assert fitted == pytest.approx(likeliest_temperature(np.log(np.maximum(shares, 1e-6)), gold), abs=1e-6)
+    assert 0.4 < fitted < 0.6
+
+
+def test_two_classes_have_the_temperature_of_their_confidence():
+    confidence, correct = answers(3, digits=2)
+    confidence = confidence.clip(0.01, 0.99)
+    shares = np.stack([confidence, 1 - confidence], axis=1).ravel()
+    fitted = distribution_temperature(shares, 2 * np.arange(400), 2 * np.arange(400) + (correct == 0))
+    assert fitted == pytest.approx(temperature(*grouped(confidence, correct)).slope, abs=1e-9)
+
+
+@pytest.mark.parametrize(("shares", "gold", "expected"), [([0.5, 0.5], 0, 1), ([1, 0], 0, 1e3), ([1, 0], 1, 1e-3), ([], 0, 1)])
+def test_temperature_of_distributions_at_its_ends(shares, gold, expected):
+    first = np.zeros(min(len(shares), 1), np.int64)
+    assert distribution_temperature(np.array(shares, float), first, first + gold) == pytest.approx(expected)
+
+
+def test_runs_with_whole_distributions_are_recalibrated_as_such(polled):
+    """Everything that follows from the shares of a run, computed again from its file."""
+    selection = Selection("polls", model=("list",), common=False)
+    metrics = [CATALOGUE[key] for key in ("brier", "dist_ce", "rank_cs", "nbr")]
+    (run,) = recalibration(polled, selection, "temperature", metrics).runs
+    rows = polled.frame(
+        f"""select q.question_id, r.options, r.confidence, r.correct, q.answer, c.votes from {polled.responses([run.run])} r
+        join questions q using (dataset, question_id) left join (select question_id, map(list(class), list(votes)) as votes
+        from votes where dataset = 'polls' group by all) c using (question_id) order by q.position"""
+    ).to_dicts()
+    classes = ("yes", "no", "maybe")
+    shares = np.array([row["options"] for row in rows])
+    votes = np.array([[dict(row["votes"] or {}).get(name, 0) for name in classes] for row in rows], float)
+    gold = np.array([
+        classes.index(row["answer"]) if row["answer"] in classes else int(count.argmax()) if count.any() else -1
+        for row, count in zip(rows, votes, strict=True)
+    ])  # fmt: skip
+    logs, fold = np.log(np.maximum(shares, 1e-6)), folds_of_questions(len(rows))
+    known = gold >= 0
+    assert 0 < known.sum() < len(rows) and len(rows) == 14
+    assert run.fitted_to == "whole distribution"
+    assert run.slope == pytest.approx(likeliest_temperature(logs[known], gold[known]), abs=1e-5)
+    after = np.empty_like(shares)
+    for held_out in range(5):
+        others = known & (fold != held_out)
+        after[fold == held_out] = tempered(
+            shares[fold == held_out], np.full((fold == held_out).sum(), likeliest_temperature(logs[others], gold[others]))
+        )
+    voted = votes.any(axis=1)
+    distance = np.abs(after[voted] - votes[voted] / votes[voted].sum(axis=1, keepdims=True)).sum(axis=1) / 2
+    confidence = after[np.arange(len(rows)), shares.argmax(axis=1)]
+    squares = ((after - (gold[:, None] == np.arange(3))) ** 2).sum(axis=1)[known] / 3
+    expected = {
+        "dist_ce": distance.mean(), "nbr": squares.mean(),
+        "brier": np.mean((confidence - [row["correct"] for row in rows]) ** 2), "rank_cs": run.metrics["rank_cs"].before,
+    }  # fmt: skip
+    assert {key: run.metrics[key].after for key in expected} == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("model", ["sparse", "plain"])
+def test_runs_that_give_few_distributions_are_recalibrated_by_confidence(polled, model):
+    selection = Selection("polls", model=(model,), common=False)
+    (run,) = recalibration(polled, selection, "temperature", [CATALOGUE["brier"], CATALOGUE["dist_ce"]]).runs
+    assert run.fitted_to == "confidence" and run.metrics["dist_ce"].after is None
+
+
+def test_a_confidence_that_is_no_share_is_recalibrated_alone(polled):
+    """The confidences of ``quiz`` are all 1/2, whatever the shares."""
+    selection = Selection("quiz", common=False)
+    assert {run.fitted_to for run in recalibration(polled, selection, "temperature", [CATALOGUE["brier"]]).runs} == {"confidence"}
 
 
 def _loss(slope, odds, right):

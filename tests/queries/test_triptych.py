@@ -1,5 +1,7 @@
 """Curves, hulls, score parts and calibration tests shown next to the reliability diagrams."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -10,10 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from queries.engine.gather_evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
+from queries.metrics.kernels import calibration_tests as kernel
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
 from queries.metrics.kernels.ece_variants import smooth_curve
 from queries.selection import Selection
 from queries.triptych import SCORE_METRICS, triptych
+from tests.helpers import calibration_simulation
 
 PYRAMID = Selection("pyramid")
 
@@ -93,19 +97,71 @@ def test_spiegelhalter_is_near_the_textbook():
     assert ours == pytest.approx(2 * norm.sf(abs(z)), abs=0.02)
 
 
-def test_p_values_of_cumulated_residuals_match_weighted_draws():
+def statistics_of(confidence, residual):
+    """Return Spiegelhalter's, Kuiper's and the Kolmogorov-Smirnov statistic, written out."""
+    walk = [0.0, *(residual[confidence <= edge].sum() for edge in np.unique(confidence))]
+    return abs((residual * (1 - 2 * confidence)).sum()), max(walk) - min(walk), max(abs(step) for step in walk)
+
+
+def test_p_values_are_the_shares_of_calibrated_runs_that_are_further_off():
+    """By enumeration of all outcomes of six independent items."""
+    confidence, correct = np.array([0.2, 0.2, 0.6, 0.7, 0.9, 0.9]), np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    observed, chances = statistics_of(confidence, correct - confidence), np.zeros(3)
+    for outcome in np.array(list(product([0.0, 1.0], repeat=6))):
+        reached = np.array(statistics_of(confidence, outcome - confidence)) >= np.array(observed) - 1e-9
+        chances += reached * np.where(outcome == 1, confidence, 1 - confidence).prod()
+    assert calibration_tests(confidence, correct, np.arange(6), 6, 7) == pytest.approx(tuple(chances), abs=0.05)
+
+
+@pytest.mark.parametrize("items", [2_001, 20_000])
+def test_many_items_have_the_p_values_of_simulated_items(items, monkeypatch):
+    chance = np.random.default_rng(items)
+    confidence = chance.random(items)
+    correct = (chance.random(items) < confidence + 0.01).astype(float)
+    drawn = calibration_tests(confidence, correct, np.arange(items), items, 7)
+    monkeypatch.setattr(kernel, "ITEM_BY_ITEM", items)
+    assert drawn == pytest.approx(calibration_tests(confidence, correct, np.arange(items), items, 8), abs=0.06)
+
+
+def test_graded_answers_are_compared_with_sign_flips_of_questions():
     confidence = np.array([0.2, 0.2, 0.6, 0.9, 0.9])
-    correct, question = np.array([0.0, 1.0, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1, 2])
-    tests = calibration_tests(confidence, correct, question, 3, 7)
-    draws = np.random.default_rng(7).normal(size=(3, 1000))
-    ranges, largest = [], []
-    for weights in [np.ones(3), *draws.T]:
-        residual = (correct - confidence) * weights[question]
-        walk = [0.0, *(residual[confidence <= edge].sum() for edge in (0.2, 0.6, 0.9))]
-        ranges.append(max(walk) - min(walk))
-        largest.append(max(abs(step) for step in walk))
-    for p_value, (observed, *drawn) in ((tests.kuiper, ranges), (tests.ks, largest)):
-        assert p_value == (1 + sum(value >= observed - 1e-12 for value in drawn)) / 1001
+    correct, question = np.array([0.0, 0.5, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1, 2])
+    observed = statistics_of(confidence, correct - confidence)
+    flips = np.array(list(product([-1.0, 1.0], repeat=3)))
+    flipped = [statistics_of(confidence, (correct - confidence) * signs[question]) for signs in flips]
+    expected = (np.array(flipped) >= np.array(observed) - 1e-12).mean(axis=0)
+    assert calibration_tests(confidence, correct, question, 3, 7) == pytest.approx(tuple(expected), abs=0.05)
+
+
+@pytest.mark.parametrize("clues", [1, 5])
+def test_a_calibrated_run_without_its_first_error_is_not_rejected(clues):
+    confidence, question = np.full(30 * clues, 0.97), np.repeat(np.arange(30), clues)
+    assert min(calibration_tests(confidence, np.ones(30 * clues), question, 30, 1)) > 0.05
+    wrong = np.where(np.arange(30) < 20, 1.0, 0.0)[question]
+    assert max(calibration_tests(confidence, wrong, question, 30, 1)) < 0.01
+
+
+def test_repeats_of_an_answer_say_nothing_new():
+    chance = np.random.default_rng(5)
+    confidence = chance.uniform(0.5, 1.0, 60).round(2)
+    correct = (chance.random(60) < confidence - 0.15).astype(float)
+    once = calibration_tests(confidence, correct, np.arange(60), 60, 1)
+    repeated = calibration_tests(np.repeat(confidence, 8), np.repeat(correct, 8), np.repeat(np.arange(60), 8), 60, 1)
+    assert repeated == pytest.approx(once, abs=0.05) and once.ks < 0.1
+
+
+def test_impossible_answers_are_rejected():
+    stated = np.array([0.0, 1.0])
+    assert calibration_tests(stated, np.array([0.0, 1.0]), np.arange(2), 2, 1) == (1.0, 1.0, 1.0)
+    assert max(calibration_tests(stated, np.array([1.0, 0.0]), np.arange(2), 2, 1)) < 0.002
+
+
+@pytest.mark.parametrize("name", ["0.8 to 0.99", "0.95 to 0.99"])
+def test_calibrated_runs_with_rare_errors_are_seldom_rejected(name):
+    for measurement in calibration_simulation.false_alarms(
+        400, 3, sizes=(30,), ranges={name: calibration_simulation.RANGES[name]}
+    ):
+        assert measurement.measured <= 0.06 + measurement.noise, measurement
 
 
 def test_an_uncalibrated_run_is_detected(result):

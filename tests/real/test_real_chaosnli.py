@@ -6,13 +6,15 @@ import json
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.human_votes import people
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Conventions
+from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, distributions
+from queries.recalibration import recalibration
 from queries.selection import Selection
 from tests.helpers.run_tables import with_runs
 
@@ -134,6 +136,21 @@ def test_published_figures(board, shared):
         mean = np.mean([board[name].metrics[key].value for name in names])
         rounding = 0.51 * 10.0 ** -len(row["value"].partition(".")[2])
         assert mean == pytest.approx(float(row["value"]), abs=APART.get((model, key), rounding)), (model, key)
+
+
+def test_the_temperature_of_a_run_is_that_of_its_logits(store, board, shared, items):
+    """Fitted to the whole distribution. The confidence alone would give 3.6 for seed 0."""
+    gold = np.array(["enc".index(item["majority_label"]) for item in items])
+    runs = {run.model: run for run in recalibration(store.snapshot(), CHAOS, "temperature", [CATALOGUE["dist_ce"]]).runs}
+    for seed in SEEDS:
+        run, scores = runs[f"RoBERTa-{seed}"], logits(shared, items, seed)
+
+        def loss(t, scores=scores):
+            return -np.log(softmax(scores, t)[np.arange(len(gold)), gold]).sum()
+
+        best = minimize_scalar(loss, bounds=(1, 4), method="bounded").x
+        assert run.fitted_to == "whole distribution" and 1 / run.slope == pytest.approx(best, abs=0.002)
+        assert run.metrics["dist_ce"].after < run.metrics["dist_ce"].before
 
 
 def test_another_order_of_the_classes_would_rank_otherwise(store, board, items):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from queries.metrics.kernels.calibration_tests import calibration_tests
-from tests.helpers import simulation
+from tests.helpers import calibration_simulation, simulation
 from tests.helpers.simulation import jackknife_t_test
 
 SEED = 11
@@ -112,6 +111,13 @@ def test_consistency_bands_cover():
     check_coverage(simulation.bands(80, SEED, sizes=(30, 200)))
 
 
+def test_simultaneous_bands_hold_whole_curves():
+    """Not much more than promised either, where errors are rare and clues depend on each other."""
+    ranges = {name: calibration_simulation.RANGES[name] for name in ("spread", "0.95 to 0.99")}
+    for measurement in calibration_simulation.whole_curves(150, SEED, sizes=(30, 200), ranges=ranges):
+        assert abs(measurement.measured - measurement.nominal) <= 0.02 + measurement.noise, measurement
+
+
 def test_letters_of_equal_runs():
     check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
 
@@ -121,18 +127,15 @@ def test_the_band_of_a_difference_holds_the_whole_curve():
     check_coverage(simulation.curve_bands(200, SEED))
 
 
-@pytest.mark.parametrize("clues", [1, 4])
-def test_p_values_of_calibrated_runs_are_uniform(clues):
-    """The tests that the page Reliability shows, for calibrated runs whose clues depend on each other."""
-    chance = np.random.default_rng((SEED, clues))
-    p_values = []
-    for board in range(400):
-        confidence = chance.random((100, clues))
-        # One number decides all clues of a question, so they are right together.
-        correct = (chance.random((100, 1)) < confidence).astype(float)
-        question = np.repeat(np.arange(100), clues)
-        p_values.append(calibration_tests(confidence.ravel(), correct.ravel(), question, 100, board))
-    for values in np.array(p_values).T:
+def test_calibrated_runs_are_seldom_called_miscalibrated():
+    """The tests that the page Reliability shows; clues, and questions of a cluster, depend on each other."""
+    for measurement in calibration_simulation.false_alarms(500, SEED):
+        assert measurement.measured <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / measurement.boards), measurement
+
+
+def test_p_values_of_calibrated_runs_are_uniform():
+    """They cannot be where errors are rare, or where the clues of a question depend on each other by an unknown degree."""
+    for values in calibration_simulation.calibration_p_values(400, SEED, (100, 1, 0.0, 1.0, False)).T:
         assert kstest(values, "uniform").pvalue > 0.01
 
 

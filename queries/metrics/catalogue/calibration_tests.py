@@ -10,27 +10,33 @@ import math
 from queries.metrics.metric import AnalysisMetric, Direction
 
 TOO_FEW_QUESTIONS = "the run answered fewer than two questions"
+COMPARED = (
+    "It is the share of 1,000 simulated calibrated runs that are at least as far off. The items of a question are taken to "
+    "depend on each other as much as they seem to, and more where few errors were to be expected. If correctness is graded, the "
+    "signs of whole questions are flipped instead. A large p-value does not show that a run is calibrated: there may be too few "
+    "questions to tell."
+)
 CUMULATED = r"C_j = \sum_{i \le j} (y_i - c_i)"
 
 # Key, name, label, symbol, formula, words, source and caveat of each.
 TEXTS: tuple[tuple[str, str, str, str, str, str, str, str], ...] = (
     (
         "p_spiegelhalter", "p-value of Spiegelhalter's test", "p Spiegelhalter", r"p_Z",
-        r"z = \frac{\sum_q s_q}{\sqrt{\sum_q s_q^2}},\quad s_q = \sum_{i \in q} (y_i - c_i)(1 - 2 c_i)",
-        "Tests whether the Brier score is the one that the run's confidences imply.", "Spiegelhalter 1986, by question",
+        r"\Bigl\lvert \sum_i (y_i - c_i)(1 - 2 c_i) \Bigr\rvert",
+        "Tests whether the Brier score is the one that the run's confidences imply.", "Spiegelhalter 1986",
         "Detects errors on either side of 1/2 that raise or lower the score; errors in opposite directions can cancel out.",
     ),
     (
         "p_kuiper", "p-value of Kuiper's test", "p Kuiper", r"p_V", rf"\max_j C_j - \min_j C_j,\quad {CUMULATED}",
         "Tests whether overconfidence or underconfidence in any range of confidence exceeds what chance produces.",
-        "Kuiper 1960; Arrieta-Ibarra et al. 2022; by question",
+        "Kuiper 1960; Arrieta-Ibarra et al. 2022",
         "Uses the range of the cumulative residuals, so it detects a miscalibrated range of confidence wherever it lies.",
     ),
     (
         "p_ks", "p-value of the Kolmogorov-Smirnov test", "p KS", r"p_{\mathrm{KS}}",
         rf"\max_j \lvert C_j \rvert,\quad {CUMULATED}",
         "Tests whether the residuals, added up from the lowest confidence, go further from 0 than chance takes them.",
-        "Kolmogorov 1933; Gupta et al. 2021; by question",
+        "Kolmogorov 1933; Gupta et al. 2021",
         "Most sensitive to miscalibration that extends from one end of the range of confidence.",
     ),
 )  # fmt: skip
@@ -67,7 +73,7 @@ CALIBRATION_TESTS = tuple(
         needs=("correctness", "confidence"),
         address="/api/v1/triptych",
         fields=(f"runs.{key}",),
-        caveat=f"{caveat} A large p-value does not show that a run is calibrated: there may be too few questions to tell.",
+        caveat=f"{caveat} {COMPARED}",
         undefined=TOO_FEW_QUESTIONS,
         level="item",
     )

@@ -70,13 +70,14 @@ PAIRS = (
         low=0,
         high=1,
         formula=r"P(c_i > c_j \mid y_i = 1, y_j = 0) + \tfrac{1}{2} P(c_i = c_j \mid y_i = 1, y_j = 0)",
-        words="Probability that a correct item has a higher confidence than an incorrect one; ties count half.",
+        words="Probability that a correct item has a higher confidence than an incorrect one; ties count half. If correctness is "
+        "graded, a pair of two items counts y of the one times 1 - y of the other.",
         source="standard",
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=not_from_sums,
         pairs=sorted_items.auroc,
-        undefined="either nothing is correct or nothing is incorrect",
+        undefined="there is no correct item to compare with an incorrect one",
         caveat="Depends only on the order of the confidences: it says nothing about calibration, and no strictly increasing "
         "rescaling of them changes it.",
         axioms=("U", "O"),

@@ -1,68 +1,141 @@
-"""Tests of calibration, E[y | c] = c, with questions as clusters: the items of a question can be correlated in any way."""
+"""Tests of calibration, E[y | c] = c, with questions as clusters: the items of a question can be correlated."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtr, stdtrit
+from scipy.special import expit, stdtrit
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 
-DRAWS = 1000  # draws of the multipliers
+DRAWS = 1000  # simulated runs, or sign flips
+ITEM_BY_ITEM = 2_000  # items; above this, numbers of right items are drawn for each confidence, not item by item
+TELLING = 2  # clusters with a rare outcome that are expected before their number says how dependent items are
+MAX_GROUPS = 250  # of items; if there are more distinct confidences, similar ones are taken together
 CLOSE = 1e-10  # Newton's method stops at a step below this
 
 
 class CalibrationTests(NamedTuple):
-    """p-values in [0, 1]; NaN with fewer than two questions."""
+    """p-values in [0, 1]; NaN with fewer than two clusters."""
 
     spiegelhalter: float
     kuiper: float
     ks: float
 
 
-def calibration_tests(confidence: Floats, correct: Floats, question: Ints, questions: int, seed: int) -> CalibrationTests:
+def calibration_tests(confidence: Floats, correct: Floats, cluster: Ints, clusters: int, seed: int) -> CalibrationTests:
     """Compute three tests of the residuals r = y - c, which average 0 at every confidence if a run is calibrated.
 
-    Spiegelhalter's z is the sum of r (1 - 2 c) divided by the root of the sum of squares of its totals per question. Kuiper's
-    statistic is the range of the cumulative sum of r in order of confidence, ties together; the Kolmogorov-Smirnov statistic is
-    its largest distance from 0. Both are compared with their values in 1,000 draws in which the residuals of each question are
-    multiplied by a standard normal number.
+    Spiegelhalter's statistic is the absolute sum of r (1 - 2 c). Kuiper's is the range of the cumulative sum of r in order of
+    confidence, ties together; the Kolmogorov-Smirnov statistic is its largest distance from 0.
+
+    They are compared with their values in 1,000 simulated runs with the same confidences, in which each item is right with its
+    confidence as probability. The spread of the residuals themselves would not do: a run without its first rare error has next
+    to none. The simulated items are independent, so the statistics of the run are first divided by the root of ``inflation``.
+    Cumulative sums are taken after each confidence or, if there are more than 250, after 250 of them.
+
+    If any correctness is neither 0 nor 1, the statistics are compared with their values in 1,000 draws in which the residuals of
+    each cluster keep or change their sign at random.
 
     Args:
         confidence, correct: in [0, 1], shape (n,).
-        question: index of each item's question, or cluster of questions, from 0, shape (n,).
-        questions: number of questions or clusters.
+        cluster: index of each item's question, or cluster of questions, from 0, shape (n,).
+        clusters: number of questions or clusters.
         seed: seed of the draws.
 
     Returns:
-        Two-sided p-value of Spiegelhalter's test, and p-values of the other two, at least 1 / 1,001.
+        p-values, at least 1 / 1,001.
 
     Source:
-        Spiegelhalter 1986; Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences); Wu 1986 (multipliers).
+        Spiegelhalter 1986; Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences). ``benchmarks/inference.md`` shows
+        how often they reject calibrated runs.
     """
-    if len(np.unique(question)) < 2:
+    if len(np.unique(cluster)) < 2:
         return CalibrationTests(np.nan, np.nan, np.nan)
-    residual = correct - confidence
-    scores = np.bincount(question, residual * (1 - 2 * confidence), questions)
-    spread = np.sqrt((scores**2).sum())
-    z = scores.sum() / spread if spread > ROUNDING_TOLERANCE else 0.0
     order = np.argsort(confidence, kind="stable")
-    firsts = first_of_ties(confidence[order])
-    highest, lowest = _extremes(residual[order], ItemWeights(question[order], np.ones((questions, 1))), firsts)
-    draws = np.random.default_rng(seed).normal(size=(questions, DRAWS))
-    drawn_highest, drawn_lowest = _extremes(residual[order], ItemWeights(question[order], draws), firsts)
+    confidence, correct, cluster = confidence[order], correct[order], cluster[order]
+    residual = correct - confidence
+    slope = 1 - 2 * confidence
+    random = np.random.default_rng(seed)
+    units = [1.0, 1.0]
+    if ((correct == 0) | (correct == 1)).all():
+        firsts, ends = _groups(confidence)
+        stated = np.add.reduceat(confidence, firsts) / (ends - firsts)
+        drawn = _right_items(confidence, stated, firsts, ends, random) - (ends - firsts) * stated
+        scores = drawn @ (1 - 2 * stated)
+        highest, lowest = _extremes(np.cumsum(drawn, axis=1))
+        spread, chances = np.sqrt(confidence * (1 - confidence)), np.minimum(confidence, 1 - confidence)
+        of_score = inflation(residual * slope, spread * slope, chances, cluster, clusters)
+        units = np.sqrt([of_score, inflation(residual, spread, chances, cluster, clusters)]).tolist()
+    else:
+        firsts = first_of_ties(confidence)
+        signs = random.choice([-1.0, 1.0], (clusters, DRAWS))
+        scores = np.bincount(cluster, residual * slope, clusters) @ signs
+        highest, lowest = _extremes_of_weighted(residual, ItemWeights(cluster, signs), firsts)
+    high, low = _extremes(np.cumsum(np.add.reduceat(residual, firsts)))
+    score = np.abs((residual * slope).sum())
 
-    def p_value(observed: Floats, drawn: Floats) -> float:
-        return float((1 + (drawn >= observed - ROUNDING_TOLERANCE).sum()) / (1 + DRAWS))
+    def p_value(observed: Floats, unit: float, simulated: Floats) -> float:
+        return float((1 + (simulated >= observed / unit - ROUNDING_TOLERANCE * len(confidence)).sum()) / (1 + DRAWS))
 
     return CalibrationTests(
-        spiegelhalter=float(2 * ndtr(-abs(z))),
-        kuiper=p_value(highest - lowest, drawn_highest - drawn_lowest),
-        ks=p_value(np.maximum(highest, -lowest), np.maximum(drawn_highest, -drawn_lowest)),
+        spiegelhalter=p_value(score, units[0], np.abs(scores)),
+        kuiper=p_value(high - low, units[1], highest - lowest),
+        ks=p_value(np.maximum(high, -low), units[1], np.maximum(highest, -lowest)),
     )
+
+
+def inflation(residual: Floats, spread: Floats, chances: Floats, cluster: Ints, clusters: int) -> float:
+    """Compute how many times larger the variance of a sum of residuals is than it would be if items were independent.
+
+    It is the sum of T^2 over the sum of squared residuals, with the sum T of the residuals of each cluster, but at least
+    1 + (F - 1) min(1, 2 / H): where few errors were to be expected, their absence does not show that items of a cluster are
+    independent. F is the inflation if all items of a cluster were right or wrong together, and H the number of
+    clusters expected to differ from what is likelier in that case.
+
+    Args:
+        residual: shape (n,).
+        spread: standard deviation of each residual if the run is calibrated, with the residual's sign where it has a factor,
+            shape (n,).
+        chances: chance of each item of such a run to be what is less likely, right or wrong, in [0, 1/2], shape (n,).
+        cluster: cluster of each item, from 0, shape (n,).
+        clusters: number of clusters.
+
+    Returns:
+        At least 1, and 1 if each cluster has one item.
+    """
+    totals, together = (np.bincount(cluster, values, clusters) for values in (residual, spread))
+    items = np.maximum(np.bincount(cluster, minlength=clusters), 1)
+    squares, variance = (residual**2).sum(), (spread**2).sum()
+    observed = (totals**2).sum() / squares if squares > ROUNDING_TOLERANCE else 1.0
+    largest = (together**2).sum() / variance if variance > ROUNDING_TOLERANCE else 1.0
+    expected = (np.bincount(cluster, chances, clusters) / items).sum()
+    return float(max(1.0, observed, 1 + (largest - 1) * min(1.0, TELLING / max(expected, ROUNDING_TOLERANCE))))
+
+
+def _groups(confidence: Floats) -> tuple[Ints, Ints]:
+    """Return start and end of consecutive groups of items: of equal confidence or, if there are too many, of similar confidence.
+
+    Args:
+        confidence: ascending, shape (n,).
+    """
+    firsts = first_of_ties(confidence)
+    if len(firsts) > MAX_GROUPS:
+        steps = np.linspace(0, len(confidence), MAX_GROUPS, endpoint=False).astype(np.int64)
+        firsts = firsts[np.unique(np.searchsorted(firsts, steps, side="right") - 1)]
+    return firsts, np.append(firsts[1:], len(confidence))
+
+
+def _right_items(confidence: Floats, stated: Floats, firsts: Ints, ends: Ints, random: np.random.Generator) -> Floats:
+    """Draw the number of right items in each group of calibrated runs, shape (DRAWS, groups)."""
+    if len(confidence) > ITEM_BY_ITEM:
+        return random.binomial(ends - firsts, stated, (DRAWS, len(firsts))).astype(float)
+    right = random.random((DRAWS, len(confidence)), dtype=np.float32) < confidence.astype(np.float32)
+    counts = right if len(firsts) == len(confidence) else np.add.reduceat(right.view(np.int8), firsts, axis=1, dtype=np.int16)
+    return counts.astype(float)
 
 
 class CalibrationLine(NamedTuple):
@@ -168,7 +241,12 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
     return estimate, estimate - margin, estimate + margin
 
 
-def _extremes(residual: Floats, weights: ItemWeights, firsts: Ints) -> tuple[Floats, Floats]:
+def _extremes(walks: Floats) -> tuple[Floats, Floats]:
+    """Return the highest and lowest point of walks that start from 0, of shape (..., steps)."""
+    return np.maximum(walks.max(axis=-1), 0.0), np.minimum(walks.min(axis=-1), 0.0)
+
+
+def _extremes_of_weighted(residual: Floats, weights: ItemWeights, firsts: Ints) -> tuple[Floats, Floats]:
     """Return the highest and lowest cumulative residual in each weighting, starting from 0, shape (k,) each."""
     walked, highest, lowest = np.zeros((3, weights.count))
     for (sums,) in weights.totals_in_parts(firsts, residual):

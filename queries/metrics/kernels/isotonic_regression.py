@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 from scipy.special import ndtr, ndtri
 
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, distinct, first_of_ties, ratio
@@ -19,7 +19,10 @@ MAX_LEVELS = 1000  # distinct confidences of a consistency band; if there are mo
 FINE = 100
 CURVES = 300  # simulated curves of a consistency band
 LARGE_SAMPLE = 5_000  # items; above this, numbers of right items are drawn per confidence, not item by item
+MIN_SPREAD = 0.1  # lower limit of each standard deviation of the curves, relative to the largest one
 NODES = 64  # nodes of the Gauss-Hermite quadrature
+MAX_CORRELATION = 0.95  # of two items of a question
+BISECTIONS = 8  # steps in the search for it, after which it is known to 0.002
 TOGETHER = 64  # rows fitted in one call: one call is faster, but loses more digits the more rows it has
 
 
@@ -136,8 +139,7 @@ def consistency_band(
 
     Source:
         Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (correlated draws). The simultaneous
-        band is the mean of the curves plus and minus a multiple of their pointwise standard deviation. The multiple is the
-        ``level`` quantile, over the curves, of their largest deviation in standard deviations.
+        band is the mean of the curves plus and minus a multiple of their pointwise standard deviation (``_simultaneous_margin``).
     """
     if len(np.unique(confidence)) > MAX_LEVELS:
         confidence = np.rint(confidence * FINE) / FINE
@@ -145,7 +147,7 @@ def consistency_band(
     count = np.bincount(number, minlength=len(stated))
     shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
-    shared = math.sin(math.pi / 2 * question_correlation(confidence, correct, sizes))
+    shared = question_correlation(confidence, correct, sizes)
     if shared > 0 and len(confidence) > LARGE_SAMPLE:
         drawn = _right_by_confidence(stated, number, sizes, shared, random)
     elif shared > 0:
@@ -162,14 +164,31 @@ def consistency_band(
     if not simultaneous:
         low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return stated[shown], low, high
-    mean, spread = curves.mean(axis=0), curves.std(axis=0)
-    largest = np.where(
-        spread > ROUNDING_TOLERANCE, np.abs(curves - mean) / np.where(spread > ROUNDING_TOLERANCE, spread, 1.0), 0.0
-    ).max(axis=-1)
-    margin = np.quantile(largest, level) * spread
+    mean, margin = _simultaneous_margin(curves, level)
     # Curves never fall, so a bound at one confidence also holds at the next.
     low, high = np.maximum.accumulate(mean - margin), np.minimum.accumulate((mean + margin)[::-1])[::-1]
     return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def _simultaneous_margin(curves: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the mean of curves, and margins around it that hold a further whole curve with probability ``level``.
+
+    Each curve is measured by the mean and standard deviation of the others, as a further one would be. Where nearly all curves
+    are equal, the standard deviation is not known, so it counts as at least ``MIN_SPREAD`` times the largest one.
+
+    Args:
+        curves: shape (curves, k).
+        level: in (0, 1).
+    """
+    count, mean = len(curves), curves.mean(axis=0)
+    off = curves - mean
+    squares = (off**2).sum(axis=0)
+    least = MIN_SPREAD * np.sqrt(squares.max() / count)
+    spread = np.maximum(np.sqrt(squares / count), least)
+    of_others = np.sqrt(np.maximum(squares - off**2 * count / (count - 1), 0.0) / (count - 1))
+    distance = np.abs(off) * count / (count - 1)
+    largest = ratio(distance, np.maximum(of_others, least)).max(axis=-1) if least > 0 else np.zeros(count)
+    return mean, np.quantile(largest, level, method="higher") * spread  # the ceil(level (count + 1))th
 
 
 def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: float, random: np.random.Generator) -> Floats:
@@ -189,13 +208,10 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
     Returns:
         Between 0 and the number of items at the confidence, shape (CURVES, k).
     """
-    question = np.repeat(np.arange(len(sizes)), sizes)
-    items = csr_array((np.ones(len(number)), (question, number)), shape=(len(sizes), len(stated)))
     count = np.bincount(number, minlength=len(stated)).astype(float)
-    pairs = (items.T @ items).toarray() - np.diag(count)  # ordered pairs of two items of a question
-    nodes, weights = hermegauss(NODES)
-    weights /= weights.sum()
-    chance = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
+    pairs = _pairs(number, sizes, len(stated)).toarray()
+    nodes, weights = _normal_nodes()
+    chance = _chance(stated, shared, nodes)
     mean = chance @ weights
     covariance = pairs * ((chance * weights) @ chance.T - np.outer(mean, mean)) + np.diag(count * mean * (1 - mean))
     covariance += np.eye(len(stated)) * ROUNDING_TOLERANCE ** (2 / 3) * covariance.max(initial=0.0)  # 0 and 1 do not vary
@@ -204,29 +220,67 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
 
 
 def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
-    """Estimate the correlation within questions: that of the standardised residuals of two items of the same question.
+    """Estimate how strongly items of a question depend on each other, as the correlation of two normal draws.
 
-    The mean is subtracted from the residuals, so that uniform overconfidence does not look like correlation.
+    An item is right where its draw is below the normal quantile of its confidence. The estimate is the correlation at which the
+    products of the residuals y - c of two items of a question have the observed sum on average. The mean residual is subtracted
+    first, so that uniform overconfidence does not look like correlation, and the sum is corrected for what this takes away.
 
     Args:
         confidence, correct: in [0, 1], question by question, shape (n,).
         sizes: number of items of each question, shape (questions,).
 
     Returns:
-        In [0, 0.95]; 0 if no question has two items with a confidence strictly between 0 and 1.
+        In [0, 0.95]; 0 if no question has two items.
+
+    Source:
+        Emrich & Piedmonte 1991 (correlated draws).
     """
-    open_ended = (confidence > 0) & (confidence < 1)
-    scale = np.sqrt(np.where(open_ended, confidence * (1 - confidence), 1.0))
-    residual = np.where(open_ended, (correct - confidence) / scale, 0.0)
-    residual = np.where(open_ended, residual - residual.sum() / max(open_ended.sum(), 1), 0.0)
     question = np.repeat(np.arange(len(sizes)), sizes)
-    total, squares, items = (np.bincount(question, values, len(sizes)) for values in (residual, residual**2, open_ended))
-    pairs, variance = (items * (items - 1)).sum(), squares.sum() / max(items.sum(), 1)
-    return (
-        float(np.clip((total**2 - squares).sum() / pairs / variance, 0.0, 0.95))
-        if pairs and variance > ROUNDING_TOLERANCE
-        else 0.0
-    )
+    pairs_of_items = float((sizes * (sizes - 1)).sum())
+    if not pairs_of_items or len(sizes) < 2:
+        return 0.0
+    residual = correct - confidence
+    residual = residual - residual.mean()
+    totals = np.bincount(question, residual, len(sizes))
+    variance_of_mean = (totals**2).sum() / len(residual) ** 2 * len(sizes) / (len(sizes) - 1)
+    observed = (totals**2).sum() - (residual**2).sum() + variance_of_mean * pairs_of_items
+    stated, number = distinct(confidence)
+    pairs = _pairs(number, sizes, len(stated))
+    nodes, weights = _normal_nodes()
+
+    def excess(correlation: float) -> float:
+        chance = _chance(stated, correlation, nodes)
+        mean = chance @ weights
+        expected = ((chance * (pairs @ chance)).sum(axis=0) * weights).sum() - mean @ (pairs @ mean)
+        return float(expected - observed)
+
+    low, high = 0.0, MAX_CORRELATION
+    if observed <= 0 or excess(high) <= 0:
+        return low if observed <= 0 else high
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) > 0 else (middle, high)
+    return (low + high) / 2
+
+
+def _pairs(number: Ints, sizes: Ints, levels: int) -> csr_array:
+    """Count the ordered pairs of two items of a question by the indices of their confidences, shape (levels, levels)."""
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    items = csr_array((np.ones(len(number)), (question, number)), shape=(len(sizes), levels))
+    return csr_array(items.T @ items - diags_array(np.bincount(number, minlength=levels).astype(float)))
+
+
+def _normal_nodes() -> tuple[Floats, Floats]:
+    """Return nodes and weights of the quadrature over a standard normal number, shape (NODES,) each."""
+    nodes, weights = hermegauss(NODES)
+    return nodes, weights / weights.sum()
+
+
+def _chance(stated: Floats, shared: float, nodes: Floats) -> Floats:
+    """Return the chance that an item is right, by its confidence and the normal draw of its question, shape (levels, NODES)."""
+    chance: Floats = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
+    return chance
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 Each fit takes items grouped by stated confidence: the distinct confidences, shape (n,), the number of items at each, and their
 sum of correctness. It returns a map from confidences of any shape to [0, 1]. The map never decreases, except Platt scaling with a
-negative slope.
+negative slope. Temperature scaling can also be fitted to whole distributions (``distribution_temperature``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
-from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.arrays import Floats, Ints
 from queries.metrics.kernels.isotonic_regression import isotonic
 
 Map = Callable[[Floats], Floats]
@@ -58,23 +58,72 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMa
     Returns:
         A map from confidences of any shape to [0, 1].
     """
-    from scipy.optimize import brentq  # slow to load
-
     odds = log_odds(confidence)
 
     def steepness(inverse: float) -> float:
         return float(odds @ (correct - items * expit(inverse * odds)))
 
+    return LogOddsMap(_likeliest(steepness) if odds.any() else 1.0, 0.0)
+
+
+def _likeliest(steepness: Callable[[float], float]) -> float:
+    """Return the 1 / T at which a likelihood is highest, from its derivative, which falls."""
+    from scipy.optimize import brentq  # slow to load
+
     lowest, highest = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
-    if not odds.any():
-        inverse = 1.0
-    elif steepness(lowest) <= 0:
-        inverse = lowest
-    elif steepness(highest) >= 0:
-        inverse = highest
-    else:
-        inverse = float(brentq(steepness, lowest, highest, xtol=1e-14, rtol=1e-14))
-    return LogOddsMap(inverse, 0.0)
+    if steepness(lowest) <= 0:
+        return lowest
+    if steepness(highest) >= 0:
+        return highest
+    return float(brentq(steepness, lowest, highest, xtol=1e-14, rtol=1e-14))
+
+
+def log_shares(shares: Floats) -> Floats:
+    """Compute the logarithms of shares of any shape, of which those below ``SURE`` count as that."""
+    return np.asarray(np.log(np.maximum(shares, SURE)), float)
+
+
+def tempered(shares: Floats, inverse: Floats) -> Floats:
+    """Rescale distributions by temperatures: each share becomes proportional to its power 1 / T.
+
+    Args:
+        shares: shape (n, classes).
+        inverse: 1 / T of each distribution, shape (n,).
+
+    Returns:
+        Shape (n, classes); each row adds up to 1.
+
+    >>> tempered(np.array([[0.8, 0.2]]), np.array([0.5])).round(3)
+    array([[0.667, 0.333]])
+    """
+    rescaled: Floats = softmax(inverse[:, None] * log_shares(shares), axis=1)
+    return rescaled
+
+
+def distribution_temperature(shares: Floats, first: Ints, gold: Ints) -> float:
+    """Fit temperature scaling of whole distributions by maximum likelihood of the right classes. Guo et al. 2017, eq. 9.
+
+    As ``temperature``, T is restricted to [1e-3, 1e3], and 1 if every T is equally likely.
+
+    Args:
+        shares: shares of the classes of each item, one item after another, shape (entries,).
+        first: index of the first entry of each item, shape (n,).
+        gold: index of the entry of each item's right class, shape (n,).
+
+    Returns:
+        1 / T.
+    """
+    logs = log_shares(shares)
+    item = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(shares))))
+    if len(first):
+        logs -= np.maximum.reduceat(logs, first)[item]  # so that no power overflows
+
+    def steepness(inverse: float) -> float:
+        powers = np.exp(inverse * logs)
+        expected = np.add.reduceat(powers * logs, first) / np.add.reduceat(powers, first)
+        return float((logs[gold] - expected).sum())
+
+    return _likeliest(steepness) if len(first) and logs.any() else 1.0
 
 
 def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
@@ -163,7 +212,7 @@ def fit(method: str, confidence: Floats, correct: Floats) -> Map:
     return METHODS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
 
 
-def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats, folds: int) -> Floats:
+def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Ints, folds: int) -> Floats:
     """Recalibrate each confidence with a map that was fitted without the items of its fold.
 
     Args:
@@ -176,7 +225,7 @@ def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats,
         Recalibrated confidences in [0, 1], shape (n,).
     """
     stated, place = np.unique(confidence, return_inverse=True)
-    where = fold.astype(np.int64) * len(stated) + place
+    where = fold * len(stated) + place
     shape = (folds, len(stated))
     items = np.bincount(where, minlength=folds * len(stated)).astype(float).reshape(shape)
     right = np.bincount(where, correct, folds * len(stated)).reshape(shape)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, first_of_ties, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Floats, Ints, clip, first_of_ties, ratio
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumulate
 
 
@@ -50,14 +50,15 @@ def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute the area under the ROC curve.
 
     This is the probability that a correct item has a higher confidence than an incorrect one; ties count 1/2. If y is a
-    probability, the item counts as correct with weight y and as incorrect with weight 1 - y.
+    probability, the item counts as correct with weight y and as incorrect with weight 1 - y, but is not paired with itself: the
+    pair of items i and j weighs y_i (1 - y_j).
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
         weights: how often each item counts, in k weightings.
 
     Returns:
-        In [0, 1], 1 is best; shape (k,), NaN where nothing is correct or nothing is incorrect.
+        In [0, 1], 1 is best; shape (k,), NaN where nothing is correct, nothing is incorrect or there is one item.
 
     >>> auroc(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3))
     array([0.75])
@@ -67,8 +68,10 @@ def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
         ties = wrong / 2
         wrong_before = cumulate(wrong, wrong_before)
         won += np.einsum("ij,ij->j", right, np.subtract(wrong, ties, out=ties))
-    right_in_all, wrong_in_all = weights.sums(correct, 1 - correct)
-    return np.minimum(ratio(won, right_in_all * wrong_in_all), 1.0)
+    right_in_all, wrong_in_all, with_itself = weights.sums(correct, 1 - correct, correct * (1 - correct))
+    pairs = right_in_all * wrong_in_all
+    others = np.where(pairs - with_itself > ROUNDING_TOLERANCE * pairs, pairs - with_itself, 0.0)
+    return clip(ratio(won - with_itself / 2, others))
 
 
 def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:

@@ -127,7 +127,7 @@ def test_metrics_of_order_are_missing_where_nothing_is_wrong(snapshot):
     cells = board_by_model(snapshot, RELAY, "macro_ce", "auroc", "correlation", "brier")["sure", "verbalized"].metrics
     assert {key: cell.missing for key, cell in cells.items()} == {
         "macro_ce": "either nothing is correct or nothing is incorrect",
-        "auroc": "either nothing is correct or nothing is incorrect",
+        "auroc": "there is no correct item to compare with an incorrect one",
         "correlation": "confidence or correctness does not vary",
         "brier": None,
     }

@@ -1,5 +1,6 @@
 """Kernels against plain definitions, against scikit-learn and at the ends of their range."""
 
+import itertools
 import math
 from itertools import pairwise
 from statistics import linear_regression
@@ -121,7 +122,9 @@ def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, bin
     expected = pytest.approx(value(metric, pairs, conventions), abs=1e-12, nan_ok=True)
     if metric.key != "ks_sequential" and not metric.cross_fitted:  # in the cross-fitted ones, other questions would share a half
         assert value(metric, shuffled, conventions) == expected
-        if metric.key not in OF_FIRST_ITEMS:
+        # A graded item is paired with its copies, though not with itself.
+        paired_with_copies = metric.key == "auroc" and any(0 < y < 1 for _, y in pairs)
+        if metric.key not in OF_FIRST_ITEMS and not paired_with_copies:
             assert value(metric, pairs * 3, conventions) == expected
 
 
@@ -272,12 +275,12 @@ DEGENERATE = {
          "corp_dsc": 0.25, "corp_unc": 0.25},
     ),
     "probabilities met exactly": (
-        # auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
+        # auroc: the two pairs weigh 3/4 * 3/4, which is won, and 1/4 * 1/4, which is lost.
         [(0.25, 0.25), (0.75, 0.75)],
         {"net_score": 0.25,
          "brier": 0.1875, "ece": 0, "ece_debiased": math.nan, "max_ce": 0, "ks": 0, "ks_sequential": 0,
          "r_over": 0.625, "r_under": 0.625, "hmr": 0.625, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0,
-         "pct_rounded": 1, "macro_ce": 0.375, "auroc": 0.75, "correlation": 1, "reliability": 0, "resolution": 0.0625,
+         "pct_rounded": 1, "macro_ce": 0.375, "auroc": 0.9, "correlation": 1, "reliability": 0, "resolution": 0.0625,
          "uncertainty": 0.25, "residual": 0, "corp_mcb": 0, "corp_dsc": 0.0625, "corp_unc": 0.25},
     ),
 }  # fmt: skip
@@ -443,6 +446,21 @@ def test_correlated_items_widen_the_band():
     assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.8, 0.99), (0.95, 0.99)])
+@pytest.mark.parametrize("shared", [0.0, 0.5])
+def test_the_correlation_of_questions_is_that_of_the_draws(low, high, shared):
+    """Also where errors are rare, and for a run that is overconfident throughout."""
+    random = np.random.default_rng(9)
+    sizes, estimates = np.full(300, 5), []
+    for _ in range(20):
+        confidence = random.uniform(low, high, 1500)
+        normal = math.sqrt(shared) * np.repeat(random.normal(size=300), 5) + math.sqrt(1 - shared) * random.normal(size=1500)
+        estimates.append(isotonic.question_correlation(confidence, (normal < ndtri(confidence)).astype(float), sizes))
+    assert np.mean(estimates) == pytest.approx(shared, abs=0.09)
+    correct = (random.random(1500) < confidence - 0.15).astype(float)
+    assert isotonic.question_correlation(confidence, correct, sizes) < 0.3
+
+
 def test_a_simultaneous_band_contains_the_pointwise_one():
     random = np.random.default_rng(4)
     confidence = random.random(200).round(1)
@@ -600,6 +618,23 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
     confidence = chance.random(300).round(digits)
     correct = (chance.random(300) < confidence).astype(float)
     assert plain(sorted_items.auroc, confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auroc_of_graded_answers_is_that_of_answers_drawn_from_the_grades(seed):
+    """The mean over draws of 0 and 1 with the grades as probabilities of the pairs that are won, over that of all pairs."""
+    chance = np.random.default_rng(seed)
+    confidence, grade = chance.random(8).round(1), chance.random(8).round(2)
+    won = pairs = 0.0
+    for right in np.array(list(itertools.product([False, True], repeat=8))):
+        share = np.where(right, grade, 1 - grade).prod()
+        above = confidence[right][:, None] - confidence[~right]
+        won, pairs = won + share * ((above > 0) + (above == 0) / 2).sum(), pairs + share * above.size
+    assert plain(sorted_items.auroc, confidence, grade) == pytest.approx(won / pairs, abs=1e-12)
+
+
+def test_one_graded_answer_has_no_auroc():
+    assert math.isnan(plain(sorted_items.auroc, np.array([0.3]), np.array([0.3])))
 
 
 @MANY

@@ -1,0 +1,57 @@
+"""A difficulty that is a simple share is stored as the number that people write, so that a range from or to it keeps it."""
+
+import pytest
+
+from queries.selection import Selection
+from tests.helpers import bundle_factory as bundles
+
+RUNS, CLUES = 10, 3
+
+
+def right_clues(question, run):
+    """Return how many of the three clues of a question a run answers correctly: 15 for all runs together, in many ways."""
+    counts = [0, 3, 1, 2, 2, 1, 3, 0, 1, 2] if question % 2 else [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]
+    return counts[(run + question) % RUNS]
+
+
+def ten_runs(importing, folder):
+    """Import ten runs: question k is answered correctly by k of them; half of the clues of question hN are right in all."""
+    single = [f"q{k}" for k in range(RUNS + 1)]
+    halves = [f"h{k}" for k in range(20)]
+    questions = "question_id,answer\n" + "".join(f"{name},yes\n" for name in single + halves)
+    clues = "question_id,clue,text\n" + "".join(f"{name},0,a\n" for name in single)
+    clues += "".join(f"{name},{clue},a\n" for name in halves for clue in range(CLUES))
+    store = importing(folder / "store", bundles.write(folder / "toy", questions=questions, clues=clues))
+    for run in range(RUNS):
+        answers = [f"q{k},0,{'yes' if run < k else 'no'},0.5" for k in range(RUNS + 1)]
+        answers += [
+            f"{name},{clue},{'yes' if clue < right_clues(k, run) else 'no'},0.5"
+            for k, name in enumerate(halves)
+            for clue in range(CLUES)
+        ]
+        path = folder / f"run{run}.csv"
+        path.write_text("question_id,clue,guess,confidence\n" + "\n".join(answers) + "\n")
+        bundles.put(store, path, dataset="toy", model=f"model {run}")
+    return store
+
+
+@pytest.fixture
+def snapshot(prefilled):
+    return prefilled(ten_runs).snapshot()
+
+
+def test_shares_are_stored_as_they_are_written(snapshot):
+    stored = dict(snapshot.rows("select question_id, difficulty from questions"))
+    assert {name: value for name, value in stored.items() if name[0] == "q"} == {f"q{k}": (RUNS - k) / 10 for k in range(11)}
+    assert {value for name, value in stored.items() if name[0] == "h"} == {0.5}
+
+
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_a_range_keeps_its_ends(snapshot, tenths):
+    def kept(*ends):
+        condition, parameters = Selection("toy", difficulty=ends).question_filter()
+        rows = snapshot.rows(f"select question_id from questions q where {condition}", parameters)
+        return {name for (name,) in rows if name[0] == "q"}
+
+    assert kept(0.0, float(f"0.{tenths}")) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k <= tenths}
+    assert kept(float(f"0.{tenths}"), 1.0) == {f"q{k}" for k in range(RUNS + 1) if RUNS - k >= tenths}

@@ -1,0 +1,37 @@
+"""Estimates have the right mean in simulations, however few answers there are."""
+
+import numpy as np
+import pytest
+
+from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from queries.metrics.kernels.recalibration import distribution_temperature, tempered
+from queries.metrics.kernels.sorted_items import auroc
+
+SEED = 11
+
+
+def graded_auroc(random, answers):
+    """Return the AUROC of answers whose grade, in [0, 1], is their confidence with noise."""
+    confidence = np.sort(random.random(answers))
+    grade = np.clip(confidence + 0.3 * random.normal(size=answers), 0, 1)
+    return float(auroc(confidence, grade, ItemWeights.equal(answers))[0])
+
+
+def test_few_graded_answers_have_the_auroc_of_many():
+    random = np.random.default_rng(SEED)
+    many = np.mean([graded_auroc(random, 2000) for _ in range(50)])
+    few = np.array([graded_auroc(random, 15) for _ in range(4000)])
+    assert few.mean() == pytest.approx(many, abs=0.003 + 3 * few.std() / np.sqrt(len(few)))
+
+
+@pytest.mark.parametrize("true", [0.5, 2.0, 3.5])
+def test_the_temperature_of_whole_distributions_is_found(true):
+    random = np.random.default_rng(SEED)
+    first, estimates = 3 * np.arange(300), []
+    for _ in range(300):
+        shares = random.dirichlet(np.ones(3), 300)
+        chances = tempered(shares, np.full(300, 1 / true))
+        gold = (random.random((300, 1)) > np.cumsum(chances, axis=1)[:, :2]).sum(axis=1)
+        estimates.append(distribution_temperature(shares.ravel(), first, first + gold))
+    error = np.std(estimates) / np.sqrt(len(estimates))
+    assert np.mean(estimates) == pytest.approx(1 / true, abs=0.03 / true + 3 * error)

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from queries.interval_coverage_in_simulations import MEASURED
-from tests.helpers import buzz_simulation, simulation
+from tests.helpers import buzz_simulation, decision_simulation, simulation
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -28,6 +28,7 @@ STUDIES = (
     (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
+    *decision_simulation.STUDIES,
 )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def main() -> None:
     measured: list[list[object]] = []
     for study, factor, about in STUDIES:
         lines += ["", "", "| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|"]
-        rows = list(study(given.boards * factor, SEED))
+        rows = list(study(round(given.boards * factor), SEED))
         measured += [
             [row.study, row.setting, f"{row.nominal:.3f}", f"{row.measured:.3f}", f"{row.noise:.3f}", row.boards] for row in rows
         ]

@@ -241,9 +241,10 @@ def simultaneous_band(
     """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
 
     The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
-    the replicates, of the largest deviation in standard errors of the replicate; at least that of a single point. Where few
-    questions carry information, the standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times
-    the largest one of the curve, and at least what one question can change: runs without a wrong answer have no variance to see.
+    the replicates, of the largest deviation in standard errors of the replicate; it is at least that of a single point. With few
+    questions it is larger, as Student's t is wider than the normal distribution. Where few questions carry information, the
+    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and
+    at least what one question can change: runs without a wrong answer have no variance to see.
 
     Args:
         sums: sums over the items of each question or cluster of questions, shape (clusters, points).
@@ -279,7 +280,9 @@ def simultaneous_band(
     replicated = errors(draws @ influence**2, draws @ influence, drawn)
     deviations = np.abs(draws @ sums / drawn - estimate)
     steps = np.divide(deviations, replicated, out=np.zeros_like(deviations), where=replicated > TIED)
-    margin = max(float(np.quantile(steps.max(axis=1), level)), float(ndtri((1 + level) / 2))) * error
+    normal, student = float(ndtri((1 + level) / 2)), float(stdtrit(clusters - 1, (1 + level) / 2))
+    # The replicates share the lower limits of the errors, so their deviations vary less than those of few questions do.
+    margin = max(float(np.quantile(steps.max(axis=1), level)), normal) * student / normal * error
     if 2.0 ** (1 - clusters) > 1 - level:  # so few that even questions that all agree may do so by chance, as in ``t_test``
         margin = np.maximum(margin, clusters * one_question)
     return estimate - margin, estimate + margin

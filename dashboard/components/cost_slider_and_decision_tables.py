@@ -25,6 +25,7 @@ from queries.metrics import Conventions
 
 KEY = "t"
 DEFAULT_THRESHOLD = str(Conventions().t)
+MAX_STRETCHES = 4  # of thresholds that are listed in a sentence on measured curves
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
 FOLLOWING = ("net_score", "best_threshold", "best_score")  # columns that follow the slider
 # Without an interval: a best threshold is the place of a maximum, whose bootstrap intervals do not cover.
@@ -130,12 +131,8 @@ def verdict(difference: CurveDifference, names: Mapping[str, str], chosen_here: 
         names: display name of each run, by run id.
         chosen_here: whether the runs are compared because they have the best Brier scores on these answers.
     """
-    by_run = [
-        f"{names[run]} at {_ranges(run, difference.shown)}"
-        for run in dict.fromkeys(stretch.better for stretch in difference.shown)
-        if run
-    ]
-    shown = f"better is {'; '.join(by_run)}; elsewhere neither is shown to be" if by_run else "neither is shown to be better"
+    shown = _who_is_better(difference.shown, names)
+    shown = f"{shown}; elsewhere neither is shown to be better" if shown else "neither is shown to be better"
     chosen = " They are compared because their Brier scores are the best on these same answers." if chosen_here else ""
     return html.P(f"{_measured(difference, names)} With 95 % confidence for all t at once, {shown}.{chosen}", className="verdict")
 
@@ -157,20 +154,19 @@ def _measured(difference: CurveDifference, names: Mapping[str, str]) -> str:
         return f"As measured, {runs[0]} is better at every t at which they differ."
     if len(runs) == 2:
         return f"As measured, {runs[0]} is better below t = {short(merged[1].start, 2)}, {runs[1]} from there on."
-    parts = [
-        f"{names[run]} is better at {_ranges(run, merged)}" for run in dict.fromkeys(stretch.better for stretch in merged) if run
-    ]
-    return f"As measured, {'; '.join(parts)}."
+    if len(runs) > MAX_STRETCHES:
+        return f"As measured, the curves cross {len(runs) - 1} times."
+    return f"As measured, {_who_is_better(merged, names)}."
 
 
-def _ranges(run: str, stretches: Sequence[Stretch]) -> str:
-    """The thresholds at which a run is better."""
-    ranges = [
-        short(part.start, 2) if part.start == part.end else f"{short(part.start, 2)} to {short(part.end, 2)}"
-        for part in stretches
-        if part.better == run
-    ]
-    return f"t = {', '.join(ranges)}"
+def _who_is_better(stretches: Sequence[Stretch], names: Mapping[str, str]) -> str:
+    """Name each run with the thresholds at which it is better; blank where there are none."""
+    ranges: dict[str, list[str]] = {}
+    for part in stretches:
+        if part.better:
+            ends = dict.fromkeys((short(part.start, 2), short(part.end, 2)))
+            ranges.setdefault(part.better, []).append(" to ".join(ends))
+    return "; ".join(f"{names[run]} is better at t = {', '.join(parts)}" for run, parts in ranges.items())
 
 
 def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> html.Div:

@@ -27,6 +27,7 @@ def words(stretches, shown=(), chosen_here=False):
             [Stretch(0.1, 0.2, "a"), Stretch(0.21, 0.5, "b"), Stretch(0.51, 0.51, "a")],
             "As measured, Alpha is better at t = 0.10 to 0.20, 0.51; Beta is better at t = 0.21 to 0.50.",
         ),
+        ([Stretch(k / 10, k / 10 + 0.09, "ab"[k % 2]) for k in range(6)], "As measured, the curves cross 5 times."),
     ],
 )
 def test_where_a_run_is_better_as_measured(stretches, sentence):
@@ -35,7 +36,7 @@ def test_where_a_run_is_better_as_measured(stretches, sentence):
 
 def test_what_is_shown_has_its_own_sentence():
     text = words([Stretch(0.01, 0.99, "a")], [Stretch(0.2, 0.4, "a"), Stretch(0.9, 0.9, "b")])
-    shown = "better is Alpha at t = 0.20 to 0.40; Beta at t = 0.90; elsewhere neither is shown to be."
+    shown = "Alpha is better at t = 0.20 to 0.40; Beta is better at t = 0.90; elsewhere neither is shown to be better."
     assert text.endswith(f" With 95 % confidence for all t at once, {shown}")
 
 

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from queries.interval_coverage_in_simulations import MEASURED
-from tests.helpers import buzz_simulation, calibration_simulation, simulation, skipping_simulation
+from tests.helpers import buzz_simulation, calibration_simulation, decision_simulation, simulation, skipping_simulation
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -31,6 +31,7 @@ STUDIES = (
     (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
+    *decision_simulation.STUDIES,
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def main() -> None:
     measured: list[list[object]] = []
     for study, factor, about in STUDIES:
         lines += ["", "", "| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|"]
-        rows = list(study(given.boards * factor, SEED))
+        rows = list(study(round(given.boards * factor), SEED))
         measured += [
             [row.study, row.setting, f"{row.nominal:.3f}", f"{row.measured:.3f}", f"{row.noise:.3f}", row.boards] for row in rows
         ]

@@ -20,6 +20,7 @@ from queries.selection.parameter_kinds import (
     Kind,
     MetricChoice,
     MetricList,
+    Number,
     Range,
     Text,
     Texts,
@@ -81,6 +82,7 @@ def known_run(about: str, blank: bool = False) -> Choice:
     return Choice(about, lambda facets: facets.all_runs, "Dataset {dataset!r} has no run {value!r}.", blank)
 
 
+WantedDifference = Annotated[float | None, Number("the difference to detect: the answer says how many questions it takes", 1e6)]
 FirstCurve = Annotated[
     str, known_run("the first of the two runs whose difference is shown with a band; by default the best by Brier", True)
 ]

@@ -2,6 +2,8 @@
 
 At threshold t, a wrong answer costs as much as t / (1 - t) right answers earn, and a run answers where its confidence is above t.
 Answering then pays exactly if the chance of being right is above t.
+
+Wrong answers above a high threshold are few and dear, so intervals here must hold where none was seen yet.
 """
 
 from __future__ import annotations
@@ -17,9 +19,7 @@ from queries.engine.bootstrap import (
     DIGITS,
     TIED,
     cluster_count,
-    percentile_interval,
     question_clusters,
-    resample_clusters,
     resampling_weights,
 )
 from queries.engine.common_questions import restrict
@@ -42,6 +42,7 @@ from queries.metrics.kernels.decisions import (
 )
 from queries.metrics.kernels.selective import PARTS, risk_at
 from queries.query_time_limit import check_time_limit
+from queries.recalibration import FOLDS, folds_of_questions
 from queries.selection import Selection, number, selection_keys
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
@@ -61,7 +62,7 @@ class MetricValue(msgspec.Struct):
 
 
 class Curve(msgspec.Struct):
-    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined."""
+    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined: one question has no interval."""
 
     values: list[float | None]
     low: list[float | None]
@@ -79,8 +80,9 @@ class RunDecisions(msgspec.Struct):
         answered: share of the items with a confidence above each t, in [0, 1].
         risk: share of errors among these items, in [0, 1]; None where there are none.
         risks: share of errors among the most confident items, at each of ``coverages``.
-        best_threshold: at each t below 1, the confidence above which answering earns most.
-        best_score: at each t below 1, what an item earns if the run answers above ``best_threshold``.
+        best_threshold: at each t below 1, the confidence above which answering these items earns most: with hindsight.
+        best_score: at each t below 1, what an item earns above a best threshold that was chosen on other questions. Questions are
+            in five parts; the threshold of a part is the best one on the other four. Of one question, None.
     """
 
     run: str
@@ -94,7 +96,7 @@ class RunDecisions(msgspec.Struct):
     answered: list[float]
     risk: list[float | None]
     risks: list[float | None]
-    best_threshold: Curve
+    best_threshold: list[float]
     best_score: Curve
 
 
@@ -114,8 +116,8 @@ class CurveDifference(msgspec.Struct):
         difference: at each of ``thresholds``; below 0 where ``a`` is better.
         low, high: a simultaneous band: it contains the whole curve with a confidence of 95 %.
         stretches: which run is better at which thresholds, as measured.
-        shown: the stretches on which the band excludes 0, and which run is better there.
-        dominant: the run that the band shows to be better at every t at which the curves differ; None where there is none.
+        shown: the stretches on which the band excludes 0, and which run is better there; all of them hold together with a
+            confidence of 95 %. Near t = 0 and t = 1 any two curves meet, so no band excludes 0 there.
     """
 
     a: RunName
@@ -126,7 +128,6 @@ class CurveDifference(msgspec.Struct):
     high: list[float | None]
     stretches: list[Stretch]
     shown: list[Stretch]
-    dominant: str | None
 
 
 class PeopleDecisions(msgspec.Struct):
@@ -215,24 +216,20 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
     confidence, correct = confidence[order], correct[order]
     right, wrong = answered(THRESHOLDS, confidence, correct)
     above, count = right + wrong, float(len(confidence))
+    facts = evidence.run_facts(run)
     sums = _by_cluster(evidence, run)
-    clusters = len(sums)
-    net = ratio(right[:-1] - wrong_answer_costs() * wrong[:-1], np.asarray(count))
-    drawn = resample_clusters(sums, clusters)[:, 0]  # (REPLICATES, 2 + 2 CELLS)
-    items, drawn_right, drawn_wrong = drawn[:, 0], drawn[:, RIGHT], drawn[:, WRONG]
-    rewards = ratio(drawn_right[:, :-1] - wrong_answer_costs() * drawn_wrong[:, :-1], items[:, None])
-    best, earned = best_thresholds(right, wrong)
-    drawn_best, drawn_earned = best_thresholds(drawn_right, drawn_wrong)
+    sums = sums[sums[:, 0] > 0]
+    per_question = count / facts["questions"]
     return RunDecisions(
-        **evidence.run_facts(run),
+        **facts,
         metrics=metrics,
         murphy=_numbers(murphy_curve(THRESHOLDS, confidence, correct)),
-        net_score=_curve(net, *_net_interval(net, sums, rewards)),
+        net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_question),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
         risks=_numbers(risk_at(COVERAGES, confidence, correct)),
-        best_threshold=_curve(THRESHOLDS[best], *_percentiles(THRESHOLDS[drawn_best].T)),
-        best_score=_curve(earned / count, *_percentiles(ratio(drawn_earned, items).T)),
+        best_threshold=THRESHOLDS[best_thresholds(right, wrong)].tolist(),
+        best_score=_score_curve(cross_fitted_rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_question),
     )
 
 
@@ -247,28 +244,38 @@ def _by_cluster(evidence: Evidence, run: int) -> Floats:
     return np.concatenate([*totals, *above], axis=1)
 
 
-def _net_interval(net: Floats, sums: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Return the interval of the net score at each threshold: bootstrap percentiles or, with few questions, the jackknife-t."""
-    answered_by = sums[sums[:, 0] > 0]
-    if len(answered_by) < 2:
-        return np.full((2, len(net)), np.nan)[0], np.full(len(net), np.nan)
-    if len(answered_by) >= inference.SMALL_SAMPLE:
-        return _percentiles(replicates)
-    items, right, wrong = answered_by[:, :1], answered_by[:, RIGHT], answered_by[:, WRONG]
-    rewards = right[:, :-1] - wrong_answer_costs() * wrong[:, :-1]
-    questions = len(items)
-    without = ratio(rewards.sum(axis=0) - rewards, items.sum() - items)
-    low, high = inference.jackknife_t_interval(net, questions * net - (questions - 1) * without)
-    return np.maximum(low, -wrong_answer_costs()), np.minimum(high, 1.0)
+def rewards(right: Floats, wrong: Floats) -> Floats:
+    """Return what answering above each t below 1 earns, shape (clusters, STEPS); see ``cross_fitted_rewards``."""
+    return right[:, :-1] - wrong_answer_costs() * wrong[:, :-1]
 
 
-def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:
-    low, high, _ = percentile_interval(replicates)
-    return low, high
+def cross_fitted_rewards(right: Floats, wrong: Floats) -> Floats:
+    """Return what answering above the run's own best threshold earns, where no question helps to choose its own threshold.
+
+    A threshold that is judged on the answers that chose it seems better than it is. So clusters of questions are put into
+    ``FOLDS`` parts at random, and each part is judged at the threshold that is best on the others.
+
+    Args:
+        right, wrong: sums of y and of 1 - y above each of ``THRESHOLDS``, shape (clusters, CELLS).
+
+    Returns:
+        The rewards of each cluster at each cost, shape (clusters, STEPS); NaN where there are fewer than two clusters.
+    """
+    clusters = len(right)
+    if clusters < 2:
+        return np.full((clusters, STEPS), np.nan)
+    fold = folds_of_questions(clusters)
+    apart = (fold != np.arange(FOLDS)[:, None]).astype(float)
+    place = best_thresholds(apart @ right, apart @ wrong)[:, fold].T
+    return np.take_along_axis(right, place, axis=1) - wrong_answer_costs() * np.take_along_axis(wrong, place, axis=1)
 
 
-def _curve(values: Floats, low: Floats, high: Floats) -> Curve:
-    return Curve(_numbers(values), _numbers(np.round(low, DIGITS) + 0.0), _numbers(np.round(high, DIGITS) + 0.0))
+def _score_curve(earned: Floats, items: Floats, per_question: float) -> Curve:
+    """Return mean rewards with intervals, from rewards and items by cluster, shape (clusters, STEPS) and (clusters,)."""
+    costs = wrong_answer_costs()
+    low, high = inference.bounded_mean_interval(earned, items, -costs, np.ones_like(costs), per_question)
+    ends = (_numbers(np.round(end, DIGITS) + 0.0) for end in (low, high))
+    return Curve(_numbers(ratio(earned.sum(axis=0), items.sum())), *ends)
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -283,11 +290,10 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
     if pair is None:
         return None
     evidence = pair.measured.evidence
-    first, second = (_losses(evidence, run) for run in (pair.a, pair.b))
-    items = first[:, :1]
-    losses = first[:, 1:] - second[:, 1:]
+    items, losses = _loss_differences(evidence, pair.a, pair.b)
     estimate = losses.sum(axis=0) / items.sum()
-    low, high = inference.simultaneous_band(losses, items[:, 0], resampling_weights(len(items)).astype(float))
+    one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / pair.questions
+    low, high = inference.simultaneous_band(losses, items, resampling_weights(len(items)).astype(float), one_question)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
     measured = np.where(np.abs(estimate) > TIED, np.sign(estimate), 0.0)
     shown = np.where(low > TIED, 1.0, np.where(high < -TIED, -1.0, 0.0))
@@ -301,15 +307,25 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
         high=_numbers(high),
         stretches=stretches,
         shown=[stretch for stretch in certain if stretch.better is not None],
-        dominant=_dominant(measured, shown, a.run, b.run),
     )
 
 
-def _losses(evidence: Evidence, run: int) -> Floats:
-    """Return items, and sums of elementary scores at each threshold, by cluster of questions; shape (clusters, 1 + CELLS)."""
+def _loss_differences(evidence: Evidence, a: int, b: int) -> tuple[Floats, Floats]:
+    """Return items of run a, shape (clusters,), and its elementary scores minus those of run b, summed, (clusters, CELLS).
+
+    A run can have more answers to a clue than the other. The scores of b are scaled to the items of a, so that the sums over all
+    clusters differ as the mean scores do, and each cluster's part in the difference is its own.
+    """
+    (items, losses), (other_items, other_losses) = (_losses(evidence, run) for run in (a, b))
+    scale = items.sum() / other_items.sum()
+    mean = other_losses.sum(axis=0) / other_items.sum()
+    return items, losses - scale * other_losses + mean * (scale * other_items - items)[:, None]
+
+
+def _losses(evidence: Evidence, run: int) -> tuple[Floats, Floats]:
+    """Return items, shape (clusters,), and sums of elementary scores at each threshold, shape (clusters, CELLS)."""
     sums = _by_cluster(evidence, run)
-    losses = 2 * (THRESHOLDS * sums[:, WRONG] + (1 - THRESHOLDS) * (sums[:, 1:2] - sums[:, RIGHT]))
-    return np.concatenate([sums[:, :1], losses], axis=1)
+    return sums[:, 0], 2 * (THRESHOLDS * sums[:, WRONG] + (1 - THRESHOLDS) * (sums[:, 1:2] - sums[:, RIGHT]))
 
 
 def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
@@ -320,12 +336,6 @@ def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
         run = [*places]
         results.append(Stretch(float(THRESHOLDS[run[0]]), float(THRESHOLDS[run[-1]]), better[sign]))
     return results
-
-
-def _dominant(measured: Floats, shown: Floats, a: str, b: str) -> str | None:
-    """Return the run that the band shows to be better wherever the curves differ at all; None where there is none."""
-    apart = measured != 0
-    return next((run for run, sign in ((a, -1.0), (b, 1.0)) if apart.any() and (shown[apart] == sign).all()), None)
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
@@ -353,19 +363,17 @@ def _people(snapshot: Snapshot, selection: Selection) -> PeopleDecisions | None:
     if not (right.sum() + wrong.sum()):
         return None
     costs = wrong_answer_costs()
-    total = np.asarray(heard.sum())
+    total = float(heard.sum())
     places: Ints = teams["place"].to_numpy().astype(np.int64)
     groups = cluster_count(counts["questions"])
     group = question_clusters(counts["questions"])[places]
     sums: Floats = np.stack([np.bincount(group, column, groups) for column in (heard, right, wrong)], axis=1).astype(float)
-    drawn = resample_clusters(sums, groups)[:, 0]
-    rewards = ratio(drawn[:, 1:2] - costs * drawn[:, 2:], drawn[:, :1])
-    net = ratio(right.sum() - costs * wrong.sum(), total)
+    earned = sums[:, 1:2] - costs * sums[:, 2:]
     return PeopleDecisions(
         teams=counts["teams"],
         heard=int(total),
         questions=len(heard),
-        right=float(right.sum() / total),
-        wrong=float(wrong.sum() / total),
-        net_score=_curve(net, *_percentiles(rewards)),
+        right=float(right.sum()) / total,
+        wrong=float(wrong.sum()) / total,
+        net_score=_score_curve(earned, sums[:, 0], total / len(heard)),
     )

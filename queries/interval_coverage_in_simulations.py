@@ -135,6 +135,30 @@ KINDS = (
         "A 95 % interval of the share of wins, over many more questions like these.",
         ["interval of wins against people"],
     ),
+    Uncertainty(
+        "net-scores",
+        "Intervals of net scores",
+        "Wrong answers can be dear and too few to be seen, so one more question joins those that were asked, all wrong for the "
+        "lower end and all right for the upper one; at a run's own threshold, each fifth of the questions is judged at the "
+        "threshold that is best on the others.",
+        [
+            "interval of the net score",
+            "interval of the net score at the own threshold",
+            "lower end above the best net score there is",
+        ],
+    ),
+    Uncertainty(
+        "curves",
+        "Which of two runs is better at which cost",
+        "The band holds the whole difference of two curves, so everything that is said of any cost is right together in 95 % of "
+        "cases, also of the two runs with the best Brier scores on the same answers.",
+        [
+            "band of the difference of two curves",
+            "verdict on two equal runs is false",
+            "verdict on the best two of 8 equal runs is false",
+            "verdict on a sharp and a vague run is false",
+        ],
+    ),
 )
 
 

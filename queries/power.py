@@ -1,4 +1,7 @@
-"""Power: the difference between two runs that a number of questions can show, and the questions that a difference needs."""
+"""Power: the difference between two runs that a number of questions can show, and the questions that a difference needs.
+
+The difference is one that the reader states. The power to show the measured difference would only restate its p-value.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,9 @@ class MetricPower(msgspec.Struct):
         questions: number of questions that both answered and on which the metric is defined.
         detectable: the smallest true difference that this many questions show in 80 % of all cases, p < 0.05 two-sided; None with
             fewer than 6 questions.
-        target: the difference to be shown, at least 0: the one that the address asks for, else the size of the measured one.
-        needed: number of questions that show ``target`` in 80 % of all cases; None where it is 0 or needs more than ten million.
+        target: the difference to be shown, above 0, as the reader states it; None where none is stated.
+        needed: number of questions that show ``target`` in 80 % of all cases; None without one, or where it needs more than ten
+            million.
         curve: pairs of a number of questions and the smallest true difference that this many show.
     """
 
@@ -73,7 +77,7 @@ def power(
         selection: filters and conventions.
         a, b: ids of the runs.
         metrics: by which the runs are compared.
-        target: the difference to be shown, at least 0; None for the size of the measured one.
+        target: the difference to be shown, above 0; None to leave out how many questions it needs.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -96,7 +100,6 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
     if error is None or questions < 2:
         return MetricPower(metric.key, difference, "the difference comes from a single question", questions=questions)
     spread = error * math.sqrt(questions)
-    wanted = abs(difference) if target is None else target
     return MetricPower(
         metric=metric.key,
         difference=difference,
@@ -105,8 +108,8 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
         spread=spread,
         questions=questions,
         detectable=detectable_difference(spread, questions) if questions >= MIN_QUESTIONS else None,
-        target=wanted,
-        needed=questions_needed(spread, wanted),
+        target=target,
+        needed=None if target is None else questions_needed(spread, target),
         curve=[(size, detectable_difference(spread, size)) for size in SIZES],
     )
 

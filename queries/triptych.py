@@ -37,10 +37,11 @@ class RunTriptych(msgspec.Struct):
     """One run.
 
     Attributes:
-        brier: the Brier score, equal to ``mcb`` - ``dsc`` + ``unc``: miscalibration, discrimination and uncertainty.
+        brier: the Brier score, equal to ``mcb`` - ``dsc`` + ``unc``: miscalibration, discrimination and uncertainty. ``mcb`` and
+            ``dsc`` are biased upwards, as they are fitted to these answers.
         murphy: mean elementary score at each of ``thresholds``, in [0, 2]; lower is better.
         roc: points of the share of wrong answers and the share of right answers above each confidence; empty without either kind.
-        hull: concave hull of ``roc``: the curve after isotonic recalibration.
+        hull: concave hull of ``roc``: the curve after isotonic recalibration fitted to these answers, the best with hindsight.
         smooth: the smooth reliability diagram.
         right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
         p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.

@@ -12,7 +12,7 @@ from queries.decide import Decisions, decide
 from queries.selection import Request
 from queries.selection.view_parameters_base import Parameters
 
-CURVES = ("net_score", "best_threshold", "best_score")
+CURVES = ("net_score", "best_score")
 
 
 class DecideParameters(Parameters, frozen=True):
@@ -29,8 +29,8 @@ def _decisions(query: Request[DecideParameters]) -> Decisions:
 @get_selected("/api/v1/decide", DecideParameters)
 def get_decide(query: Request[DecideParameters]) -> Response:
     """Answer or abstain, at each t from 0 to 1: Murphy curves and net scores, the share answered and its risk, risk by coverage,
-    the best threshold; AURC, AUGRC, PRR and accuracy at coverage; the difference of two runs with a simultaneous band over all t;
-    and people's net scores.
+    the best threshold, and what thresholds chosen so on other questions earn; AURC, AUGRC, PRR and accuracy at coverage; the
+    difference of two runs with a simultaneous band over all t; and people's net scores.
     """
     return json_response(_decisions(query))
 
@@ -40,17 +40,17 @@ def get_decide_csv(query: Request[DecideParameters]) -> Response:
     """The curves as CSV, a row per run and t below 1. Rows for people have a blank `run`."""
     result = _decisions(query)
     parts = ("values", "low", "high")
-    header = ["run", "model", "elicitation", "t", "murphy", "answered", "risk"]
+    header = ["run", "model", "elicitation", "t", "murphy", "answered", "risk", "best_threshold"]
     header += [f"{curve}{'' if part == 'values' else '_' + part}" for curve in CURVES for part in parts]
     rows: list[list[object]] = []
     for run in result.runs:
         columns = [getattr(getattr(run, curve), part) for curve in CURVES for part in parts]
         for place, t in enumerate(result.thresholds[:-1]):
-            cells = [run.murphy[place], run.answered[place], run.risk[place], *(column[place] for column in columns)]
-            rows.append([run.run, run.model, run.elicitation, t, *cells])
+            cells = [run.murphy[place], run.answered[place], run.risk[place], run.best_threshold[place]]
+            rows.append([run.run, run.model, run.elicitation, t, *cells, *(column[place] for column in columns)])
     if result.people:
         net = result.people.net_score
         for place, t in enumerate(result.thresholds[:-1]):
             earned = [net.values[place], net.low[place], net.high[place]]
-            rows.append([None, "people", None, t, None, None, None, *earned, *[None] * 6])
+            rows.append([None, "people", None, t, *[None] * 4, *earned, *[None] * 3])
     return csv_response(header, rows, "decide")

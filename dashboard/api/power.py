@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from flask import Response
 
 from dashboard.api.compare import CompareParameters
 from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
+from dashboard.shared_parameters import WantedDifference
 from queries.power import MetricPower, PowerAnalysis, power
 from queries.selection import Request
-from queries.selection.parameter_kinds import Number
 
 FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
 
@@ -20,7 +18,7 @@ FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
 class PowerParameters(CompareParameters, frozen=True):
     """Which two runs are compared, on which metrics, and which difference should be detectable."""
 
-    d: Annotated[float | None, Number("the difference to detect; by default the measured one", 1e6)] = None
+    d: WantedDifference = None
 
 
 def _power(query: Request[PowerParameters]) -> PowerAnalysis:

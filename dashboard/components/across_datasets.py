@@ -128,7 +128,8 @@ def transfer_section(result: Across) -> html.Section:
         [
             html.H2("Does calibration carry over?"),
             html.P(
-                "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0.",
+                "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
+                "is on its own: of twenty calibrated results, about one is named by chance.",
                 className="note",
             ),
             html.Ul(models, className="transfer"),
@@ -155,5 +156,5 @@ def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
             parts.append(f"{words} {', '.join(names)}.")
     signs = {cell.sign for cell in line.cells.values()}
     if {"overconfident", "underconfident"} <= signs:
-        parts.append("The sign changes: a correction that helps on one dataset makes another worse.")
+        parts.append("The sign changes between these datasets.")
     return " ".join(parts)

@@ -12,13 +12,24 @@ from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table
 from dashboard.figures.decide import nearest
-from queries.decide import DECIDE_METRICS, Curve, CurveDifference, Decisions, MetricValue, RunDecisions, Stretch
+from queries.decide import (
+    DECIDE_METRICS,
+    CurveDifference,
+    Decisions,
+    MetricValue,
+    PeopleDecisions,
+    RunDecisions,
+    Stretch,
+)
 from queries.metrics import Conventions
 
 KEY = "t"
 DEFAULT_THRESHOLD = str(Conventions().t)
+MAX_STRETCHES = 4  # of thresholds that are listed in a sentence on measured curves
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
 FOLLOWING = ("net_score", "best_threshold", "best_score")  # columns that follow the slider
+# Without an interval: a best threshold is the place of a maximum, whose bootstrap intervals do not cover.
+POINTS = ("best_threshold",)
 DIGITS = 4  # decimals of the values that the browser shows
 SLIDER = control(KEY, "choice", default=DEFAULT_THRESHOLD)
 STATE = {"role": "state", "name": "decide", "run": ""}
@@ -44,18 +55,20 @@ def state(decisions: Decisions) -> dcc.Store:
     """Return the data that the browser needs to follow the slider."""
     runs = {
         run.run: {
-            **{name: _rounded_curve(getattr(run, name)) for name in FOLLOWING},
+            **{name: _columns(run, name) for name in FOLLOWING},
             "answered": _rounded(run.answered),
             "risk": _rounded(run.risk),
         }
         for run in decisions.runs
     }
-    people = {"": {"net_score": _rounded_curve(decisions.people.net_score)}} if decisions.people else {}
+    people = {"": {"net_score": _columns(decisions.people, "net_score")}} if decisions.people else {}
     return dcc.Store(id=STATE, data={"runs": runs | people})
 
 
-def _rounded_curve(curve: Curve) -> list[list[float | None]]:
-    return [_rounded(curve.values), _rounded(curve.low), _rounded(curve.high)]
+def _columns(row: RunDecisions | PeopleDecisions, part: str) -> list[list[float | None]]:
+    """Return the values of a column that follows the slider and, if it has intervals, their ends."""
+    curve = getattr(row, part)
+    return [_rounded(curve)] if part in POINTS else [_rounded(curve.values), _rounded(curve.low), _rounded(curve.high)]
 
 
 def _rounded(values: Sequence[float | None]) -> list[float | None]:
@@ -69,7 +82,7 @@ def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: Run
         html.Tr(
             [
                 run_cell(names[run.run], colours.get(run.run)),
-                *(html.Td(_at(getattr(run, part), place), className="number", **data(part=part)) for part in FOLLOWING),
+                *(html.Td(_at(run, part, place), className="number", **data(part=part)) for part in FOLLOWING),
                 *(_metric_cell(run, metric.key) for metric in DECIDE_METRICS),
             ],
             **data(run=run.run),
@@ -78,24 +91,30 @@ def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: Run
     ]
     if decisions.people:
         dashes = [html.Td("\u2013", className="number") for _ in range(len(FOLLOWING) - 1 + len(DECIDE_METRICS))]
-        net = html.Td(_at(decisions.people.net_score, place), className="number", **data(part="net_score"))
+        net = html.Td(_at(decisions.people, "net_score", place), className="number", **data(part="net_score"))
         rows.append(html.Tr([html.Th("People", scope="row"), net, *dashes], **data(run="")))
     head: list[Cell] = [
         "Run",
         html.Span("Net score at t", title="Score per item if the run answers above t. Higher is better"),
-        html.Span("Own best threshold", title="Answering above it earns the most at this cost. For a calibrated run it is t"),
-        html.Span("Net score there", title="Score per item at the run's own best threshold, chosen with hindsight"),
+        html.Span(
+            "Own best threshold",
+            title="With hindsight, answering above it would have earned the most at this cost. For a calibrated run it is near t",
+        ),
+        html.Span(
+            "Net score at own threshold",
+            title="Score per item above a best threshold, which for each fifth of the questions was chosen on the other four",
+        ),
         *(html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in DECIDE_METRICS),
     ]
     return table(head, rows, "What answers are worth", "decide")
 
 
-def _at(curve: Curve, place: int) -> str:
-    """A curve's value with its interval; ``assets/decide.js`` writes the same text."""
-    return _with_interval(*(_rounded([part[place]])[0] for part in (curve.values, curve.low, curve.high)))
+def _at(row: RunDecisions | PeopleDecisions, part: str, place: int) -> str:
+    """A column's value with its interval; ``assets/decide.js`` writes the same text."""
+    return _with_interval(*(values[place] for values in _columns(row, part)))
 
 
-def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+def _with_interval(value: float | None, low: float | None = None, high: float | None = None) -> str:
     return short(value) if value is None or low is None or high is None else f"{short(value)} [{short(low)}, {short(high)}]"
 
 
@@ -104,44 +123,50 @@ def _metric_cell(run: RunDecisions, key: str) -> html.Td:
     return html.Td(_with_interval(cell.value, cell.low, cell.high), className="number", title=cell.missing or "")
 
 
-def verdict(difference: CurveDifference, names: Mapping[str, str]) -> html.P:
-    """Say which of two runs is better at which t: as measured, and where the band excludes 0."""
-    measured = _measured([stretch for stretch in difference.stretches if stretch.better is not None], names)
-    shown = "; ".join(_ranges(run, difference.shown, names) for run in dict.fromkeys(s.better for s in difference.shown) if run)
-    dominant = names[difference.dominant] if difference.dominant else "none"
-    return html.P(
-        f"{measured} With 95 % confidence for all t at once: {shown or 'neither is better at any t'}. "
-        f"Better at every t with 95 % confidence: {dominant}.",
-        className="verdict",
-    )
+def verdict(difference: CurveDifference, names: Mapping[str, str], chosen_here: bool) -> html.P:
+    """Say which of two runs is better at which t: as measured, and where the band excludes 0.
+
+    Args:
+        difference: of the two runs.
+        names: display name of each run, by run id.
+        chosen_here: whether the runs are compared because they have the best Brier scores on these answers.
+    """
+    shown = _who_is_better(difference.shown, names)
+    shown = f"{shown}; elsewhere neither is shown to be better" if shown else "neither is shown to be better"
+    chosen = " They are compared because their Brier scores are the best on these same answers." if chosen_here else ""
+    return html.P(f"{_measured(difference, names)} With 95 % confidence for all t at once, {shown}.{chosen}", className="verdict")
 
 
-def _measured(stretches: Sequence[Stretch], names: Mapping[str, str]) -> str:
+def _measured(difference: CurveDifference, names: Mapping[str, str]) -> str:
     """A sentence on the measured curves, with the thresholds at which the better run changes."""
     merged: list[Stretch] = []
-    for stretch in stretches:
+    for stretch in difference.stretches:
+        if stretch.better is None:
+            continue
         if merged and merged[-1].better == stretch.better:
             merged[-1] = Stretch(merged[-1].start, stretch.end, stretch.better)
         else:
             merged.append(stretch)
     runs = [names[stretch.better] for stretch in merged if stretch.better]
     if not runs:
-        return "The two runs have the same curve."
+        return "As measured, the two runs have the same curve."
     if len(runs) == 1:
-        return f"As measured, {runs[0]} is better at every t."
+        return f"As measured, {runs[0]} is better at every t at which they differ."
     if len(runs) == 2:
-        return f"Below t = {short(merged[1].start, 2)} {runs[0]} is better, above it {runs[1]}."
-    parts = [_ranges(run, merged, names) for run in dict.fromkeys(stretch.better for stretch in merged) if run]
-    return f"As measured, {'; '.join(parts)}."
+        return f"As measured, {runs[0]} is better below t = {short(merged[1].start, 2)}, {runs[1]} from there on."
+    if len(runs) > MAX_STRETCHES:
+        return f"As measured, the curves cross {len(runs) - 1} times."
+    return f"As measured, {_who_is_better(merged, names)}."
 
 
-def _ranges(run: str, stretches: Sequence[Stretch], names: Mapping[str, str]) -> str:
-    ranges = [
-        short(part.start, 2) if part.start == part.end else f"{short(part.start, 2)} to {short(part.end, 2)}"
-        for part in stretches
-        if part.better == run
-    ]
-    return f"{names[run]} is better at t = {', '.join(ranges)}"
+def _who_is_better(stretches: Sequence[Stretch], names: Mapping[str, str]) -> str:
+    """Name each run with the thresholds at which it is better; blank where there are none."""
+    ranges: dict[str, list[str]] = {}
+    for part in stretches:
+        if part.better:
+            ends = dict.fromkeys((short(part.start, 2), short(part.end, 2)))
+            ranges.setdefault(part.better, []).append(" to ".join(ends))
+    return "; ".join(f"{names[run]} is better at t = {', '.join(parts)}" for run, parts in ranges.items())
 
 
 def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> html.Div:

@@ -48,16 +48,21 @@ def net_section(result: Decisions, names: Names, colours: RunColours, t: float) 
     )
 
 
-def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], colours: RunColours, t: float) -> html.Section:
-    """Return the Murphy curves of all runs, and the difference of two with its band; ``menus`` choose these two."""
+def murphy_section(
+    result: Decisions, names: Names, menus: Sequence[Component], chosen_here: bool, colours: RunColours, t: float
+) -> html.Section:
+    """Return the Murphy curves of all runs, and the difference of two with its band.
+
+    ``menus`` choose these two; ``chosen_here`` is as in ``verdict``.
+    """
     runs = [run.run for run in result.runs]
     parts: list[Component] = [
         html.H2("Murphy curves"),
         figure(
             "murphy",
             murphy_figure(result, names, colours, t),
-            "Mean elementary score over t; the area below a line is the run's Brier score. A run whose line is below another's "
-            "throughout is better, whatever a wrong answer costs",
+            "Mean elementary score over t; lower is better. The area below a line is the run's Brier score. A run whose line is "
+            "below another's throughout scored better here, whatever a wrong answer costs",
             curve_table(result, names, "murphy"),
             legend(runs, names, colours),
         ),
@@ -66,12 +71,13 @@ def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], 
         difference = result.difference
         parts += [
             html.Div(list(menus), className="controls"),
-            verdict(difference, names),
+            verdict(difference, names, chosen_here),
             figure(
                 "murphy-difference",
                 difference_figure(difference, result.thresholds, t),
                 f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} "
-                "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence",
+                "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence. Any two "
+                "curves meet near 0 and 1",
                 difference_table(difference),
             ),
         ]

@@ -6,13 +6,17 @@ import math
 
 from dash import html
 
+from dashboard.components.controls import menu
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.table import row, table
 from dashboard.figures.power import power_figure
 from data.plurals import counted
 from queries.metrics import Metric
-from queries.power import MetricPower
+from queries.power import MAX_QUESTIONS, MetricPower
+from queries.selection.parameter_kinds import format_number
+
+DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # that the menu offers; an address can state any
 
 
 def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
@@ -29,16 +33,21 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
         [
             html.H2(f"How many questions does it take, by {metric.name}?"),
             html.P(power_sentence(result)),
+            html.Div(
+                [menu("d", "Difference that matters to you", _differences(result.target), _written(result.target))],
+                className="controls",
+            ),
             figure(
                 "power",
                 power_figure(result),
-                "Smallest difference detected with 80 % power, by the number of questions. Dot: these questions; "
-                "dotted: the measured difference",
+                "Smallest difference detected with 80 % power, by the number of questions. Dot: these questions"
+                + ("" if result.target is None else "; dotted: the difference that matters to you"),
                 table(["Questions", "Difference"], rows, "Detectable difference by number of questions"),
             ),
             html.P(
                 "Two-sided t-test at 5 %, with the spread over the questions that both answered. This assumes that "
-                "further questions resemble these. /api/v1/power takes any difference (d=0.02) and metric.",
+                "further questions resemble these. State the difference before looking at the measured one: how many questions a "
+                "measured difference needs only repeats its p-value. /api/v1/power takes any difference (d=0.02) and metric.",
                 className="note",
             ),
         ],
@@ -46,9 +55,18 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
     )
 
 
+def _differences(target: float | None) -> dict[str, str]:
+    """Names of the differences in the menu, by value; with that of the address."""
+    offered = sorted({*DIFFERENCES, *(() if target is None else (target,))})
+    return {"": "Not stated"} | {_written(value): _written(value) for value in offered}
+
+
+def _written(target: float | None) -> str:
+    return "" if target is None else format_number(target)
+
+
 def power_sentence(result: MetricPower) -> str:
-    """Say which difference the questions could have shown, and how many questions the measured difference needs."""
-    measured = difference_text(abs(result.difference or 0.0))
+    """Say which difference the questions could have shown, and how many questions the difference needs that the reader states."""
     if result.detectable is None:
         first = f"With {counted(result.questions, 'question')}, no difference can be detected, however large."
     else:
@@ -56,9 +74,10 @@ def power_sentence(result: MetricPower) -> str:
             f"With {counted(result.questions, 'question')}, a difference of {difference_text(result.detectable)} would have been "
             "detected with 80 % power."
         )
-    if result.needed is None:
-        return f"{first} The measured difference is {measured}."
-    return f"{first} Detecting the measured {measured} takes {counted(result.needed, 'question')}."
+    if result.target is None:
+        return first
+    needed = f"more than {MAX_QUESTIONS:,} questions" if result.needed is None else counted(result.needed, "question")
+    return f"{first} Detecting {difference_text(result.target)} takes {needed}."
 
 
 def difference_text(value: float) -> str:

@@ -63,7 +63,8 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
                     figure(
                         "roc",
                         roc_figure(runs, names, colours),
-                        "Discrimination: ROC curves (dots) and their concave hulls (lines), which recalibration would reach",
+                        "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
+                        "reach, with hindsight",
                         _numbers_table(result, names),
                         legend([run.run for run in runs], names, colours),
                     ),
@@ -73,7 +74,9 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
             figure(
                 "plane",
                 plane_figure(runs, names, colours),
-                "Miscalibration against discrimination (CORP). Dotted: equal Brier score = MCB \u2212 DSC + UNC, "
+                "Miscalibration against discrimination (CORP), as measured. Both are fitted to these answers and tend to be too "
+                "large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: equal Brier score = MCB "
+                "\u2212 DSC + UNC, "
                 + (
                     "the same UNC for all"
                     if _same_uncertainty(result)

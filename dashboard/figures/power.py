@@ -11,11 +11,11 @@ TICKS = (10, 30, 100, 300, 1000, 3000, 10000)
 
 
 def power_figure(result: MetricPower) -> PlotlyJson:
-    """Draw a falling curve over a logarithmic axis, with a dot at the number of questions present."""
+    """Draw a falling curve over a logarithmic axis, a dot at the present number of questions, a line at the stated difference."""
     questions, differences = [size for size, _ in result.curve], [difference for _, difference in result.curve]
     present = [result.questions] if result.detectable is not None else []
     ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
-    measured = abs(result.difference or 0.0)
+    wanted = [] if result.target is None else [result.target]
     return {
         "data": [
             {
@@ -32,12 +32,13 @@ def power_figure(result: MetricPower) -> PlotlyJson:
         "layout": layout(
             260,
             xaxis=axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
-            yaxis=axis("Detectable difference", range=padded([*differences, measured, result.detectable], zero=True)),
+            yaxis=axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
             shapes=[
                 {
-                    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": measured, "y1": measured,
+                    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": target, "y1": target,
                     "line": {"color": MUTED, "width": 1, "dash": "dot"},
                 }
+                for target in wanted
             ],
         ),
     }  # fmt: skip

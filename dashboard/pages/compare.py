@@ -26,7 +26,7 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import default_metric, known_run
+from dashboard.shared_parameters import WantedDifference, default_metric, known_run
 from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
@@ -67,6 +67,7 @@ class ComparePage(PageParameters, frozen=True):
             "There is no metric {value!r} to compare runs by.",
         ),
     ] = DEFAULT_METRICS
+    d: WantedDifference = None
 
 
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
@@ -114,7 +115,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
-        power_section(service().ask(power, request.selection, a, b, [metric]).metrics[0], metric),
+        power_section(service().ask(power, request.selection, a, b, [metric], request.parameters.d).metrics[0], metric),
     ]
 
 

@@ -62,7 +62,7 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
         decisions_table(result, names, colours, t),
         people_note(result.people) if result.people else None,
         net_section(result, names, colours, t),
-        murphy_section(result, every, _menus(request, every), colours, t),
+        murphy_section(result, every, _menus(request, every), not (a and b), colours, t),
         coverage_section(result, names, colours, t),
         state(result),
     ]

@@ -50,6 +50,16 @@ def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
 
 
 @lru_cache(maxsize=4)
+def exponential_weights(clusters: int) -> Floats:
+    """Draw a random weight of each cluster and, last, of one more question, in each replicate (the Bayesian bootstrap).
+
+    Returns:
+        Weights with mean 1, shape (REPLICATES, clusters + 1).
+    """
+    return np.random.default_rng((SEED, clusters, 4)).exponential(1.0, (REPLICATES, clusters + 1))
+
+
+@lru_cache(maxsize=4)
 def _cluster_weights(clusters: int, step: float = 1.0) -> Floats:
     """Return the transposed ``resampling_weights`` as floats, shape (clusters, REPLICATES), at most 8 MB.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit  # of a normal and a t distribution; scipy.stats is slow to load
 
-from queries.engine.bootstrap import LEVEL, SEED, TIED
+from queries.engine.bootstrap import LEVEL, SEED, TIED, exponential_weights
 from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
@@ -197,20 +197,60 @@ def _variances_of_differences(covariances: Floats) -> Floats:
     return variances
 
 
+def bounded_mean_interval(
+    sums: Floats, items: Floats, least: Floats, most: Floats, per_question: float, level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """Compute intervals of means over items that also cover where the sample shows few or none of the values that matter.
+
+    A sample without a wrong answer does not say how rare wrong answers are, and cannot be resampled. So one question that was not
+    asked joins the sample: its items all have the least value for the lower end, and the most for the upper one. Questions get
+    random weights (the Bayesian bootstrap); the ends are percentiles. For a share of independent items, the interval is that of
+    Clopper and Pearson.
+
+    Args:
+        sums: sums over the items of each question or cluster of questions, shape (clusters, points).
+        items: number of items of each, shape (clusters,).
+        least, most: smallest and largest possible value of an item, shape (points,).
+        per_question: number of items of the question that joins.
+        level: nominal coverage, in (0, 1).
+
+    Returns:
+        Both ends, within ``least`` to ``most``, each of shape (points,); NaN if fewer than two clusters have items.
+
+    Source:
+        Gaffke 2005; Learned-Miller & Thomas 2020. ``tests/statistics`` simulates the coverage.
+    """
+    asked = items > 0
+    if asked.sum() < 2:
+        return np.full(sums.shape[1], np.nan), np.full(sums.shape[1], np.nan)
+    weights = exponential_weights(int(asked.sum()))
+    joined = weights[:, -1:] * per_question
+    totals, weighed = weights[:, :-1] @ sums[asked], weights[:, :-1] @ items[asked][:, None] + joined
+    low = np.quantile((totals + joined * least) / weighed, (1 - level) / 2, axis=0)
+    high = np.quantile((totals + joined * most) / weighed, (1 + level) / 2, axis=0)
+    estimate = sums.sum(axis=0) / items.sum()
+    return np.minimum(low, estimate), np.maximum(high, estimate)
+
+
 # -- curves, distances and proportions -----------------------------------------------------------------------------------
 
 
-def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+def simultaneous_band(
+    sums: Floats, items: Floats, draws: Floats, one_question: Floats, level: float = LEVEL
+) -> tuple[Floats, Floats]:
     """Compute a band that covers a whole curve of means over items with a given probability, by the studentised bootstrap.
 
     The half-width at each point is the same multiple of the standard error there. The multiple is the ``level`` quantile, over
-    the replicates, of the largest deviation in standard errors of the replicate. Where few questions carry information, the
-    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve.
+    the replicates, of the largest deviation in standard errors of the replicate; it is at least that of a single point. With few
+    questions it is larger, as Student's t is wider than the normal distribution. Where few questions carry information, the
+    standard error is itself poorly known, so it counts as at least ``MIN_RELATIVE_ERROR`` times the largest one of the curve, and
+    at least what one question can change: runs without a wrong answer have no variance to see.
 
     Args:
         sums: sums over the items of each question or cluster of questions, shape (clusters, points).
         items: number of items of each, shape (clusters,).
         draws: how often each is drawn in each replicate, shape (replicates, clusters).
+        one_question: the most by which a single question can change each mean, shape (points,).
         level: nominal coverage of the whole curve, in (0, 1).
 
     Returns:
@@ -234,13 +274,17 @@ def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float =
         variance = np.maximum(squares - means**2 / clusters, 0.0) * (clusters / (clusters - 1))
         error = np.sqrt(variance) / of_items
         widened: Floats = np.maximum(error, MIN_RELATIVE_ERROR * error.max(axis=-1, keepdims=True))
-        return widened
+        return np.maximum(widened, one_question)
 
     error = errors((influence**2).sum(axis=0), influence.sum(axis=0), total)
     replicated = errors(draws @ influence**2, draws @ influence, drawn)
     deviations = np.abs(draws @ sums / drawn - estimate)
     steps = np.divide(deviations, replicated, out=np.zeros_like(deviations), where=replicated > TIED)
-    margin = np.quantile(steps.max(axis=1), level) * error
+    normal, student = float(ndtri((1 + level) / 2)), float(stdtrit(clusters - 1, (1 + level) / 2))
+    # The replicates share the lower limits of the errors, so their deviations vary less than those of few questions do.
+    margin = max(float(np.quantile(steps.max(axis=1), level)), normal) * student / normal * error
+    if 2.0 ** (1 - clusters) > 1 - level:  # so few that even questions that all agree may do so by chance, as in ``t_test``
+        margin = np.maximum(margin, clusters * one_question)
     return estimate - margin, estimate + margin
 
 

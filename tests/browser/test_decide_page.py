@@ -28,6 +28,9 @@ def shows(page, decisions, t):
         assert state["lines"] == [t, t, t]
         for run in decisions["runs"]:
             for part, text in state["rows"][run["run"]].items():
+                if part == "best_threshold":
+                    assert text == written(run[part][place])
+                    continue
                 ends = [written(round(run[part][side][place], 4)) for side in ("values", "low", "high")]
                 assert text == f"{ends[0]} [{ends[1]}, {ends[2]}]"
             for dots, accuracy in zip(state["dots"], (False, True), strict=True):

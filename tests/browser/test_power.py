@@ -1,4 +1,4 @@
-"""Power of a comparison on /compare in a browser: another metric gives another sentence."""
+"""Power of a comparison on /compare in a browser: another metric or a stated difference gives another sentence."""
 
 from tests.helpers.page_actions import api, choose, eventually, written
 
@@ -19,10 +19,16 @@ def test_the_sentence_about_power_follows_the_metric(page):
         keys = [("dataset", "lifeeval"), ("a", runs[0]), ("b", runs[-1])]
         (row,) = api(page, "power", keys, metrics=metric)["metrics"]
         eventually(page, lambda row=row: _shows(page, row))
+    choose(page, "d", "0.02")
+    (row,) = api(page, "power", keys, metrics="net_score", d="0.02")["metrics"]
+    assert row["needed"] > 5
+    eventually(page, lambda: _shows(page, row))
 
 
 def _shows(page, row):
     (sentence,) = page.evaluate(SECTION)
     assert f"With {row['questions']:,} questions, a difference of {written(row['detectable'])} would have been" in sentence
-    assert f"takes {row['needed']:,} questions" in sentence
+    assert ("Detecting" in sentence) == (row["needed"] is not None)
+    if row["needed"] is not None:
+        assert f"Detecting {written(row['target'])} takes {row['needed']:,} questions" in sentence
     assert page.evaluate(DOT) == [row["questions"], row["detectable"]]

@@ -408,7 +408,8 @@ def curve_bands(boards, seed):
             held = 0
             for _ in range(boards):
                 losses = _difference_of_losses(chance, questions, clues, setting)
-                low, high = inference.simultaneous_band(losses, np.full(questions, float(clues)), draws)
+                one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / questions
+                low, high = inference.simultaneous_band(losses, np.full(questions, float(clues)), draws, one_question)
                 held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
             name = f"{questions} questions of {clues} clues, {setting}"
             yield Measurement("band of the difference of two curves", name, LEVEL, held / boards, boards)

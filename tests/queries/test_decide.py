@@ -1,11 +1,14 @@
 """What answers are worth at each threshold, against the leaderboard and the rows of the store."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from queries.decide import decide
+from queries.decide import cross_fitted_rewards, decide
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
+from queries.metrics.kernels.decisions import cell_totals
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import put
@@ -26,7 +29,7 @@ def test_net_scores_are_those_of_the_leaderboard(bundled, decisions, t):
         cell = row.metrics["net_score"]
         assert row.run == run.run
         assert run.net_score.values[place] == pytest.approx(cell.value, abs=1e-12)
-        assert (run.net_score.low[place], run.net_score.high[place]) == pytest.approx((cell.low, cell.high), abs=1e-9)
+        assert -t / (1 - t) <= run.net_score.low[place] < cell.value < run.net_score.high[place] <= 1
 
 
 def test_metrics_are_those_of_the_leaderboard(bundled, decisions):
@@ -43,7 +46,6 @@ def test_murphy_and_net_score_are_the_same_decision(decisions):
         accuracy = 1 - run.risks[-1]
         loss = 2 * (1 - t) * (accuracy - np.array(run.net_score.values))
         assert run.murphy[:-1] == pytest.approx(loss, abs=1e-12)
-        assert (np.array(run.best_score.values) >= np.array(run.net_score.values) - 1e-12).all()
 
 
 def test_the_difference_is_that_of_the_two_best(decisions):
@@ -74,23 +76,85 @@ def test_swapping_the_runs_flips_the_sign(bundled, decisions):
     assert turned.low == pytest.approx([-value for value in decisions.difference.high], abs=1e-9)
 
 
+def toy(importing, folder, runs):
+    """Return a snapshot of a dataset of single questions, with the answers of some runs: rows of question, confidence and
+    correctness, by model. A run can answer a question several times.
+    """
+    (folder / "toy").mkdir()
+    (folder / "toy" / "dataset.json").write_text('{"dataset": "toy", "title": "Toy", "kind": "single"}')
+    questions = {question for rows in runs.values() for question, _, _ in rows}
+    (folder / "toy" / "questions.csv").write_text("question_id,answer\n" + "".join(f"q{name},right\n" for name in questions))
+    lines = ["model,elicitation,question_id,sample,guess,confidence,correct"]
+    for model, rows in runs.items():
+        asked = Counter()
+        for question, confidence, correct in rows:
+            guess = "right" if correct else "wrong"
+            lines.append(f"{model},verbalized,q{question},{asked[question]},{guess},{confidence:.3f},{correct}")
+            asked[question] += 1
+    (folder / "runs.csv").write_text("\n".join(lines) + "\n")
+    store = importing(folder / "store", folder / "toy")
+    put(store, folder / "runs.csv", dataset="toy")
+    return store.snapshot()
+
+
 def test_a_run_that_knows_everything_is_better_at_every_t(importing, tmp_path):
-    rows = [(f"q{index}", answer, index) for index, answer in enumerate(["right", "wrong"] * 20)]
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "dataset.json").write_text('{"dataset": "toy", "title": "Toy", "kind": "single"}')
-    (tmp_path / "toy" / "questions.csv").write_text("question_id,answer\n" + "".join(f"{name},right\n" for name, _, _ in rows))
-    lines = ["model,elicitation,question_id,guess,confidence,correct"]
-    for name, answer, index in rows:
-        correct = int(answer == "right")
-        lines.append(f"knows,verbalized,{name},{answer},{correct},{correct}")
-        lines.append(f"guesses,verbalized,{name},{answer},{(index * 7 % 41) / 41:.3f},{correct}")
-    (tmp_path / "runs.csv").write_text("\n".join(lines) + "\n")
-    store = importing(tmp_path / "store", tmp_path / "toy")
-    put(store, tmp_path / "runs.csv", dataset="toy")
-    difference = decide(store.snapshot(), Selection("toy")).difference
+    knows = [(index, (index + 1) % 2, (index + 1) % 2) for index in range(40)]
+    guesses = [(index, (index * 7 % 41) / 41, correct) for index, _, correct in knows]
+    difference = decide(toy(importing, tmp_path, {"guesses": guesses, "knows": knows}), Selection("toy")).difference
     assert difference.a.model == "knows"
     assert {stretch.better for stretch in difference.stretches} == {difference.a.run, None}
-    assert difference.dominant in (None, difference.a.run) and difference.shown
+    assert {stretch.better for stretch in difference.shown} == {difference.a.run}
+
+
+@pytest.mark.parametrize("questions", [1, 2, 20])
+@pytest.mark.parametrize("correct", [0, 1])
+def test_runs_without_errors_or_without_right_answers_have_intervals_with_width(importing, tmp_path, questions, correct):
+    """All answers are alike. One question has no interval, and nothing has an interval without width."""
+    runs = {"surer": [(index, 0.99, correct) for index in range(questions)]}
+    runs["less sure"] = [(index, 0.95, correct) for index in range(questions)]
+    decisions = decide(toy(importing, tmp_path, runs), Selection("toy"))
+    for run in decisions.runs:
+        assert run.net_score.values[50] == (1 if correct else -1)
+        assert (run.best_score.values[50] is None) == (questions == 1)
+        for curve in (run.net_score, run.best_score):
+            for value, low, high in zip(curve.values, curve.low, curve.high, strict=True):
+                if questions == 1:
+                    assert (low, high) == (None, None)
+                else:
+                    assert low - 1e-12 <= value <= high + 1e-12 and high - low > 0.01
+    difference = decisions.difference
+    for low, high in zip(difference.low, difference.high, strict=True):
+        assert (low, high) == (None, None) if questions == 1 else high - low > 0.01
+    less_sure = next(run.run for run in decisions.runs if run.model == "less sure")
+    shown = {stretch.better for stretch in difference.shown}
+    assert shown == ({less_sure} if (questions, correct) == (20, 0) else set())  # twenty sure wrong answers are no chance
+
+
+def test_a_run_that_answered_each_question_often_is_compared_by_its_mean(importing, tmp_path):
+    """Before, the sums of three answers were compared with those of one."""
+    chance = np.random.default_rng(3)
+    once = [(index, chance.random(), int(chance.random() < 0.6)) for index in range(30)]
+    thrice = [(index, chance.random(), int(chance.random() < 0.6)) for index in range(30) for _ in range(3)]
+    decisions = decide(toy(importing, tmp_path, {"once": once, "thrice": thrice}), Selection("toy"))
+    murphy = {run.run: np.array(run.murphy) for run in decisions.runs}
+    assert [run.items for run in decisions.runs] == [30, 90]
+    difference = decisions.difference
+    assert difference.difference == pytest.approx(murphy[difference.a.run] - murphy[difference.b.run], abs=1e-12)
+
+
+def test_no_question_chooses_the_threshold_at_which_it_is_judged():
+    """Of five questions, only the last rewards answering above 0.5: without it, the best is to answer all."""
+    confidence, correct = np.array([0.3, 0.3, 0.3, 0.3, 0.9]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    right, wrong = (cell_totals(part, confidence, np.arange(5), 5) for part in (correct, 1 - correct))
+    place = 60
+    cost = place / (100 - place)
+    expected = []
+    for index in range(5):
+        others = np.arange(5) != index
+        scores = (right[others] - cost * wrong[others]).sum(axis=0)
+        expected.append(right[index, scores.argmax()] - cost * wrong[index, scores.argmax()])
+    assert cross_fitted_rewards(right, wrong)[:, place] == pytest.approx(expected)
+    assert expected[4] == -cost and np.isnan(cross_fitted_rewards(right[:1], wrong[:1])).all()
 
 
 def test_people_earn_by_their_buzzes(bundled, decisions):

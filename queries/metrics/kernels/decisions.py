@@ -76,7 +76,7 @@ def wrong_answer_costs() -> Floats:
     return below / (1 - below)
 
 
-def best_thresholds(right: Floats, wrong: Floats) -> tuple[Ints, Floats]:
+def best_thresholds(right: Floats, wrong: Floats) -> Ints:
     """Find the best threshold for each of ``wrong_answer_costs``: that above which answering earns most.
 
     For a calibrated run it is t itself. Of several equally good thresholds, the lowest is returned.
@@ -85,12 +85,9 @@ def best_thresholds(right: Floats, wrong: Floats) -> tuple[Ints, Floats]:
         right, wrong: sums of y and of 1 - y above each of ``THRESHOLDS``, shape (..., CELLS).
 
     Returns:
-        Index of the best threshold, and the sum of rewards there, each of shape (STEPS, ...).
+        Index of the best threshold, shape (STEPS, ...).
     """
     best = np.empty((STEPS, *right.shape[:-1]), np.int64)
-    earned = np.empty(best.shape)
     for place, cost in enumerate(wrong_answer_costs()):
-        rewards = right - cost * wrong
-        best[place] = rewards.argmax(axis=-1)
-        earned[place] = np.take_along_axis(rewards, best[place][..., None], axis=-1)[..., 0]
-    return best, earned
+        best[place] = (right - cost * wrong).argmax(axis=-1)
+    return best

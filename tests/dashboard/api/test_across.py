@@ -96,7 +96,7 @@ def test_a_changed_sign_is_described_in_words(many):
     assert rows["alpha"]["cells"]["east"]["sign"] == "overconfident"
     assert rows["alpha"]["cells"]["west"]["sign"] == "underconfident"
     text = words(drawn(app, "across", "metric=brier"))
-    assert "Overconfident on East (0.677)" in text and text.count("The sign changes") == 1
+    assert "Overconfident on East (0.677)" in text and text.count("The sign changes between these datasets.") == 1
 
 
 def test_metrics_follow_the_conventions(many):

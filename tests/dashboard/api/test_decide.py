@@ -13,7 +13,8 @@ def test_the_csv_has_the_curves_of_the_json(client):
             row = rows[100 * number + place]
             assert (row["run"], float(row["t"])) == (run["run"], answer["thresholds"][place])
             assert float(row["murphy"]) == run["murphy"][place]
-            for curve in ("net_score", "best_threshold", "best_score"):
+            assert float(row["best_threshold"]) == run["best_threshold"][place]
+            for curve in ("net_score", "best_score"):
                 for part, ending in (("values", ""), ("low", "_low"), ("high", "_high")):
                     assert float(row[curve + ending]) == run[curve][part][place]
     people = rows[-50]

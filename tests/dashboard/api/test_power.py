@@ -17,4 +17,12 @@ def test_json_csv_and_page_say_the_same(app, client, snapshot):
     assert int(cells["needed"]) == row["needed"] and float(cells["detectable"]) == row["detectable"]
     text = words(drawn(app, "compare", f"{keys}&metric=brier"))
     assert f"With 808 questions, a difference of {row['detectable']:.3f} would have been detected with 80 % power" in text
+    assert "Detecting" not in text
+    assert f"Detecting 0.020 takes {row['needed']:,} questions" in words(drawn(app, "compare", f"{keys}&metric=brier&d=0.02"))
     assert error(client, f"/api/v1/power?{keys}&d=0", 400)["field"] == "d"
+
+
+def test_no_question_count_for_the_measured_difference(client):
+    a, *_, b = [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=lifeeval&metrics=brier")["rows"]]
+    (row,) = get(client, f"/api/v1/power?dataset=lifeeval&a={a}&b={b}&metrics=brier")["metrics"]
+    assert (row["target"], row["needed"]) == (None, None) and row["detectable"] > 0

@@ -59,12 +59,14 @@ def test_cells_add_up_to_what_is_answered(items):
 def test_a_calibrated_run_does_best_at_t_itself():
     stated = np.repeat(np.arange(101) / 100, 100)
     right = np.concatenate([np.arange(100) < percent for percent in range(101)]).astype(float)
-    best, earned = best_thresholds(*answered(THRESHOLDS, stated, right))
+    above = answered(THRESHOLDS, stated, right)
+    best = best_thresholds(*above)
     # At t, answers of confidence t earn nothing and cost nothing.
     at_t = [
         np.where(stated > t, right - cost * (1 - right), 0).sum()
         for t, cost in zip(THRESHOLDS, wrong_answer_costs(), strict=False)
     ]
+    earned = above[0][best] - wrong_answer_costs() * above[1][best]
     assert earned == pytest.approx(at_t, abs=1e-6)
     assert np.abs(THRESHOLDS[best] - THRESHOLDS[:-1]).max() <= 0.01 + 1e-12
 

@@ -1,0 +1,201 @@
+"""How often what the page Decide says is wrong, on simulated calibrated runs; the studies are like those of ``simulation``.
+
+Confidences are spread over all of [0, 1], or high, so that wrong answers are rare. The clues of a question depend on each other.
+"""
+
+import numpy as np
+
+from queries.decide import cross_fitted_rewards, rewards
+from queries.engine import inference
+from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
+from queries.metrics.kernels.decisions import THRESHOLDS, best_thresholds, cell_totals, wrong_answer_costs
+from queries.recalibration import FOLDS, folds_of_questions
+from tests.helpers.simulation import Measurement
+
+RANGES = {"0 to 1": (0.0, 1.0), ".8 to .99": (0.8, 0.99), ".95 to .99": (0.95, 0.99)}  # of the confidences
+PLACES = np.array([50, 90, 97])  # thresholds that are looked at, in percent
+COSTS = wrong_answer_costs()
+RUNS = 8
+
+
+def uniform(chance, questions, clues):
+    """Return uniform numbers, shape (questions, clues), of which most are the same for all clues of a question."""
+    shared = chance.random((questions, 1))
+    return np.where(chance.random((questions, clues)) < 0.6, shared, chance.random((questions, clues)))
+
+
+def calibrated(chance, stated, questions, clues):
+    """Return confidence and correctness of a calibrated run, each of shape (questions, clues)."""
+    low, high = RANGES[stated]
+    confidence = low + (high - low) * uniform(chance, questions, clues)
+    return confidence, (uniform(chance, questions, clues) < confidence).astype(float)
+
+
+def above(confidence, correct):
+    """Return sums of y and of 1 - y above each threshold by question, each of shape (questions, CELLS)."""
+    group = np.repeat(np.arange(len(confidence)), confidence.shape[1])
+    parts = (correct, 1 - correct)
+    return tuple(cell_totals(part.ravel(), confidence.ravel(), group, len(confidence)) for part in parts)
+
+
+def true_scores(stated):
+    """Return the expected net score of a calibrated run at each cost if it answers above each threshold, (STEPS, CELLS)."""
+    low, high = RANGES[stated]
+    first, costs = np.clip(THRESHOLDS, low, high), COSTS[:, None]
+
+    def integral(c):
+        return c * c / 2 * (1 + costs) - costs * c
+
+    return (integral(high) - integral(first)) / (high - low)
+
+
+def intervals(earned, clues):
+    """Return intervals at ``PLACES`` from rewards by question, shape (questions, STEPS), as the page Decide computes them."""
+    items = np.full(len(earned), float(clues))
+    return inference.bounded_mean_interval(earned[:, PLACES], items, -COSTS[PLACES], np.ones(len(PLACES)), clues)
+
+
+def _each_setting(boards, seed, sizes, clues):
+    for stated in RANGES:
+        for questions in sizes:
+            for count in clues:
+                chance = np.random.default_rng((seed, questions, count))
+                name = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
+                sums = (above(*calibrated(chance, stated, questions, count)) for _ in range(boards))
+                yield name, stated, count, sums
+
+
+def net_score_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
+    """Measure how often intervals of the net score contain the true value, and how wide they are in the mean."""
+    for name, stated, count, sums in _each_setting(boards, seed, sizes, clues):
+        truth = np.diagonal(true_scores(stated))[PLACES]
+        covered, width = np.zeros(len(PLACES)), np.zeros(len(PLACES))
+        for right, wrong in sums:
+            low, high = intervals(rewards(right, wrong), count)
+            covered += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+            width += high - low
+        for place, share, mean in zip(PLACES, covered / boards, width / boards, strict=True):
+            setting = f"t = {place / 100:g}, {name} (mean width {mean:.2f})"
+            yield Measurement("interval of the net score", setting, LEVEL, share, boards)
+
+
+def own_threshold_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
+    """Measure intervals of the net score at a run's own threshold: coverage, and how often they lie above the best there is.
+
+    The true value is that of the thresholds that were chosen, each for its part of the questions. No threshold is better than the
+    best one for the population.
+    """
+    for name, stated, count, sums in _each_setting(boards, seed, sizes, clues):
+        scores = true_scores(stated)
+        best = scores.max(axis=1)[PLACES]
+        covered, above_best = np.zeros(len(PLACES)), np.zeros(len(PLACES))
+        for right, wrong in sums:
+            fold = folds_of_questions(len(right))
+            others = (fold != np.arange(FOLDS)[:, None]).astype(float)
+            chosen = best_thresholds(others @ right, others @ wrong)[:, fold]
+            truth = np.take_along_axis(scores, chosen, axis=1).mean(axis=1)[PLACES]
+            low, high = intervals(cross_fitted_rewards(right, wrong), count)
+            covered += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+            above_best += low > best + 1e-12
+        for place, share, wrongly in zip(PLACES, covered / boards, above_best / boards, strict=True):
+            setting = f"t = {place / 100:g}, {name}"
+            yield Measurement("interval of the net score at the own threshold", setting, LEVEL, share, boards)
+            yield Measurement("lower end above the best net score there is", setting, (1 - LEVEL) / 2, wrongly, boards)
+
+
+def own_threshold_bias(boards, seed, stated, questions, place):
+    """Return the mean error of the net score at a run's own threshold against the best there is, if chosen and judged on the same
+    questions, and if cross-fitted.
+    """
+    chance, best = np.random.default_rng((seed, questions)), true_scores(stated)[place].max()
+    same, fitted = [], []
+    for _ in range(boards):
+        right, wrong = above(*calibrated(chance, stated, questions, 1))
+        totals = right.sum(axis=0) - COSTS[place] * wrong.sum(axis=0)
+        same.append(totals.max() / questions - best)
+        fitted.append(cross_fitted_rewards(right, wrong)[:, place].mean() - best)
+    return np.mean(same), np.mean(fitted)
+
+
+# -- two runs ----------------------------------------------------------------------------------------------------------
+
+
+def losses(confidence, correct):
+    """Return elementary scores summed by question, shape (questions, CELLS)."""
+    right, wrong = above(confidence, correct)
+    return 2 * (THRESHOLDS * wrong + (1 - THRESHOLDS) * (correct.sum(axis=1)[:, None] - right))
+
+
+def band(difference, clues):
+    """Return the band of a difference of losses by question, as the page Decide computes it."""
+    questions = len(difference)
+    one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / questions
+    draws = resampling_weights(questions).astype(float)
+    return inference.simultaneous_band(difference, np.full(questions, float(clues)), draws, one_question)
+
+
+def sharp_and_vague(chance, stated, questions, clues):
+    """Return losses of two runs that are both calibrated and right equally often: one knows its chance, the other the mean."""
+    low, high = RANGES[stated]
+    true = low + (high - low) * uniform(chance, questions, clues)
+    shared = uniform(chance, questions, clues)
+    right = [
+        (np.where(chance.random((questions, 1)) < 0.5, shared, uniform(chance, questions, clues)) < true).astype(float)
+        for _ in range(2)
+    ]
+    return losses(true, right[0]), losses(np.full(true.shape, (low + high) / 2), right[1])
+
+
+def true_difference(stated):
+    """Return the expected loss of the sharp run minus that of the vague one at each threshold, shape (CELLS,)."""
+    low, high = RANGES[stated]
+    mean, first = (low + high) / 2, np.clip(THRESHOLDS, low, high)
+    wrong = ((high - first) - (high**2 - first**2) / 2) / (high - low)
+    missed = (first**2 - low**2) / 2 / (high - low)
+    vague = np.where(mean > THRESHOLDS, THRESHOLDS * (1 - mean), (1 - THRESHOLDS) * mean)
+    return 2 * (THRESHOLDS * wrong + (1 - THRESHOLDS) * missed - vague)
+
+
+def verdicts(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
+    """Measure how often a verdict claims anything false, of equal runs, the best two of eight, and a sharp and a vague run."""
+    for stated in RANGES:
+        truth = true_difference(stated)
+        for questions in sizes:
+            for count in clues:
+                chance = np.random.default_rng((seed, questions, count))
+                false = dict.fromkeys(("two equal runs", f"the best two of {RUNS} equal runs", "a sharp and a vague run"), 0)
+                for _ in range(boards):
+                    runs = [losses(*calibrated(chance, stated, questions, count)) for _ in range(RUNS)]
+                    best = sorted(runs, key=lambda run: run.sum())  # the area below the curve is the Brier score
+                    sharp, vague = sharp_and_vague(chance, stated, questions, count)
+                    pairs = ((runs[0] - runs[1], 0.0), (best[0] - best[1], 0.0), (sharp - vague, truth))
+                    for name, (difference, true) in zip(false, pairs, strict=True):
+                        low, high = band(difference, count)
+                        claimed = (low > 1e-12) & (true <= 1e-12) | (high < -1e-12) & (true >= -1e-12)
+                        false[name] += bool(claimed.any())
+                setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
+                for name, wrong in false.items():
+                    yield Measurement(f"verdict on {name} is false", setting, SIGNIFICANCE, wrong / boards, boards)
+
+
+def curve_bands(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
+    """Measure how often the band contains the whole true difference of a sharp and a vague run."""
+    for stated in RANGES:
+        truth = true_difference(stated)
+        for questions in sizes:
+            for count in clues:
+                chance, held = np.random.default_rng((seed, questions, count)), 0
+                for _ in range(boards):
+                    sharp, vague = sharp_and_vague(chance, stated, questions, count)
+                    low, high = band(sharp - vague, count)
+                    held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
+                setting = f"sharp and vague, {questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
+                yield Measurement("band of the difference of two curves", setting, LEVEL, held / boards, boards)
+
+
+STUDIES = (
+    (net_score_intervals, 5, "Coverage, of calibrated runs. A wrong answer costs t / (1 - t) right ones."),
+    (own_threshold_intervals, 5, "Coverage; and false positives, at most nominal. The threshold is chosen on other questions."),
+    (curve_bands, 2.5, "Coverage of the whole curve. Both runs are calibrated."),
+    (verdicts, 2.5, "False positives, at most nominal: the page Decide says anything false of any t. Runs are calibrated."),
+)

@@ -38,7 +38,7 @@ def gather(
         metrics: metrics that will be computed from the evidence.
         responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
     """
-    snapshot = snapshot.with_grading(selection.grading)
+    snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
     with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)

@@ -16,6 +16,7 @@ from dash.development.base_component import Component
 from dashboard.components.active_filters import active_filters
 from dashboard.components.common_questions import coverage_notice, nothing_in_common
 from dashboard.components.controls import control
+from dashboard.components.disputed_answers import disagreement_notice
 from dashboard.components.filters import filter_bar
 from dashboard.components.header import header
 from dashboard.components.messages import (
@@ -38,6 +39,7 @@ from queries.changes_since_data_version import version_changes
 from queries.datasets import Dataset
 from queries.engine.common_questions import coverage
 from queries.gradings import grading_coverage
+from queries.leaderboard import grading_disagreement
 from queries.question_draft import DraftText
 from queries.runs import run
 from queries.selection.parameter_kinds import BadRequest
@@ -74,7 +76,7 @@ def draw(request: dict[str, Any]) -> str:
         version = service().snapshot().version
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
         page_request = read_page(page, pairs, dataset, item, draft)
-        content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, pairs)]
+        content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, path, pairs)]
     except BadRequest as error:
         content = [error_panel(error, path, pairs)]
     except StoreError as error:
@@ -126,15 +128,16 @@ def _account() -> tuple[str, str] | None:
         return "Log in", "/login"
 
 
-def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
+def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
     """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
     if request.parameters.version:
         above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
-    if request.selection.grading:
-        grading = request.selection.grading
-        above.append(grading_notice(grading, service().ask(grading_coverage, request.selection)))
+    if "grading" in page.filters and len(request.facets.gradings) > 1:
+        above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
+        disagreement = service().ask(grading_disagreement, request.selection)
+        above.append(disagreement_notice(disagreement, request.selection, path, pairs))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

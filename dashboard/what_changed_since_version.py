@@ -28,6 +28,7 @@ def what_changed(changes: VersionChanges) -> str:
         parts.append("withdrawn runs were restored, or tags of runs changed")
     if changes.corrected:
         parts.append(f"grades were corrected for {', '.join(changes.corrected[:MAX_NAMED])}")
+    parts += [f"a rule changed: {rule}" for rule in changes.rules]
     return f"Since this link's data version of {date}: {'; '.join(parts) or 'the set of runs is different'}."
 
 

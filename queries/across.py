@@ -83,6 +83,7 @@ class AcrossDataset(msgspec.Struct):
         ranked: number of runs that are ranked.
         questions: number of questions of the dataset.
         common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
+        disputed: share of the answers on which the gradings of their run differ, in [0, 1].
     """
 
     dataset: str
@@ -92,6 +93,7 @@ class AcrossDataset(msgspec.Struct):
     ranked: int
     questions: int
     common: int | None
+    disputed: float
 
 
 class AcrossGroup(msgspec.Struct):
@@ -178,6 +180,7 @@ def across(
                 sum(row.ranked for row in board.rows),
                 board.questions,
                 board.common,
+                board.gradings.share,
             )
         )
         for name, cell in _cells(board, metric).items():

@@ -1,9 +1,10 @@
 """The data version that a link can pin, and what has changed in a dataset since.
 
-A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d``. Its parts are the time when the runs of the dataset
-last changed (UTC), a digest of its questions, their difficulty and what people did, and a digest of its published runs: their ids
-and tags. A run never changes, except for the grades of its ``reviewed`` grading. So a link that names its runs and does not use
-this grading shows the same digits as long as the first digest stays the same.
+A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d-r1``. Its parts are the time when the runs of the
+dataset last changed (UTC), a digest of its questions, their difficulty and what people did, a digest of its published runs (their
+ids and tags), and how many of ``RULES`` were in force. A run never changes, except for the grades of its ``reviewed`` grading. So
+a link that names its runs, none of which has corrections, shows the same digits as long as the first digest stays the same and no
+rule changes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ from datetime import datetime
 import msgspec
 
 from data.store import Snapshot
+from data.store.gradings import REVIEWED
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
-PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})")
+PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})(?:-r(\d{1,4}))?")
 TIME = "%Y%m%dT%H%M%S%f"
 NO_TIME = "19700101T000000000000"
 TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # tables of a dataset, apart from its runs
-REVIEWED = "reviewed"  # the grading that corrections change; no other grading ever changes
+# Rules of measuring that changed since versions were first pinned, oldest first. Versions without a number had none of them.
+# All concern runs with corrected grades; a rule that concerns others needs a condition of its own in ``version_changes``.
+RULES = (
+    "runs with corrected grades are measured by the grading “reviewed” unless the link names another, and “reviewed” corrects "
+    "the first grading instead of that of Clueline's rules",
+)
 
 
 class PinnedVersion(msgspec.Struct):
@@ -53,6 +60,7 @@ class VersionChanges(msgspec.Struct):
         added, withdrawn: runs that were published or withdrawn since; only those of the selection, if it names runs.
         restored: whether runs were restored since, or tags of runs changed, while none was published or withdrawn.
         corrected: runs of the selection whose grades were corrected since, if it uses corrected grades.
+        rules: rules of measuring that changed since and that matter for the selection, in words.
         unnamed: number of runs that were published since and that the selection does not show because it names others.
     """
 
@@ -65,6 +73,7 @@ class VersionChanges(msgspec.Struct):
     withdrawn: list[ChangedRun]
     restored: bool
     corrected: list[str]
+    rules: list[str]
     unnamed: int
 
 
@@ -78,7 +87,8 @@ def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
         {"d": selection.dataset},
     )
     time = changed.strftime(TIME) if changed else NO_TIME
-    return PinnedVersion(f"{time}-{_content_digest(snapshot, selection.dataset)}-{_runs_digest(snapshot, selection.dataset)}")
+    digests = f"{_content_digest(snapshot, selection.dataset)}-{_runs_digest(snapshot, selection.dataset)}"
+    return PinnedVersion(f"{time}-{digests}-r{len(RULES)}")
 
 
 def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> VersionChanges:
@@ -111,21 +121,24 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     content = parts[2] != _content_digest(snapshot, selection.dataset)
     runs = parts[3] != _runs_digest(snapshot, selection.dataset)
     corrected: list[str] = []
-    if selection.grading == REVIEWED:
-        sql = "select distinct run from corrections where dataset = $d and corrected_at > $since order by run"
-        all_corrected = [run for (run,) in snapshot.rows(sql, {"d": selection.dataset, "since": since})]
-        corrected = [run for run in all_corrected if not named or run in named]
+    rules: list[str] = []
+    if selection.grading_in_force == REVIEWED:
+        sql = "select run, max(corrected_at) > $since from corrections where dataset = $d group by 1 order by 1"
+        ever = [row for row in snapshot.rows(sql, {"d": selection.dataset, "since": since}) if not named or row[0] in named]
+        corrected = [run for run, later in ever if later]
+        rules = [*RULES[int(parts[4] or 0) :]] if ever else []
     unnamed = sum(run.run not in named for run in added) if named else 0
     return VersionChanges(
         version=version,
         current=current,
         at=since.isoformat(),
-        same=not content and not corrected and (bool(named) or not runs),
+        same=not content and not corrected and not rules and (bool(named) or not runs),
         content=content,
         added=[run for run in added if not named or run.run in named],
         withdrawn=[run for run in withdrawn if not named or run.run in named],
         restored=runs and not added and not withdrawn,
         corrected=corrected,
+        rules=rules,
         unnamed=unnamed,
     )
 

@@ -47,10 +47,11 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
     """Return the most confident wrong guess at a clue by which no human team had answered correctly.
 
     Only questions that some team answered correctly in the end are considered. Questions that at least half of the teams answered
-    correctly come first, because people could know them. Ties go to the earlier question and clue.
+    correctly come first, because people could know them. Ties go to the earlier question and clue. Guesses on which the gradings
+    of a run differ are left out: another grading may call them right.
     """
     with_clauses, parameters = selection_clauses(selection)
-    responses = selected_responses(snapshot, selection, parameters)
+    responses = selected_responses(snapshot, selection, parameters, mark_disputed=True)
     rows = snapshot.frame(
         f"""{with_clauses},
         answers as (select * from ({responses}) where not failed),
@@ -62,7 +63,7 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
             select p.* from answers p
             join curves h using (dataset, question_id, clue) join known using (dataset, question_id)
             join chosen_questions q using (question_id)
-            where p.correct = 0 and h.team_share = 0
+            where p.correct = 0 and not p.disputed and h.team_share = 0
             order by share >= 0.5 desc, p.confidence desc, q.position, clue limit 1
         )
         select s.question_id, s.clue, k.clues, s.run, r.model, r.elicitation, coalesce(s.guess, '') as guess, s.confidence,

@@ -144,19 +144,19 @@ class GradedGuesses(msgspec.Struct):
 
 
 class GradingCoverage(msgspec.Struct):
-    """How many runs of a selection have the grading that it names, and how many use their first one instead."""
+    """How many runs of a selection have its grading in force, and how many use their first one instead."""
 
     with_it: int
     without_it: int
 
 
 def grading_coverage(snapshot: Snapshot, selection: Selection) -> GradingCoverage:
-    """Count the runs of a selection with and without the grading that it names."""
+    """Count the runs of a selection with and without its grading in force."""
     condition, parameters = selection.run_filter()
     having, total = snapshot.rows(
         f"""select count(*) filter (run in (select run from gradings where name = $grading)), count(*)
         from runs r where {condition}""",
-        parameters | {"grading": selection.grading},
+        parameters | {"grading": selection.grading_in_force},
     )[0]
     return GradingCoverage(having, total - having)
 

@@ -15,7 +15,10 @@ MAX_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
-    """One answer of a run, or a failed call. ``off`` is abs(confidence - correct); all three are in [0, 1]."""
+    """One answer of a run, or a failed call. ``off`` is abs(confidence - correct); all three are in [0, 1].
+
+    ``disputed`` says whether the gradings of the run differ on the answer.
+    """
 
     run: str
     question_id: str
@@ -28,6 +31,7 @@ class Item(msgspec.Struct):
     correct: float
     off: float
     failed: bool
+    disputed: bool
 
 
 class ItemList(msgspec.Struct):
@@ -51,16 +55,18 @@ def items(
     """
     counted, _ = restrict(snapshot, selection)
     with_clauses, parameters = selection_clauses(counted)
-    responses = selected_responses(snapshot, counted, parameters)
+    responses = selected_responses(snapshot, counted, parameters, mark_disputed=True)
     low, high = confidence or (0.0, 1.0)
     rows = snapshot.frame(
         first_rows(
             f"""{with_clauses}
             select p.run, p.question_id, p.clue, p.sample, w.category, p.guess, w.answer, p.confidence, p.correct,
-                abs(p.confidence - p.correct) as off, p.failed, q.position as question_position, r.position as run_position
+                abs(p.confidence - p.correct) as off, p.failed, p.disputed, q.position as question_position,
+                r.position as run_position
             from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
             join questions w on w.dataset = $dataset and w.question_id = p.question_id
-            where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)""",
+            where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)
+                {"and not p.disputed" if counted.undisputed else ""}""",
             "off desc, question_position, clue, sample, run_position",
             "$i_limit",
         ),

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
+from data.store.run_files import graded_kind
 from queries.engine.common_questions import Coverage, coverage, restrict
+from queries.engine.disputed_answers import disputed_positions
 from queries.engine.evidence_for_many_questions import measured_runs
 from queries.engine.inference import wilson_interval
-from queries.engine.ranked_metric_rows import MetricCell, RunRow, run_rows
+from queries.engine.ranked_metric_rows import MetricCell, RunRow, metric_cells, run_rows
 from queries.engine.run_pairs import runs_by_id
 from queries.engine.stored_or_computed_rows import chosen, failed_calls
 from queries.metrics import CATALOGUE, Metric
@@ -22,6 +24,7 @@ ACCURACY = CATALOGUE["accuracy"]
 LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much
 LOW_ACCURACY_NOTE = "almost never right: its calibration says little"
 ALL_FAILED = "none of its calls got an answer"
+MIN_DISPUTED = 0.05  # share of disputed answers above which the gradings of a selection disagree
 REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a reference, not a model
 BELOW_CHANCE_NOTE = "right less often than chance: its calibration says little"
 
@@ -50,6 +53,39 @@ class LeaderboardRow(RunRow):
     note: str | None
 
 
+class GradingLeader(msgspec.Struct):
+    """A run that is first under a grading; ``value`` is that of the leading metric. Runs that tie for it are all listed."""
+
+    grading: str
+    run: str
+    model: str
+    elicitation: str
+    value: float
+
+
+class GradingDisagreement(msgspec.Struct):
+    """How far the gradings of a selection's runs disagree on its answers.
+
+    Attributes:
+        disputed: number of answers of the selection on which the gradings of their run differ, whether or not other runs answered
+            the same clues.
+        share: their share of all answers, in [0, 1].
+        metric: key of the metric by which runs lead: ``lead`` of the leaderboard.
+        leaders: who is first under each grading that some run has, if more than 5 % of the answers are disputed; else empty.
+            Runs without the grading are measured by their first one.
+    """
+
+    disputed: int
+    share: float
+    metric: str
+    leaders: list[GradingLeader]
+
+    @property
+    def matters(self) -> bool:
+        """Whether the gradings differ on so many answers that pages say so."""
+        return self.share > MIN_DISPUTED
+
+
 class Leaderboard(msgspec.Struct):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
@@ -60,6 +96,7 @@ class Leaderboard(msgspec.Struct):
         common_clues: number of clues that every ranked run answered, if metrics are computed from these only; else None.
         lead: key of the metric that the page sorts by, unless told otherwise. It penalises bad guesses, which proper scores such
             as Brier's do not: a wrong guess at confidence 0 has the best possible Brier score.
+        gradings: how far the gradings of the runs disagree, and who leads under each.
     """
 
     data_version: str
@@ -70,6 +107,7 @@ class Leaderboard(msgspec.Struct):
     common_clues: int | None
     lead: str
     rows: list[LeaderboardRow]
+    gradings: GradingDisagreement
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
@@ -124,7 +162,47 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         common_clues=restricted.common_clues if restricted and restricted.differs else None,
         lead=leading_metric(has_people(snapshot, selection.dataset)).key,
         rows=[rows[run] for run in counts.answered if run in rows],
+        gradings=grading_disagreement(snapshot, selection),
     )
+
+
+def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDisagreement:
+    """Return how far the gradings of a selection's runs disagree on its answers, and who leads under each.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions. Which grading it names does not matter.
+    """
+    lead = leading_metric(has_people(snapshot, selection.dataset))
+    disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
+    disagreement = GradingDisagreement(disputed, 0.0, lead.key, [])
+    if disputed:
+        evidence = measured_runs(snapshot, selection, [ACCURACY])
+        disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
+    if disagreement.matters:
+        models, _ = _divided(snapshot, selection)
+        for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
+            counted, _ = restrict(snapshot, models.replace(grading=grading), by_default=True)
+            evidence = measured_runs(snapshot, counted, [lead])
+            cells = metric_cells(lead, evidence)
+            best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
+            disagreement.leaders += [
+                GradingLeader(grading, run.run, run.model, run.elicitation, cell.value)
+                for run, cell in zip(evidence.runs, cells, strict=True)
+                if cell.value is not None and cell.rank == best
+            ]
+    return disagreement
+
+
+def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
+    """Return the names of the gradings of some runs, first gradings first. Left out are those that differ from no first one."""
+    names = snapshot.rows(
+        """select name from gradings g where list_contains($runs, run) and (position = 0 or exists (
+            from objects o where o.run = g.run and o.kind = $kind || g.name))
+        group by 1 order by min(position), 1""",
+        {"runs": list(runs), "kind": graded_kind("grades", "")},
+    )
+    return [name for (name,) in names]
 
 
 def _rows_without_answers(

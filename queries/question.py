@@ -78,6 +78,7 @@ class ClueResponse(msgspec.Struct):
         failed: whether the call got no answer.
         sample: which of several answers to the clue it is; None where there is only one.
         buzz: the system's own decision whether to answer here; None where it states none.
+        disputed: whether the gradings of the run differ on the answer; of several samples, on any of them.
     """
 
     clue: int
@@ -90,6 +91,7 @@ class ClueResponse(msgspec.Struct):
     failed: bool
     sample: str | None = None
     buzz: bool | None = None
+    disputed: bool = False
 
 
 class RunResponses(msgspec.Struct):
@@ -140,7 +142,8 @@ def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
     guess = max(guesses, key=lambda guess: guesses[guess])
     first = next(answer for answer in counted if answer.guess == guess)
     means = {name: mean(name) for name in ("correct", "confidence", "buzz_mass", "contribution")}
-    return msgspec.structs.replace(first, **means, sample=None, buzz=None)
+    disputed = any(answer.disputed for answer in counted)
+    return msgspec.structs.replace(first, **means, sample=None, buzz=None, disputed=disputed)
 
 
 class Lifespan(msgspec.Struct):
@@ -318,11 +321,12 @@ def _runs(
     best: dict[str, float],
 ) -> list[RunResponses]:
     with_clauses, parameters = selection_clauses(one_question)
+    responses_sql = selected_responses(snapshot, one_question.replace(failed=True), parameters, mark_disputed=True)
     rows = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
-            p.option_names, p.sample, p.buzz, r.respondents, list_sum(p.token_logprobs) as logprob
-        from ({selected_responses(snapshot, one_question.replace(failed=True), parameters)}) p join chosen_runs r using (run)
+            p.option_names, p.sample, p.buzz, p.disputed, r.respondents, list_sum(p.token_logprobs) as logprob
+        from ({responses_sql}) p join chosen_runs r using (run)
         order by r.place, p.sample, p.clue""",
         parameters,
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
+from queries.engine.disputed_answers import disputed_runs
 from queries.engine.gather_evidence import gather
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.leaderboard import has_people
@@ -108,6 +109,8 @@ ALLOWED = [
 def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "position") -> QuestionOrder:
     """Return the questions of a selection in order; ties are in the dataset's order.
 
+    If the selection asks for undisputed answers and ``sort`` names runs, questions with a disputed answer of these are left out.
+
     Args:
         snapshot: the store.
         selection: which questions. Its filters on runs matter only for which questions are common to the runs.
@@ -129,6 +132,9 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
     if parsed.by != "fact":
         values = _values(snapshot, counted, parsed).with_columns(pl.col("value").fill_nan(None))
         facts = facts.drop("value").join(values, on="question_id", how="left", maintain_order="left")
+        if counted.undisputed:
+            disputed = disputed_runs(snapshot, counted.on_runs(parsed.runs))
+            facts = facts.filter(~pl.col("question_id").is_in([*disputed]))
     ordered = facts.sort("value", "position", descending=[parsed.descending, False], nulls_last=True)
     return QuestionOrder(ordered["question_id"].to_list(), None if parsed.by == "fact" else ordered["value"].to_list())
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
+from queries.engine.disputed_answers import disputed_runs
 from queries.engine.gather_evidence import gather
 from queries.metrics import Metric
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
@@ -24,7 +25,7 @@ class QuestionRow(msgspec.Struct):
     ``heard`` counts the human teams that heard it, once per room, and ``people`` is the share of them that were right. ``h`` is
     the human curve at the end of the question, and ``conversion`` the share of rooms in which a human team was right. All three
     shares are in [0, 1], and None where no human team heard the question. ``value`` is what the list is sorted by, unless it is
-    sorted by a fact.
+    sorted by a fact. ``disputed`` are the runs whose gradings differ on one of their answers to the question.
     """
 
     question_id: str
@@ -40,6 +41,7 @@ class QuestionRow(msgspec.Struct):
     conversion: float | None
     runs: dict[str, dict[str, float | None]]  # run -> metric -> value
     value: float | None = None
+    disputed: list[str] = []
 
 
 class QuestionPage(msgspec.Struct):
@@ -99,7 +101,10 @@ def question_details(
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selected, metrics) if metrics and ids else {}
-    return QuestionDetails([QuestionRow(**facts[name], runs=values.get(name, {})) for name in ids])
+    disputed = disputed_runs(snapshot, selected) if ids else {}
+    return QuestionDetails(
+        [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
+    )
 
 
 def question_table(

@@ -7,6 +7,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
+from queries.engine.disputed_answers import disputed_runs
 from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE
 from queries.questions import question_details
@@ -27,6 +28,7 @@ class UnsolvedQuestion(msgspec.Struct):
         surest: id of that run.
         heard: number of human teams that heard the question, counted once per room.
         people: share of these that were right, in [0, 1]; None where no team heard it.
+        disputed: number of runs whose gradings differ on one of their answers to it.
     """
 
     question_id: str
@@ -38,6 +40,7 @@ class UnsolvedQuestion(msgspec.Struct):
     surest: str
     heard: int
     people: float | None
+    disputed: int
 
 
 class Unsolved(msgspec.Struct):
@@ -58,7 +61,8 @@ class Unsolved(msgspec.Struct):
 def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     """Return the questions of a selection that at least two runs answered, and none of them correctly at any clue.
 
-    Where correctness is a probability, this means a probability of 0.
+    Where correctness is a probability, this means a probability of 0. Questions with a disputed answer are left out if the
+    selection asks for undisputed ones.
 
     Args:
         snapshot: the store.
@@ -71,7 +75,9 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     runs = np.bincount(evidence.places, minlength=size)
     right = np.bincount(evidence.places, accuracy > 0, minlength=size)
     answered = runs >= MIN_RUNS
-    chosen = np.flatnonzero(answered & (right == 0))
+    disputed = disputed_runs(snapshot, counted)
+    hidden = [counted.undisputed and str(name) in disputed for name in evidence.selected_questions]
+    chosen = np.flatnonzero(answered & (right == 0) & ~np.array(hidden, dtype=bool))
     names = tuple(str(evidence.selected_questions[place]) for place in np.flatnonzero(answered))
     facts = {fact.question_id: fact for fact in question_details(snapshot, counted, names, ()).questions}
     failed = {str(evidence.selected_questions[place]) for place in chosen}
@@ -95,6 +101,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
                 surest=evidence.runs[evidence.run_of_rows[surest]].run,
                 heard=fact.heard,
                 people=fact.people,
+                disputed=len(disputed.get(fact.question_id, ())),
             )
         )
     questions.sort(key=lambda row: (-(row.people or 0.0), -row.highest_confidence, row.question_id))

@@ -29,7 +29,7 @@ def _items(query: Request[ItemsParameters]) -> ItemList:
 
 @get_selected("/api/v1/items", ItemsParameters)
 def get_items(query: Request[ItemsParameters]) -> Response:
-    """Single answers with a confidence in a range, furthest off first."""
+    """Single answers with a confidence in a range, furthest off first. `disputed`: the gradings of the run differ on it."""
     return json_response(_items(query))
 
 

@@ -22,7 +22,8 @@ def _leaderboard(query: Request[IntervalsParameters]) -> Leaderboard:
 @get_selected("/api/v1/leaderboard", IntervalsParameters)
 def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
     """Metrics and ranks of each run. With intervals, also intervals of the ranks, and letters: runs that share a letter are not
-    shown to differ.
+    shown to differ. `gradings` has the share of answers on which the gradings of their run differ and, if it is over 5 %, the
+    leader under each grading.
     """
     return json_response(_leaderboard(query))
 

@@ -20,7 +20,9 @@ def _unsolved(query: Request[Parameters]) -> Unsolved:
 
 @get_selected("/api/v1/unsolved", Parameters)
 def get_unsolved(query: Request[Parameters]) -> Response:
-    """Questions that at least two runs answered but none correctly, with how people did; and their number by category."""
+    """Questions that at least two runs answered but none correctly, with how people did; and their number by category. `disputed`
+    is the number of runs whose gradings differ on an answer to the question.
+    """
     return json_response(_unsolved(query))
 
 

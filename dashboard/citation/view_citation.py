@@ -20,6 +20,7 @@ from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
 from data.plurals import counted
+from data.store.gradings import REVIEWED
 from queries.changes_since_data_version import pinned_version
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
@@ -179,8 +180,9 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
     if facets.failed:
         failed = "count as wrong at confidence 0" if selection.failed else "are left out"
         sentences.append(f"Failed calls, which got no answer, {failed}.")
-    if selection.grading:
-        sentences.append(f"Answers are graded by the grading “{selection.grading}” for runs that have it.")
+    if selection.grading or REVIEWED in facets.gradings:
+        grading = selection.grading_in_force
+        sentences.append(f"Answers are graded by the grading “{grading}” for runs that have it, otherwise by the first grading.")
     return " ".join(sentences)
 
 

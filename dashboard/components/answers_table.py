@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.controls import menu
+from dashboard.components.disputed_answers import disputed_mark
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, named
@@ -27,7 +28,13 @@ ABOUT = {
 
 
 def answers_section(
-    question: Question, names: Mapping[str, str], colours: RunColours, metric: Metric | None, cursor: int
+    question: Question,
+    names: Mapping[str, str],
+    colours: RunColours,
+    metric: Metric | None,
+    cursor: int,
+    *,
+    undisputed: bool = False,
 ) -> html.Section:
     """Return the table below its title and a menu for the order of the runs.
 
@@ -37,6 +44,7 @@ def answers_section(
         colours: colour of each run, by run id.
         metric: sorts the runs, best first, and has a column; if None, runs are listed in order of import.
         cursor: the clue whose rows are shown, from 0.
+        undisputed: whether to leave out answers on which the gradings of their run differ.
     """
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
     runs = list(question.runs)
@@ -47,7 +55,10 @@ def answers_section(
     orders = {"": "Import order", **{known.key: known.name for known in QUESTION_METRICS}}
     order = menu("metric", "Order by", orders, metric.key if metric else "")
     return html.Section(
-        [html.Div([title, order], className="heading"), answers_table(question, runs, names, colours, metrics, cursor)],
+        [
+            html.Div([title, order], className="heading"),
+            answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed),
+        ],
         className="answers-section",
     )
 
@@ -59,6 +70,8 @@ def answers_table(
     colours: RunColours,
     metrics: Sequence[Metric],
     cursor: int,
+    *,
+    undisputed: bool = False,
 ) -> html.Div:
     """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
 
@@ -69,6 +82,7 @@ def answers_table(
         colours: colour of each run, by run id.
         metrics: metrics of the single question, a column each.
         cursor: the clue whose rows are shown, from 0.
+        undisputed: whether to leave out answers on which the gradings of their run differ.
     """
     buzzes = any(run.buzzpoint for run in runs)
     columns = ["Run", "Guess", "Correct", "Confidence"]
@@ -84,7 +98,10 @@ def answers_table(
     ]
     bodies = [
         html.Tbody(
-            [_row(run, clue.clue, question, names[run.run], colours.get(run.run, OTHERS), buzzes, metrics) for run in runs],
+            [
+                _row(run, clue.clue, question, names[run.run], colours.get(run.run, OTHERS), buzzes, metrics, undisputed)
+                for run in runs
+            ],
             hidden=clue.clue != cursor,
             **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
         )
@@ -95,13 +112,16 @@ def answers_table(
 
 
 def answers_title(question: Question, clue: int) -> str:
-    """Return the title of the table at a clue, with what people knew there."""
+    """Return the title of the table at a clue, with the drawn curve there and, if that is another one, the h of CalScore."""
     if len(question.clues) == 1:
         return "Answers"
     title = f"Answers after clue {clue + 1} of {len(question.clues)}"
     if not question.human:
         return title
-    return f"{title}; people's curve: {short(getattr(question.human, question.drawn_curve)[clue])}"
+    title += f"; people's curve: {short(getattr(question.human, question.drawn_curve)[clue])}"
+    if question.human_curve == question.drawn_curve:
+        return title
+    return f"{title}; h in CalScore: {short(getattr(question.human, question.human_curve)[clue])}"
 
 
 def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
@@ -113,11 +133,21 @@ def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
 
 
 def _row(
-    run: RunResponses, clue: int, question: Question, name: str, colour: str, buzzes: bool, metrics: Sequence[Metric]
+    run: RunResponses,
+    clue: int,
+    question: Question,
+    name: str,
+    colour: str,
+    buzzes: bool,
+    metrics: Sequence[Metric],
+    undisputed: bool,
 ) -> html.Tr:
     answer = next((answer for answer in run.one_per_clue() if answer.clue == clue), None)
     guesses = [other.guess or "no answer" for other in run.clues if other.clue == clue and not other.failed]
-    cells: list[Component] = [html.Th(named(colour, name), scope="row"), *_answer(answer, colour, guesses)]
+    cells: list[Component] = [
+        html.Th(named(colour, name), scope="row"),
+        *_answer(answer, colour, guesses, undisputed=undisputed),
+    ]
     if question.human:
         share = answer.contribution if answer else None
         cells.append(html.Td(short(share), className="number bad" if share is not None and share < 0 else "number"))
@@ -127,10 +157,11 @@ def _row(
     return html.Tr(cells, **data(run=run.run))
 
 
-def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str]) -> list[html.Td]:
+def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str], *, undisputed: bool) -> list[html.Td]:
     """Cells for the guess, its grade and the confidence. Several guesses: the most frequent, with means."""
-    if answer is None:
-        return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
+    if answer is None or (undisputed and answer.disputed):
+        text = "disputed, so not listed" if answer else "not answered"
+        return [html.Td(text, className="missing"), html.Td(""), html.Td("")]
     if answer.failed:
         silent = answer.buzz is False and answer.sample is not None  # one of several people or samples
         return [html.Td("no buzz" if silent else "no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
@@ -138,6 +169,8 @@ def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str]) ->
     if len(guesses) > 1:
         note = f"most frequent of {len(guesses)} answers"
         words.append(html.Span(f" {note}", className="row-note", title=", ".join(guesses)))
+    if answer.disputed:
+        words.append(disputed_mark())
     guess = html.Td(words, className="guess" if answer.guess else "missing")
     if answer.graded == "table" or len(guesses) > 1:  # a probability of being right, or a share of answers
         mark = html.Td(short(answer.correct), className="number mark")

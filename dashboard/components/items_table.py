@@ -8,6 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.controls import between
+from dashboard.components.disputed_answers import disputed_mark
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, short
 from dashboard.components.quizbowl_markup import draw_text
@@ -65,7 +66,7 @@ def items_table(items: Sequence[Item], link: Callable[[Item], str], *, quizbowl:
                 html.Td(item.guess or "no answer", className="guess"),
                 html.Td(drawn((item.answer or DASH).partition(" [")[0]), className="guess", title=item.answer or ""),
                 html.Td(short(item.confidence), className="number"),
-                html.Td(short(item.correct, 2), className="number"),
+                html.Td([short(item.correct, 2), disputed_mark() if item.disputed else None], className="number"),
             ]
         )
         for item in items

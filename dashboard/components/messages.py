@@ -84,14 +84,23 @@ def version_notice(changes: VersionChanges) -> html.Aside | html.P:
     return html.Aside(html.Div([html.Strong("The data has changed. "), text]), className="banner", role="note")
 
 
-def grading_notice(grading: str, coverage: GradingCoverage) -> html.P | None:
-    """Say how many runs lack the grading that the address names; None if all have it."""
-    if not coverage.without_it:
+def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | None:
+    """Say which runs are measured by the grading in force; None if the address names one that all have, or none has corrections.
+
+    Args:
+        selection: of the page.
+        coverage: by its grading in force.
+    """
+    if not (coverage.without_it if selection.grading else coverage.with_it):
         return None
-    runs = counted(coverage.without_it, "run")
+    total = coverage.with_it + coverage.without_it
     text = (
-        f"Without the grading “{grading}”: {runs} of {coverage.with_it + coverage.without_it:,}, measured by the first grading."
+        f"Without the grading “{selection.grading}”: {counted(coverage.without_it, 'run')} of {total:,}, measured by the first "
+        "grading."
     )
+    if not selection.grading:
+        text = f"Measured by the grading “reviewed”, with reviewers' corrections: {counted(coverage.with_it, 'run')} of {total:,}"
+        text += "; the others by their first grading." if coverage.without_it else "."
     return html.P(text, className="note", role="note")
 
 

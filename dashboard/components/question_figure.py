@@ -36,6 +36,8 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
     buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
     buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
     curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
+    if question.human and question.human_curve != question.drawn_curve:
+        curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
     return figure(
         "clues", clues_figure(question, names, colours, cursor),
         f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),

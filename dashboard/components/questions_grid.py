@@ -29,6 +29,7 @@ from queries.sparklines import Sparklines
 
 BLOCK = 100  # rows per request of the grid
 MAX_HEADING_LENGTH = 22  # characters of a run's name
+DAGGER = "†"  # marks a value of a run whose gradings differ on the question
 SNIPPET = 160  # characters of a question
 MAX_PAIRED = 4  # up to this many runs, every pair is offered as an order; beyond, only the first run with each other one
 NUMERIC = {"type": "rightAligned", "width": 62, "cellClass": "number", "headerClass": "narrow"}
@@ -249,7 +250,10 @@ class QuestionGrid:
                 "conversion": percent(question.conversion),
                 "heat": self._heat(question),
                 "own": self._sorted_by(question, page.total - start - index),
-                **{run: short(values[self.metric.key]) for run, values in question.runs.items()},
+                **{
+                    run: short(values[self.metric.key]) + (f" {DAGGER}" if run in question.disputed else "")
+                    for run, values in question.runs.items()
+                },
             }
             for index, question in enumerate(page.questions)
         ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from dash import html
 
+from dashboard.components.disputed_answers import disputed_mark
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, percent, short
 from dashboard.components.quizbowl_markup import main_answer
@@ -59,7 +60,7 @@ def unsolved_section(
             html.Span(question.category or DASH),
             percent(question.people),
             f"{question.heard:,}",
-            f"{question.runs:,}",
+            html.Span([f"{question.runs:,}", disputed_mark() if question.disputed else None]),
             short(question.mean_confidence),
             short(question.highest_confidence),
             html.Span(named(colours.get(question.surest), names.get(question.surest, question.surest))),

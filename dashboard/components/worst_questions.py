@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dash import html
 
+from dashboard.components.disputed_answers import disputed_mark
 from dashboard.components.links import page_link
 from dashboard.components.numbers import short
 from dashboard.components.quizbowl_markup import main_answer, without_markup
@@ -36,7 +37,10 @@ def worst_questions(
                 html.Td(plain(question.text or "")[:SNIPPET], className="guess"),
                 html.Td(question.category or ""),
                 html.Td(short(question.difficulty, 2), className="number"),
-                html.Td(short(question.runs[run][metric.key]), className="number"),
+                html.Td(
+                    [short(question.runs[run][metric.key]), disputed_mark() if run in question.disputed else None],
+                    className="number",
+                ),
             ]
         )
         for question in questions

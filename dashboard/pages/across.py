@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.across_datasets import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import percent
 from dashboard.components.reliability_across_datasets import diagrams_section
 from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -18,6 +19,7 @@ from dashboard.service import service
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from data.plurals import counted
 from queries.across import Across, AcrossDiagrams
+from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection.parameter_kinds import Flag
 
@@ -84,6 +86,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             ],
             className="controls",
         ),
+        _disputed(result),
         across_table(result, metric),
         html.P(
             ("" if request.parameters.rows == "runs" else ONE_RUN)
@@ -96,6 +99,15 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         diagrams_section(result, diagrams) if diagrams else None,
         transfer_section(result),
     ]
+
+
+def _disputed(result: Across) -> html.P | None:
+    """Say on which datasets gradings differ so much that the leaderboard says who leads under each."""
+    shares = [f"{dataset.title} ({percent(dataset.disputed)})" for dataset in result.datasets if dataset.disputed > MIN_DISPUTED]
+    if not shares:
+        return None
+    text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
+    return html.P(text, className="note", role="note")
 
 
 def _written(rows: str) -> str:

@@ -72,7 +72,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
         else None,
         question_figure(question, names, colours, cursor),
         vote_shares(question, names, colours) if question.votes else None,
-        answers_section(question, names, colours, request.parameters.metric, cursor)
+        answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=request.selection.undisputed)
         if question.runs
         else nothing_selected(
             question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
@@ -152,6 +152,6 @@ def _table(request: PageRequest[QuestionPage]) -> TableSource:
 PAGE = register(
     Page(
         name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage,
-        check=_check_exists, filters=("run", "people", "human", "failed", "grading"),
+        check=_check_exists, filters=("run", "people", "human", "failed", "grading", "undisputed"),
     )
 )  # fmt: skip

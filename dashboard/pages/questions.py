@@ -16,7 +16,7 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.questions_grid import QuestionGrid
+from dashboard.components.questions_grid import DAGGER, QuestionGrid
 from dashboard.composite_queries import question_list, question_order, selected_runs
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
@@ -80,6 +80,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
             [
                 html.P(
                     "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has."
+                    + (f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else "")
                     if grid.runs
                     else "Sort by a heading.",
                     className="note",
@@ -162,7 +163,7 @@ PAGE = register(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_table, parameters=QuestionsPage,
         filters=(
             "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
-            "people", "human", "failed", "grading",
+            "people", "human", "failed", "grading", "undisputed",
         ),
     )
 )  # fmt: skip

@@ -164,22 +164,19 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
 
 
 def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
-    """Renew the gradings of a dataset that depend on its questions: those by rules, and those of reviewers, which build on them.
-
-    Statistics are not computed. Corrections apply again to the guesses that they name.
-    """
+    """Renew the gradings of a dataset that depend on its questions: those by rules. Statistics are not computed."""
     graded = connection.execute(
         "select run from gradings where dataset = $d and name = $name and position > 0", {"d": dataset, "name": GRADED}
     ).fetchall()
     for part in stored_objects(connection, "responses", runs=[run for (run,) in graded]):
         with suppress(TooManyGuesses):
             grade_by_rules(connection, objects, part, MAX_STORED)
-    reviewed = connection.execute("select distinct run from corrections where dataset = $d order by 1", {"d": dataset}).fetchall()
-    gradings.review(connection, objects, [run for (run,) in reviewed])
 
 
 def grade_run(store: Store, run: str, by: str | None) -> int | None:
-    """Grade a stored run whose file states grades by Clueline's present rules. The corrections of reviewers apply again.
+    """Grade a stored run whose file states grades by Clueline's present rules, and compute its grading ``reviewed`` again.
+
+    ``reviewed`` depended on the rules in earlier versions of Clueline.
 
     Args:
         store: with the run.

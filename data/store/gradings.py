@@ -6,10 +6,9 @@ objects, ``grades.NAME`` and ``statistics.NAME``. Under that grading, they are r
 ``gradings``.
 
 A reviewer's decision is never overwritten. A correction is a new row of ``corrections``, which says who made it and when. The
-grading ``reviewed`` is that of Clueline's rules, or the first one if the run has none by rules, with the corrections applied:
-for each response, the last correction that covers it. A correction without a value (``correct`` is null) undoes earlier ones.
-Whenever the grading that ``reviewed`` is based on changes, ``review`` recomputes it. The cost of a correction grows with the size
-of its run.
+grading ``reviewed`` is the first grading with the corrections applied: for each response, the last correction that covers it.
+A correction without a value (``correct`` is null) undoes earlier ones. The cost of a correction grows with the size of its run.
+Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in another opinion on answers that nobody corrected.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from data.store.store import Store
 Source = Literal["import", "column", "added", "rules", "review"]
 IMPORTED = "imported"  # as the file states it
 GRADED = "graded"  # by Clueline's rules
-REVIEWED = "reviewed"  # by Clueline's rules, with the corrections of reviewers
+REVIEWED = "reviewed"  # the first grading, with the corrections of reviewers
 RESERVED = (IMPORTED, GRADED, REVIEWED)
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 MAX_NAME_LENGTH = 40  # characters
@@ -160,7 +159,7 @@ def _add_corrections(
 
 
 def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
-    """Recompute the grading ``reviewed`` of runs from the grading that it is based on and the log of corrections.
+    """Recompute the grading ``reviewed`` of runs from their first grading and the log of corrections.
 
     Runs without corrections are left alone. Statistics are not computed.
 
@@ -176,8 +175,7 @@ def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterab
         parts = stored_objects(connection, "responses", runs=[run])
         if not parts:  # they were lost and must be imported again
             continue
-        base = {part.run: part for part in stored_objects(connection, graded_kind("grades", GRADED), runs=[run])}
-        rows = objects.graded_responses(parts, base, numbered=True)
+        rows = objects.relation("responses", parts, numbered=True)
         # The join has only equalities: with any other condition, DuckDB would compare every row with every other.
         sql = f"""with latest as (
                 select r.file_row_number as row, arg_max({{'correct': c.correct}}, c.number) as correction

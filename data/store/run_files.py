@@ -269,7 +269,12 @@ class Objects:
         return f"(select * exclude (dataset, run), {', '.join(added)}, dataset, run from read_parquet([{files}], {options}))"
 
     def graded_responses(
-        self, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject], *, numbered: bool = False
+        self,
+        parts: Sequence[StoredObject],
+        grades: Mapping[str, StoredObject],
+        *,
+        numbered: bool = False,
+        opinions: Mapping[str, Sequence[StoredObject]] | None = None,
     ) -> str:
         """Return SQL for the rows of responses under a grading. See ``relation``.
 
@@ -277,18 +282,32 @@ class Objects:
             parts: the responses of runs, in the order of the rows.
             grades: the grades of some of these runs, by run. The other runs keep the grading of their responses.
             numbered: whether to add ``file_row_number``.
+            opinions: the grades of every further grading, by run. If given, there is a column ``disputed``, which says whether
+                the gradings of the run differ on the response. A failed call is never disputed.
         """
-        if not any(part.run in grades for part in parts):
+        if opinions is None and not any(part.run in grades for part in parts):
             return self.relation("responses", parts, numbered=numbered)
+
+        def kind(part: StoredObject) -> tuple[bool, int]:
+            return part.run in grades, len((opinions or {}).get(part.run, ()))
+
         blocks = []
-        for graded, group in groupby(parts, key=lambda part: part.run in grades):
+        for (graded, others), group in groupby(parts, key=kind):
             runs = [*group]
-            rows = self.relation("responses", runs, numbered=numbered)
+            columns = "r.*"
+            rows = f"{self.relation('responses', runs, numbered=numbered)} r"
             if graded:
-                marks = self.relation("grades", [grades[part.run] for part in runs])
-                rows = f"(select r.* replace (g.correct as correct, g.graded as graded) from {rows} r positional join {marks} g)"
-            blocks.append(f"from {rows}")
-        return f"({' union all by name '.join(blocks)})"
+                columns += " replace (g.correct as correct, g.graded as graded)"
+                rows += f" positional join {self.relation('grades', [grades[part.run] for part in runs])} g"
+            if opinions is not None:
+                differs = " or ".join(f"o{nth}.correct <> r.correct" for nth in range(others))
+                columns += f", {f'not r.failed and ({differs})' if differs else 'false'} as disputed"
+                opinions_of = zip(*(opinions.get(part.run, ()) for part in runs), strict=True)
+                for nth, opinion in enumerate(opinions_of):
+                    rows += f" positional join {self.relation('grades', opinion)} o{nth}"
+            blocks.append(f"select {columns} from {rows}")
+        empty = f"select *, false as disputed from {self.relation('responses', (), numbered=numbered)}"
+        return f"({' union all by name '.join(blocks or [empty])})"
 
     def sweep(self, named: Callable[[], set[str]], pause: float = PAUSE) -> None:
         """Remove files that no catalogue names, neither now nor at the previous sweep. Until ``pause`` is over, do nothing.

@@ -40,6 +40,7 @@ class Snapshot:
         graded: name of the object with a run's grades, by run. Empty for the first gradings.
         hidden: datasets that are stored but left out.
         people: id of the run of the human collection that is read instead of the imported people; blank to read those.
+        marks_disputed: whether responses have a column ``disputed``; see ``Objects.graded_responses``.
     """
 
     version: str
@@ -51,6 +52,7 @@ class Snapshot:
     graded: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
     people: str = ""
+    marks_disputed: bool = False
 
     def with_grading(self, grading: str) -> Snapshot:
         """Return the same version under another grading; under each run's first grading if blank."""
@@ -58,6 +60,19 @@ class Snapshot:
             return self
         sql = "select run, name from objects where kind = $kind"
         return replace(self, grading=grading, graded=dict(self.rows(sql, {"kind": graded_kind("grades", grading)})))
+
+    def with_disputed_marked(self) -> Snapshot:
+        """Return the same version in which responses have a column ``disputed``; see ``Objects.graded_responses``."""
+        return replace(self, marks_disputed=True)
+
+    def further_grades(self, runs: Sequence[str]) -> dict[str, list[StoredObject]]:
+        """Return the grades of every further grading that differs from the first, by run; runs without any are left out."""
+        sql = "select distinct kind from objects where starts_with(kind, $kind) order by kind"
+        kinds = [kind for (kind,) in self.rows(sql, {"kind": graded_kind("grades", "")})]
+        grades: dict[str, list[StoredObject]] = {}
+        for part in (part for kind in kinds for part in stored_objects(self.connection, kind, runs=runs)):
+            grades.setdefault(part.run, []).append(part)
+        return grades
 
     def without(self, datasets: Collection[str]) -> Snapshot:
         """Return the same version as if it did not hold some datasets: nothing read through it contains any of their rows."""
@@ -154,10 +169,11 @@ class Snapshot:
         return self._relation_of(kind, self._parts(kind, runs))
 
     def _relation_of(self, kind: Kind, parts: Sequence[StoredObject]) -> str:
-        if kind == "responses" and self.graded:
+        if kind == "responses" and (self.graded or self.marks_disputed):
             runs = [part.run for part in parts if part.run in self.graded]
             grades = stored_objects(self.connection, graded_kind("grades", self.grading), runs=runs)
-            return self.objects.graded_responses(parts, {part.run: part for part in grades})
+            opinions = self.further_grades([part.run for part in parts]) if self.marks_disputed else None
+            return self.objects.graded_responses(parts, {part.run: part for part in grades}, opinions=opinions)
         return self.objects.relation(kind, parts)
 
     def _parts(self, kind: Kind, runs: Sequence[str]) -> list[StoredObject]:
@@ -168,7 +184,14 @@ class Snapshot:
         by_run = {part.run: part for part in graded}
         return [by_run.get(part.run, part) for part in parts]
 
-    def cached(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> list[T]:
+    def cached(
+        self,
+        dataset: str,
+        name: str,
+        runs: Sequence[str],
+        read: Callable[[list[str]], Mapping[str, T]],
+        grades: Mapping[str, str] | None = None,
+    ) -> list[T]:
         """Return a value for each of some runs, from memory if it is cached.
 
         Args:
@@ -176,14 +199,15 @@ class Snapshot:
             name: of the value.
             runs: ids of runs, in the order of the result.
             read: returns the values of the runs that are not in memory.
+            grades: names of the grades that the value of a run depends on, if these are not those of the snapshot's grading.
         """
-        key = self._cache_key(dataset, name)
-        if not self.graded:
+        key, grades = self._cache_key(dataset, name), self.graded if grades is None else grades
+        if not grades:
             values = self.run_cache.get(key, runs, read)
             return [values[run] for run in runs]
         # A correction makes new grades but leaves the dataset's base as it is. So values under a grading are cached by the name
         # of the object with the grades. Runs without this grading share the values of their first grading.
-        keys = {run: self._graded_run(run) for run in runs}
+        keys = {run: f"{run} {grades[run]}" if run in grades else run for run in runs}
         run_of = {key: run for run, key in keys.items()}
 
         def read_keys(missing: list[str]) -> dict[str, T]:

@@ -197,7 +197,7 @@ def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tu
 def _read_runs(
     snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints
 ) -> Iterator[RunBuzzing]:
-    snapshot = snapshot.with_grading(selection.grading)
+    snapshot = snapshot.with_grading(selection.grading_in_force)
     with_clauses, parameters = selection_clauses(selection)
     # A run of respondents is not a system that buzzes. As a human collection, it provides the people that runs are compared with.
     rows_of_runs = snapshot.rows(

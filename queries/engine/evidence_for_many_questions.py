@@ -150,7 +150,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     Returns:
         ``SummedRuns`` with more than ``MAX_CLUSTERS`` questions, if totals are enough; otherwise ``Evidence``.
     """
-    graded = snapshot.with_grading(selection.grading)
+    graded = snapshot.with_grading(selection.grading_in_force)
     conventions = dataset_conventions(graded, selection)
     clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     questions = graded.frame(

@@ -41,7 +41,7 @@ def gather(
         responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
         distributions: by run, whole distributions to use instead of the stored ones.
     """
-    snapshot = snapshot.with_grading(selection.grading)
+    snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
     with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)

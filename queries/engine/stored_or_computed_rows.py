@@ -242,7 +242,9 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     return clauses, run_parameters | question_parameters
 
 
-def selected_responses(snapshot: Snapshot, selection: Selection, parameters: SqlParameters) -> str:
+def selected_responses(
+    snapshot: Snapshot, selection: Selection, parameters: SqlParameters, *, mark_disputed: bool = False
+) -> str:
     """Return SQL for the responses that a selection keeps, to follow the clauses of ``selection_clauses``.
 
     Failed calls are included if the selection counts them.
@@ -251,12 +253,16 @@ def selected_responses(snapshot: Snapshot, selection: Selection, parameters: Sql
         snapshot: the store.
         selection: the filters.
         parameters: parameters of the query; those of the responses are added in place.
+        mark_disputed: whether to add the column ``disputed``; see ``Objects.graded_responses``.
     """
+    graded = snapshot.with_grading(selection.grading_in_force)
+    if mark_disputed:
+        graded = graded.with_disputed_marked()
     condition, values = selection.run_filter()
     runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
     chosen_responses, values = selection.response_filter()
     parameters |= values
-    responses = f"""select * from {snapshot.with_grading(selection.grading).responses(runs)} p
+    responses = f"""select * from {graded.responses(runs)} p
         where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}
             and {chosen_responses}"""
     if not selection.filters_clues:

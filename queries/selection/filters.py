@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
 from data.duckdb_and_polars import SqlParameters
+from data.store.gradings import REVIEWED
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.parameter_kinds import (
     BadRequest,
@@ -355,7 +356,7 @@ class Switch(SelectionKey[bool]):
 
 @dataclass(frozen=True)
 class GradingChoice(SelectionKey[str]):
-    """One of the gradings of a dataset's runs; blank for the first grading of each run."""
+    """One of the gradings of a dataset's runs; blank for ``reviewed`` or, where a run lacks it, its first grading."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
@@ -363,7 +364,8 @@ class GradingChoice(SelectionKey[str]):
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
-        options = (("", "first of each run"), *((name, name) for name in facets.gradings))
+        default = "reviewed, else first" if REVIEWED in facets.gradings else "first of each run"
+        options = (("", default), *((name, name) for name in facets.gradings))
         return MenuControl(self.label, options, value) if len(facets.gradings) > 1 else None
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
+from data.store.gradings import REVIEWED
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.filters import (
@@ -194,11 +195,24 @@ class Selection(Parameters, frozen=True):
     grading: Annotated[
         str,
         GradingChoice(
-            "the grading that says which answers are right, such as `graded` (by Clueline's rules) or `reviewed` (with the "
-            "corrections of reviewers); a run without it uses its first grading, which is also the default",
+            "the grading that says which answers are right: `reviewed` (with the corrections of reviewers), `imported` (as the "
+            "file states it), `graded` (by Clueline's rules), or the name of another one. By default, a run is measured by "
+            "`reviewed` if it has it, else by its first grading: the one that its file states or, if it states none, that of "
+            "Clueline's rules. A run without the grading named is measured by its first one, too",
             "Grading",
         ),
     ] = ""
+    undisputed: Annotated[
+        bool,
+        Switch(
+            "`1`: lists of answers and of wrong answers (items, questions sorted by a metric of a run, unsolved questions, and "
+            "the table on the page of a question) leave out answers on which the gradings of their run differ. Metrics and ranks "
+            "count them all the same",
+            "Disputed answers",
+            ("listed", "not listed"),
+            lambda facets: len(facets.gradings) > 1,
+        ),
+    ] = False
     people: Annotated[
         str,
         PeopleChoice(
@@ -270,6 +284,11 @@ class Selection(Parameters, frozen=True):
             for field, kind in applied.items()
             for key in ([named_key(field, name) for name, _ in getattr(self, field)] if kind.named else [field])
         }
+
+    @property
+    def grading_in_force(self) -> str:
+        """The grading for ``Snapshot.with_grading``, under which a run without it is read under its first grading."""
+        return self.grading or REVIEWED
 
     @property
     def filters_clues(self) -> bool:

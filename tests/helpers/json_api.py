@@ -25,6 +25,7 @@ RUN_ROW = {
 LEADERBOARD = {
     "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "clues": COUNT,
     "common": MAYBE_NUMBER, "common_clues": MAYBE_NUMBER, "lead": TEXT,
+    "gradings": {"disputed": COUNT, "share": NUMBER, "metric": TEXT, "leaders": []},
     "rows": [RUN_ROW | {"answered": COUNT, "answered_clues": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
 }  # fmt: skip
 
@@ -58,6 +59,7 @@ BAD_VALUES = [
     ("binning", "mass101", "unknown_value", None),
     ("human", "everyone", "unknown_value", ["buzz_share", "release_share", "team_share", "survival"]),
     ("failed", "yes", "unknown_value", ["0", "1"]),
+    ("undisputed", "yes", "unknown_value", ["0", "1"]),
     ("t", "1", "bad_value", []),
     ("t", "half", "bad_value", []),
     ("beta", "0", "bad_value", []),

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from dashboard.what_changed_since_version import what_changed
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.run_withdrawal import restore, withdraw
@@ -105,9 +106,21 @@ def test_difficulty_that_comes_from_runs_is_content(tmp_path):
 def test_corrected_grades_change_links_that_read_them(store):
     version, (run,) = version_of(store), named(store).run
     correct_grades(store, run, [Correction("q1", "Rome", 1.0)], by="ann")
+    assert changes(store, named(store).replace(grading="graded"), version).same
+    for grading in ("", "reviewed"):
+        result = changes(store, named(store).replace(grading=grading), version)
+        assert result.corrected == [run] and not result.same and not result.rules
+
+
+def test_a_version_from_before_a_rule_changed_says_so_where_it_matters(store):
+    before = version_of(store).rpartition("-")[0]
+    assert changes(store, named(store), before).same
+    correct_grades(store, named(store).run[0], [Correction("q1", "Rome", 1.0)], by="ann")
+    version = version_of(store)
     assert changes(store, named(store), version).same
-    result = changes(store, named(store).replace(grading="reviewed"), version)
-    assert result.corrected == [run] and not result.same
+    result = changes(store, named(store), version.rpartition("-")[0])
+    assert not result.same and not result.corrected and "a rule changed: runs with corrected grades" in what_changed(result)
+    assert changes(store, named(store).replace(grading="graded"), version.rpartition("-")[0]).same
 
 
 @pytest.mark.parametrize("version", ["", "12-0badc0de", "20261399T000000000000-0123456789ab-01234567", "x" * 400])

@@ -175,15 +175,15 @@ def test_guesses_that_differ_have_the_rule(snapshot):
 def test_a_correction_is_read_without_reading_other_runs_again(graded):
     run, other = (run_of(graded.snapshot(), dataset) for dataset in ("second", "first"))
     guess = rows(graded, f"select question_id, guess from responses where run = '{run}' and guess = 'Rome' limit 1")[0]
-    reviewed = Selection("second", grading="reviewed")
-    before = metrics_of(graded.snapshot(), Selection("second"))
+    reviewed, own = Selection("second"), Selection("second", grading="imported")
+    before = metrics_of(graded.snapshot(), own)
     correct_grades(graded, run, [Correction(*guess, 1.0)], "ann")
     first = metrics_of(graded.snapshot(), reviewed)
     correct_grades(graded, run, [Correction(*guess, None, note="no"), Correction(*guess, 0.5)], "bob")
     second = metrics_of(graded.snapshot(), reviewed)
     assert len({values["accuracy"] for values in (before, first, second)}) == 3
     snapshot = graded.snapshot()
-    assert metrics_of(snapshot, Selection("second")) == before
+    assert metrics_of(snapshot, own) == before and metrics_of(snapshot, reviewed.replace(grading="reviewed")) == second
     listed = graded_guesses(snapshot, Selection("second"), run, "corrected")
     (corrected,) = listed.guesses[:1]
     assert [(entry.correct, entry.by, entry.note) for entry in corrected.corrections] == [

@@ -96,9 +96,9 @@ def test_one_question_as_a_table(client):
         {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in question["runs"] for answer in run["clues"]
     ]
     assert list(rows[0]) == list(expected[0])
-    texts = ("run", "model", "elicitation", "guess", "graded", "failed")
+    texts = ("run", "model", "elicitation", "guess", "graded", "failed", "disputed")
     assert [numbers(row, texts) for row in rows] == [
-        plain(row) | {"failed": "true" if row["failed"] else "false"} for row in expected
+        plain(row) | {key: str(row[key]).lower() for key in ("failed", "disputed")} for row in expected
     ]
     assert client.get("/api/v1/questions/pyramid/lit-01.csv").headers["Content-Disposition"].endswith('"pyramid-lit-01.csv"')
 

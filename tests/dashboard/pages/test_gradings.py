@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 
 import pytest
 
@@ -76,6 +77,32 @@ def test_links_lead_somewhere(app, store):
 def test_pages_say_which_runs_lack_the_grading(app):
     assert "Without the grading “reviewed”: 1 run of 2, measured by the first grading" in markup(app, "/", "grading=reviewed")
     assert "Without the grading" not in markup(app, "/")
+
+
+def test_rankings_and_lists_say_who_leads_under_each_grading(app, store):
+    ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
+    pages = ["/", "/compare", "/questions", "/questions/toy/q1", f"/runs/{run}", "/reliability", "/slices", "/decide",
+             "/difficulty", "/buzz", "/which-ece"]  # fmt: skip
+    for path in pages:
+        text = re.sub(r"<[^>]+>", "", markup(app, path))
+        assert "Gradings differ. On 20.0 % of the answers, the gradings of a run differ." in text, path
+        assert "Shown: “reviewed” or, where a run lacks it, its first grading" in text, path
+    text = markup(app, "/", "sort=brier")
+    for grading in ("imported", "second", "reviewed"):
+        assert f"/?sort=brier&grading={grading}" in text
+    assert "/?sort=brier&undisputed=1" in text
+    assert "Measured by the grading “reviewed”, with reviewers' corrections: 1 run of 2; the others" in text
+    assert "Gradings of runs differ on many answers of Toy (20.0 %)" in markup(app, "/across")
+
+
+def test_disputed_answers_are_marked_and_can_be_left_out(app, store):
+    ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
+    assert "gradings differ" in words(drawn(app, "reliability", f"focus={run}"))
+    shown, hidden = (markup(app, "/questions/toy/q1", f"clue=0&{keys}") for keys in ("", "undisputed=1"))
+    assert "gradings differ" in shown and "disputed, so not listed" not in shown
+    assert "disputed, so not listed" in hidden and "List disputed answers again" in hidden
+    worst = [markup(app, f"/runs/{run}", keys) for keys in ("", "undisputed=1")]
+    assert worst[0].count("/questions/toy/q1") > worst[1].count("/questions/toy/q1")
 
 
 def test_where_no_uploads_are_taken_nothing_can_be_corrected(store):

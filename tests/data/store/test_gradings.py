@@ -78,19 +78,19 @@ def test_the_gradings_of_a_run_are_named(toy, run):
 
 
 def test_a_correction_makes_a_reviewed_grading(toy, run):
-    correct_grades(toy, run, [Correction("q1", "Rome", 1.0, note="the question is wrong")], "ann")
-    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]  # the rules and the correction
+    correct_grades(toy, run, [Correction("q1", "Rome", 0.0, note="the question is wrong")], "ann")
+    assert grades(toy, run, "reviewed") == [0, 1, 0, 0, 1]  # the first grading and the correction, not the rules
     assert grades(toy, run, "") == GRADES[""] and grades(toy, run, "graded") == GRADES["graded"]
     check_statistics(toy, run, "reviewed")
     log = rows(toy, "select number, question_id, guess, correct, corrected_by, note from corrections")
-    assert log == [(1, "q1", "Rome", 1.0, "ann", "the question is wrong")]
+    assert log == [(1, "q1", "Rome", 0.0, "ann", "the question is wrong")]
 
 
 def test_the_last_correction_counts_and_all_are_kept(toy, run):
     correct_grades(toy, run, [Correction("q1", "Rome", 1.0), Correction("q1", "Rome", 0.5, clue=0)], "ann")
     assert grades(toy, run, "reviewed")[0] == 0.5
     correct_grades(toy, run, [Correction("q1", "Rome", None)], "bob")
-    assert grades(toy, run, "reviewed") == GRADES["graded"]
+    assert grades(toy, run, "reviewed") == GRADES["imported"]
     assert rows(toy, "select number, correct, corrected_by from corrections order by number") == [
         (1, 1.0, "ann"), (2, 0.5, "ann"), (3, None, "bob"),
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def test_runs_with_and_without_a_grading_keep_their_order(toy, run, tmp_path):
 
 
 def test_damaged_grades_leave_the_run_and_the_log(toy, run):
-    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    correct_grades(toy, run, [Correction("q1", "paris", 1.0)], "ann")
     for kind in ("grades.reviewed", "grades.second-reader"):
         (part,) = [part for part in all_objects(toy.snapshot().connection) if part.kind == kind]
         toy.objects.path(part.name).write_bytes(b"")
@@ -145,11 +145,11 @@ def test_only_guesses_of_a_run_can_be_corrected(toy, run, correction):
 
 
 def test_corrections_survive_replaced_questions(toy, run, tmp_path):
-    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    correct_grades(toy, run, [Correction("q1", "paris", 1.0)], "ann")
     questions = bundles.QUESTIONS.replace("Nile", "Niger")
     put(toy, write(tmp_path / "new", questions=questions, **bundles.PEOPLE), replace=True)
     assert grades(toy, run, "graded") == [0, 1, 1, 0, 0]
-    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 0]
+    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]
     assert grades(toy, run, "second-reader") == GRADES["second-reader"]
     for grading in ("graded", "reviewed", "second-reader"):
         check_statistics(toy, run, grading)

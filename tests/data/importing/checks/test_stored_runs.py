@@ -215,9 +215,9 @@ def test_corrections_and_added_grades_are_separate_gradings(put):
     (run,) = put("first.csv", graded(SECOND)).runs
     correct_grades(put.store, run, [Correction("q1", "Paris", 0.0)], "ann")
     put("second.csv", graded(THIRD))
-    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["0001", THIRD, SECOND]
+    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["1001", THIRD, SECOND]
     correct_grades(put.store, run, [Correction("q2", "Nile", 0.0)], "ann")
-    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["0000", THIRD, SECOND]
+    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["1000", THIRD, SECOND]
 
 
 def test_a_bundle_adds_grades_and_replaces_questions(put, tmp_path):

@@ -1,0 +1,96 @@
+"""The answers of runs on which their gradings differ, in memory: read once per run, then counted for each selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.store import Snapshot
+from queries.engine import run_columns
+from queries.engine.item_filter import ItemFilter, attribute_masks
+from queries.engine.run_columns import responses_in_order
+from queries.engine.stored_or_computed_rows import chosen
+from queries.metrics.kernels.arrays import Ints
+from queries.selection import Selection
+
+
+@dataclass(frozen=True)
+class DisputedAnswers:
+    """The disputed answers of a run, in the order of ``run_columns.RunItems``.
+
+    Attributes:
+        positions: position in the dataset of the question of each, shape (answers,).
+        clues: number of the clue of each within its question, shape (answers,).
+        items: index of each among all items of the run, shape (answers,).
+    """
+
+    positions: NDArray[np.int32]
+    clues: NDArray[np.int32]
+    items: Ints
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.positions.nbytes + self.clues.nbytes + self.items.nbytes
+
+
+def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, Ints]:
+    """Return where the disputed answers of a selection are.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions. Its ``grading`` does not matter.
+
+    Returns:
+        For each run of the selection with several gradings that differ, the position in the dataset of the question of each
+        disputed answer that the selection keeps, ascending, shape (answers,).
+    """
+    runs, questions = chosen(snapshot, selection)
+    names = [run for run in runs if run in snapshot.further_grades(runs)]
+    if not names:
+        return {}
+    of_runs = _disputed_answers(snapshot, selection.dataset, names, failed=selection.failed)
+    masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+    item_filter, first = ItemFilter.read(snapshot, selection), run_columns.clues(snapshot, selection.dataset).first
+    selected = np.zeros(max(len(first), questions.max(initial=-1) + 1), dtype=bool)
+    selected[questions] = True
+    positions = {}
+    for run, part, mask in zip(names, of_runs, masks, strict=True):
+        kept = selected[part.positions]
+        if selection.filters_items:
+            kept &= item_filter.kept(mask, part.items, first[part.positions] + part.clues)
+        positions[run] = part.positions[kept].astype(np.int64)
+    return positions
+
+
+def disputed_runs(snapshot: Snapshot, selection: Selection) -> dict[str, list[str]]:
+    """Return which runs have a disputed answer, by question id; questions without any are left out. See above."""
+    positions = disputed_positions(snapshot, selection)
+    if not positions:
+        return {}
+    ids = dict(snapshot.rows("select position, question_id from questions where dataset = $d", {"d": selection.dataset}))
+    runs: dict[str, list[str]] = {}
+    for run, places in positions.items():
+        for place in np.unique(places).tolist():
+            runs.setdefault(ids[place], []).append(run)
+    return runs
+
+
+def _disputed_answers(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool) -> list[DisputedAnswers]:
+    """Return the disputed answers of each run. With ``failed``, failed calls are among the items, but never disputed."""
+    marked = snapshot.with_disputed_marked()
+
+    def read(missing: list[str]) -> dict[str, DisputedAnswers]:
+        disputed = {}
+        for run, order, table in responses_in_order(marked, dataset, missing, ["clue", "disputed"], failed=failed):
+            items = np.flatnonzero(table["disputed"].to_numpy()[order.rows])
+            positions = np.repeat(order.positions, np.diff(order.first))[items]
+            disputed[run] = DisputedAnswers(positions, table["clue"].to_numpy()[order.rows[items]], items)
+        return disputed
+
+    grades = {run: " ".join(part.name for part in parts) for run, parts in snapshot.further_grades(runs).items()}
+    name = "disputed answers among items and failed calls" if failed else "disputed answers"
+    return snapshot.cached(dataset, name, runs, read, grades)

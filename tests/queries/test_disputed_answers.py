@@ -1,0 +1,193 @@
+"""Answers on which the gradings of a run differ: how many, who leads under each grading, and lists with and without them."""
+
+import shutil
+
+import pytest
+
+from data.store import open_store
+from data.store.gradings import Correction, correct_grades
+from queries.confident_early_mistake import surest_early_mistake
+from queries.engine.disputed_answers import disputed_runs
+from queries.gradings import grading_coverage, gradings
+from queries.items import items
+from queries.leaderboard import grading_disagreement, leaderboard
+from queries.metrics import CATALOGUE
+from queries.question import question
+from queries.question_order import ordered_questions
+from queries.questions import question_details
+from queries.selection import Selection
+from queries.unsolved_questions import unsolved
+from tests.helpers.bundle_factory import put, table, write
+
+QUESTIONS = [f"q{number}" for number in range(20)]
+DISPUTED = QUESTIONS[:6]  # of the run "strict", which the file calls wrong and the second reader calls right
+ACCURACY = CATALOGUE["accuracy"]
+TOY = Selection("toy")
+
+
+def answers(model):
+    """``steady`` is right on ten questions; ``strict`` on six or, by its second reader, on twelve. Both are wrong on q19."""
+    made = []
+    for number, name in enumerate(QUESTIONS):
+        right = number < 10 if model == "steady" else 6 <= number < 12
+        row = {
+            "question_id": name,
+            "clue": 0,
+            "guess": f"guess {name}",
+            "confidence": 0.9 if right else 0.8,
+            "correct": int(right),
+        }
+        made.append(row | ({"correct.second": 1} if model == "strict" and name in DISPUTED else {}))
+    if model == "strict":
+        made = [row | {"correct.second": row.get("correct.second", row["correct"])} for row in made]
+    return table(made)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """Two single-shot runs. The rules grade none of their guesses, because the questions have no answer lines."""
+    root = tmp_path_factory.mktemp("disputed")
+    store = open_store(root / "store", threads=1)
+    facts = {"dataset": "toy", "kind": "single"}
+    questions = table([{"question_id": name, "text": f"text {name}"} for name in QUESTIONS])
+    put(store, write(root / "toy", facts, questions=questions, clues=None, responses=answers("steady")), model="steady")
+    (root / "strict.csv").write_text(answers("strict"))
+    put(store, root / "strict.csv", dataset="toy", model="strict")
+    return store
+
+
+@pytest.fixture(scope="module")
+def snapshot(original):
+    return original.snapshot()
+
+
+def run_of(snapshot, model):
+    return snapshot.rows("select run from runs where model = $m", {"m": model})[0][0]
+
+
+def leaders(disagreement):
+    return {(leader.grading, leader.model) for leader in disagreement.leaders}
+
+
+def test_the_share_is_that_of_the_answers_and_each_grading_has_its_leader(snapshot):
+    result = grading_disagreement(snapshot, TOY)
+    assert (result.disputed, result.share) == (6, 6 / 40) and result.matters and result.metric == "net_score"
+    assert leaders(result) == {("imported", "steady"), ("second", "strict")}
+    assert leaderboard(snapshot, TOY, [ACCURACY]).gradings == result
+    for grading in ("imported", "second"):
+        board = leaderboard(snapshot, TOY.replace(grading=grading), [CATALOGUE["net_score"]])
+        first = min(board.rows, key=lambda row: row.metrics["net_score"].rank)
+        (leader,) = [leader for leader in result.leaders if leader.grading == grading]
+        assert (leader.run, leader.value) == (first.run, first.metrics["net_score"].value)
+
+
+def test_few_disputed_answers_name_no_leader(snapshot):
+    few = TOY.replace(questions=(*QUESTIONS[5:],))
+    result = grading_disagreement(snapshot, few)
+    assert (result.disputed, result.share, result.leaders) == (1, 1 / 30, []) and not result.matters
+    alone = grading_disagreement(snapshot, TOY.on_runs([run_of(snapshot, "steady")]))
+    assert (alone.disputed, alone.share, alone.leaders) == (0, 0.0, [])
+
+
+@pytest.fixture(scope="module")
+def by_clue(tmp_path_factory):
+    """A quizbowl run with a failed call, an attribute of answers, and disputes at single clues."""
+    root = tmp_path_factory.mktemp("by-clue")
+    store = open_store(root / "store", threads=1)
+    given = """question_id,clue,guess,confidence,correct,correct.second,prompt,failed
+q1,0,Rome,0.9,0,1,terse,false
+q1,1,Oslo,0.6,0,0,long,false
+q1,2,Paris,0.6,1,0,long,false
+q2,0,,0.0,0,,terse,true
+q2,1,Nile,0.8,0,1,terse,false
+"""
+    people = {
+        "exposures": "question_id,match_id,team,team_kind,heard_words,ended_by\nq1,m,Ash,human,13,Ash\n",
+        "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,12,true\n",
+    }
+    put(store, write(root / "toy", responses=given, **people), model="a")
+    return store.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("narrow", "most"),
+    [
+        ({}, 3),
+        ({"revealed": (0.0, 0.5)}, 2),
+        ({"failed": True}, 3),
+        ({"attr": (("prompt", ("terse",)),), "response_attributes": ("prompt",)}, 2),
+        ({"q": "q2"}, 1),
+    ],
+)
+def test_the_count_is_that_of_the_page_of_gradings(by_clue, narrow, most):
+    selection = Selection("toy", **narrow)
+    (run,) = gradings(by_clue, selection).runs
+    disputed = grading_disagreement(by_clue, selection).disputed
+    assert 0 < disputed <= most and disputed == run.differing
+
+
+def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
+    strict = run_of(snapshot, "strict")
+    listed = items(snapshot, TOY, None, 100, strict).items
+    assert {item.question_id for item in listed if item.disputed} == {*DISPUTED}
+    kept = items(snapshot, TOY.replace(undisputed=True), None, 100, strict)
+    assert kept.total == 14 and {item.question_id for item in kept.items} == {*QUESTIONS} - {*DISPUTED}
+    for name in ("q0", "q19"):
+        marks = [[answer.disputed for answer in run.clues] for run in question(snapshot, TOY, name).runs]
+        assert marks == [[False], [name == "q0"]]
+
+
+def test_questions_that_a_run_gets_wrong_are_marked_and_can_be_left_out(snapshot):
+    strict = run_of(snapshot, "strict")
+    assert disputed_runs(snapshot, TOY) == {name: [strict] for name in DISPUTED}
+    (row,) = question_details(snapshot, TOY, ("q0",), [CATALOGUE["brier"]]).questions
+    assert row.disputed == [strict]
+    worst = f"-brier:{strict}"
+    assert {*DISPUTED} <= {*ordered_questions(snapshot, TOY, worst).questions}
+    kept = ordered_questions(snapshot, TOY.replace(undisputed=True), worst).questions
+    assert {*kept} == {*QUESTIONS} - {*DISPUTED}
+    other = f"-brier:{run_of(snapshot, 'steady')}"
+    assert len(ordered_questions(snapshot, TOY.replace(undisputed=True), other).questions) == len(QUESTIONS)
+
+
+def test_unsolved_questions_with_disputed_answers_are_marked_and_can_be_left_out(original, tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    texts = table([{"question_id": name, "text": name} for name in ("q0", "q1")])
+    wrong = [{"question_id": name, "clue": 0, "guess": "no", "confidence": 0.5, "correct": 0} for name in ("q0", "q1")]
+    facts = {"dataset": "toy", "kind": "single"}
+    put(store, write(tmp_path / "toy", facts, questions=texts, clues=None, responses=table(wrong)), model="a")
+    (tmp_path / "b.csv").write_text(table([row | {"correct.second": int(row["question_id"] == "q0")} for row in wrong]))
+    put(store, tmp_path / "b.csv", dataset="toy", model="b")
+    result = unsolved(store.snapshot(), TOY).questions
+    assert {row.question_id: row.disputed for row in result} == {"q0": 1, "q1": 0}
+    assert [row.question_id for row in unsolved(store.snapshot(), TOY.replace(undisputed=True)).questions] == ["q1"]
+
+
+def test_metrics_count_disputed_answers_all_the_same(snapshot):
+    boards = [leaderboard(snapshot, TOY.replace(undisputed=choice), [ACCURACY]).rows for choice in (False, True)]
+    assert boards[0] == boards[1]
+
+
+def test_corrections_count_unless_another_grading_is_named(original, tmp_path):
+    shutil.copytree(original.url, tmp_path / "store")
+    store = open_store(tmp_path / "store", threads=1)
+    steady = run_of(store.snapshot(), "steady")
+
+    def accuracy(grading=""):
+        rows = leaderboard(store.snapshot(), TOY.replace(grading=grading), [ACCURACY]).rows
+        return {row.model: row.metrics["accuracy"].value for row in rows}
+
+    before = accuracy()
+    correct_grades(store, steady, [Correction("q19", "guess q19", 1.0)], "ann")
+    assert before == accuracy("imported") == {"steady": 0.5, "strict": 0.3}
+    assert accuracy() == accuracy("reviewed") == {"steady": 0.55, "strict": 0.3}
+    assert grading_coverage(store.snapshot(), TOY).with_it == 1
+    result = grading_disagreement(store.snapshot(), TOY)
+    assert result.disputed == 7 and leaders(result) == {("imported", "steady"), ("second", "strict"), ("reviewed", "steady")}
+    correct_grades(store, steady, [Correction("q19", "guess q19", None)], "ann")
+    assert grading_disagreement(store.snapshot(), TOY).disputed == 6
+
+
+def test_the_story_of_the_first_page_is_about_no_disputed_guess(by_clue):
+    surest = surest_early_mistake(by_clue, TOY).surest
+    assert (surest.guess, surest.confidence) == ("Oslo", 0.6)  # Rome, at 0.9, is disputed

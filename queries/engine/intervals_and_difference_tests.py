@@ -2,81 +2,129 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, REPLICATES, TIED, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
+from queries.engine.extra_question import extra_question_interval
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.metric import Floats
+
+Method = Literal["bootstrap", "extra question", "jackknife", "calibration test"]
 
 
 class Intervals(NamedTuple):
     """95 % intervals of a metric of each run.
 
     Attributes:
-        low, high: both ends, shape (runs,), NaN for a run with fewer than two questions.
+        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two questions, and where
+            all questions give the same value of a metric that is not one of items.
         replicates: number of bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used
-            and for a run with fewer than two questions.
+            and where there is no interval.
+        methods: how the interval of each run was computed.
     """
 
     low: Floats
     high: Floats
     replicates: NDArray[np.int64]
+    methods: tuple[Method, ...]
+
+
+ACCURACY = CATALOGUE["accuracy"]
+FITTED = 2.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
 def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
-    """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample size.
+    """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample.
 
-    The interval of a distance from calibration contains 0 unless a test shows otherwise. All other metrics use bootstrap
-    percentiles or, for runs with fewer than 60 questions, the jackknife-t interval clipped to the metric's range. Runs with
-    respondents use percentiles of the bootstrap of questions and respondents.
+    - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
+      extra question.
+    - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for runs with few questions, the jackknife-t
+      interval clipped to the metric's range.
+    - Distances from calibration: the interval contains 0 unless a test shows otherwise.
+
+    Runs with respondents use percentiles of the bootstrap of questions and respondents.
 
     Args:
         evidence: evidence gathered for the metric and the metric of ``Metric.interval_of``.
         metric: the metric.
     """
+    if metric.of_accuracy:
+        return _over_accuracies(metric, metric_intervals(evidence, ACCURACY), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.questions_with(source)
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
+    ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
+    people = np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
+    few = (counts < inference.SMALL_SAMPLE) & ~people
+    if source.of_items:
+        few = (few | (evidence.rarer_outcomes < inference.FEW_OUTCOMES)) & ~people & (counts > 1)
     if source.distance:
-        low, high = _of_distance(evidence, source, replicates)
-    elif (counts < inference.SMALL_SAMPLE).any():
-        few = (counts < inference.SMALL_SAMPLE) & np.array([run.run not in evidence.respondents for run in evidence.runs])
-        ends = _jackknife_ends(evidence, source, few)
-        low = np.where(few, np.maximum(ends[0], source.low), low).astype(np.float64)
-        high = np.where(few, np.minimum(ends[1], source.high), high).astype(np.float64)
-        defined = np.where(few, 0, defined)
-    alone = counts < 2
-    return Intervals(_rounded(low, alone), _rounded(high, alone), np.where(alone, 0, defined))
-
-
-def _jackknife_ends(evidence: RunEvidence, metric: Metric, few: NDArray[np.bool_]) -> Floats:
-    """Compute jackknife-t intervals of the runs with few questions, shape (2, runs); NaN for the others."""
-    ends = np.full((2, len(few)), np.nan)
-    if few.any():
+        ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
+    elif source.of_items:
+        ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
+    if source.of_items:
+        flat = ~(ends[1] - ends[0] > TIED) & ~people & (counts > 1)
+        ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
+        defined = np.where(few | flat, REPLICATES, defined)
+    elif few.any() and not source.distance:
         part = evidence.of_runs(few)
-        ends[:, few] = inference.jackknife_t_interval(part.values(metric), part.pseudo_values(metric))
-    return ends
+        jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
+        ends[:, few], methods[few] = np.clip(jackknife, source.low, source.high), "jackknife"
+        defined = np.where(few, 0, defined)
+    if source.fitted:
+        ends[0] = np.fmax(np.fmin(ends[0], evidence.values(source) - FITTED * (ends[1] - evidence.values(source))), source.low)
+    without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
+    low, high = np.where(without, np.nan, np.round(ends, DIGITS) + 0.0)  # no -0
+    return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
 
 
-def _rounded(ends: Floats, left_out: NDArray[np.bool_]) -> Floats:
-    return np.where(left_out, np.nan, np.round(ends, DIGITS) + 0.0).astype(np.float64)  # no -0
+def _with_extra_question(evidence: RunEvidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
+    """Compute the intervals of some runs by the bootstrap with an extra question, shape (2, chosen runs)."""
+    return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
 
 
-def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats) -> tuple[Floats, Floats]:
+def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidence) -> Intervals:
+    """Compute the range of a function of the accuracy, largest at 1/2, over the intervals of the accuracy."""
+    correct = np.stack([accuracies.low, accuracies.high, np.clip(0.5, accuracies.low, accuracies.high)])
+    values = metric.value({"items": np.ones_like(correct), "correct": correct}, evidence.conventions)
+    return accuracies._replace(low=values.min(axis=0), high=values.max(axis=0))
+
+
+def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
+    """Compute intervals of a distance from calibration, shape (2, runs).
+
+    Args:
+        evidence: evidence of the runs.
+        metric: the distance.
+        replicates: its replicates, shape (REPLICATES, runs).
+        few: which runs have few questions, errors or right answers, shape (runs,).
+    """
     assert metric.distance is not None
     residuals, items = evidence.residuals(metric)
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
     step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.selected, metric.distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
     p_calibrated = inference.calibration_test(residuals, items, metric.distance)
-    return inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated)
+    if metric.of_items and few.any():
+        part = evidence.of_runs(few)
+        rare = part.rarer_outcomes < inference.FEW_OUTCOMES
+        p_simulated = inference.rare_outcomes_test(
+            *part.residuals(metric), part.confidence_in_cells(metric), part.largest_clusters, metric.distance
+        )
+        p_calibrated[few] = np.where(rare, p_simulated, p_calibrated[few])
+    ends = np.stack(inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated))
+    if metric.of_items:
+        low, high = _with_extra_question(evidence, metric, few)
+        ends[1, few] = np.fmax(ends[1, few], high)
+        ends[0, few] = np.fmin(ends[0, few], low)
+    return ends
 
 
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:

@@ -63,14 +63,15 @@ def test_errors_from_groups_are_those_from_questions():
         assert questions[0, 1] == 6 * MAX_CLUSTERS
 
 
-def test_runs_with_few_questions_are_jackknifed_alone():
+def test_a_run_with_few_questions_has_the_interval_that_it_has_alone():
     evidence = evidence_of(simulated(2, 200, seed=5))
     rows = (evidence.run_of_rows == 1) | (evidence.places < 40)
     both, few = evidence.select_rows(rows), evidence.select_rows((evidence.run_of_rows == 0) & rows)
-    for key in ("brier", "hmr"):
+    for key, method in (("brier", "extra question"), ("hmr", "extra question"), ("hard_easy_slope", "jackknife")):
         together, alone = metric_intervals(both, CATALOGUE[key]), metric_intervals(few, CATALOGUE[key])
         assert (together.low[0], together.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
-        assert together.replicates.tolist() == [0, 1000]
+        assert together.methods == (method, "bootstrap")
+        assert together.replicates.tolist() == [0 if method == "jackknife" else 1000, 1000]
 
 
 @pytest.mark.parametrize("binning", BINNINGS)
@@ -85,15 +86,22 @@ def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
         assert items.sum(axis=1) == pytest.approx(evidence.totals({"items": evidence.sums["items"]})["items"])
 
 
-def test_jackknife_intervals_stay_within_the_range():
-    evidence = evidence_of(simulated(3, 20, seed=1))
-    for key in ("brier", "accuracy", "hmr", "overconfidence", "calscore"):
-        metric = CATALOGUE[key]
-        intervals = metric_intervals(evidence, metric)
-        low, high = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
-        assert intervals.low == pytest.approx(np.maximum(low, metric.low), abs=1e-11)
-        assert intervals.high == pytest.approx(np.minimum(high, metric.high), abs=1e-11)
-        assert intervals.replicates.tolist() == [0, 0, 0]
+def test_slopes_of_few_questions_have_jackknife_intervals():
+    evidence, metric = evidence_of(simulated(3, 20, seed=1)), CATALOGUE["hard_easy_slope"]
+    intervals = metric_intervals(evidence, metric)
+    low, high = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
+    assert (intervals.low, intervals.high) == (pytest.approx(low, abs=1e-11), pytest.approx(high, abs=1e-11))
+    assert (intervals.replicates.tolist(), set(intervals.methods)) == ([0, 0, 0], {"jackknife"})
+
+
+def test_few_errors_among_many_questions_need_an_extra_question():
+    confidence, correct, human = simulated(2, 200, seed=2)
+    correct[0] = np.where(np.arange(200)[:, None] < inference.FEW_OUTCOMES - 1, 0.0, 1.0)
+    evidence = evidence_of((confidence, np.where(np.isnan(confidence), np.nan, correct), human))
+    for key in ("brier", "accuracy", "auroc", "calscore", "uncertainty"):
+        assert metric_intervals(evidence, CATALOGUE[key]).methods == ("extra question", "bootstrap")
+    assert metric_intervals(evidence, CATALOGUE["hard_easy_slope"]).methods == ("bootstrap", "bootstrap")
+    assert metric_intervals(evidence, CATALOGUE["ece"]).methods == ("calibration test", "calibration test")
 
 
 def test_many_questions_have_percentile_intervals():
@@ -111,7 +119,7 @@ def test_distance_intervals_contain_the_value(binning, questions):
     evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
     for metric in METRICS:
         if metric.distance and "votes" not in metric.needs:
-            values, (low, high, _) = evidence.values(metric), metric_intervals(evidence, metric)
+            values, (low, high, *_) = evidence.values(metric), metric_intervals(evidence, metric)
             assert (low >= 0).all() and (low <= values + 1e-12).all() and (values <= high + 1e-12).all(), metric.key
             if metric.key in ("ece", "ks"):
                 assert (low > 0).all(), "these runs are far from calibrated"

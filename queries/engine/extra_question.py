@@ -8,6 +8,7 @@ the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -41,13 +42,41 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
     """
     values = evidence.values(metric)
     ends = np.stack([values, values])
-    for highest, right in product((False, True), (False, True)):
-        replicates = _with_extra_question(evidence, highest, right, stated, smooth=not metric.recut).replicates(metric)
-        defined = np.isfinite(replicates).any(axis=0)
-        if defined.any():
-            low, high = np.nanquantile(replicates[:, defined], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-            ends[0, defined], ends[1, defined] = np.fmin(ends[0, defined], low), np.fmax(ends[1, defined], high)
+    for replicates in _replicates(evidence, metric, stated):
+        low, high = _quantiles(replicates)
+        ends[0], ends[1] = np.fmin(ends[0], low), np.fmax(ends[1], high)
     return np.where(np.isfinite(values), ends, np.nan)
+
+
+def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Return the replicates behind the lower and behind the upper end of ``extra_question_interval``.
+
+    Runs share the weights of questions, so differences between runs can be computed.
+
+    Returns:
+        Each of shape (REPLICATES, runs), NaN where the metric is undefined.
+    """
+    every = np.stack(list(_replicates(evidence, metric, stated=True)))
+    ends = np.array([_quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
+    runs = np.arange(every.shape[2])
+    lowest = np.argmin(np.where(np.isnan(ends[:, 0]), np.inf, ends[:, 0]), axis=0)
+    highest = np.argmax(np.where(np.isnan(ends[:, 1]), -np.inf, ends[:, 1]), axis=0)
+    return every[lowest, :, runs].T, every[highest, :, runs].T
+
+
+def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Floats]:
+    """Yield the replicates with each kind of extra question, shape (REPLICATES, runs)."""
+    for highest, right in product((False, True), (False, True)):
+        yield _with_extra_question(evidence, highest, right, stated, smooth=not metric.recut).replicates(metric)
+
+
+def _quantiles(replicates: Floats) -> Floats:
+    """Return the 2.5 and the 97.5 % quantile of each column, NaN where nothing is defined; shape (2, columns)."""
+    ends = np.full((2, replicates.shape[1]), np.nan)
+    defined = np.isfinite(replicates).any(axis=0)
+    if defined.any():
+        ends[:, defined] = np.nanquantile(replicates[:, defined], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return ends
 
 
 def _with_extra_question(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:

@@ -64,8 +64,14 @@ def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float =
     Source:
         Tukey 1958; Efron & Tibshirani 1993, ch. 11.
     """
-    margin = stdtrit(np.maximum(_count(pseudo_values) - 1, 1), (1 + level) / 2) * standard_error(pseudo_values)
+    margin = t_margin(standard_error(pseudo_values), _count(pseudo_values), level)
     return estimate - margin, estimate + margin
+
+
+def t_margin(error: Floats, questions: Floats, level: float = LEVEL) -> Floats:
+    """Return half the width of a t interval: the standard error times Student's t with ``questions`` - 1 degrees of freedom."""
+    margin: Floats = stdtrit(np.maximum(questions - 1, 1), (1 + level) / 2) * error
+    return margin
 
 
 def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, REPLICATES, TIED, percentile_interval
+from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, TIED, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
-from queries.engine.extra_question import extra_question_interval
+from queries.engine.extra_question import extra_question_interval, extreme_replicates
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.metric import Floats
 
@@ -130,6 +132,10 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     """Compute two-sided, unadjusted p-values of the differences between all pairs of runs.
 
+    It is that of the t-test by the jackknife. The jackknife does not hold for differences that rest on few questions or few
+    errors, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the bootstrap, and
+    is below 0.05 if and only if ``difference_interval`` leaves out 0.
+
     Args:
         evidence: evidence of runs that answered the same questions, for example after ``Evidence.select_rows``.
         metric: the metric to compare.
@@ -140,8 +146,39 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     values = evidence.values(metric)
     errors, counts = difference_errors(evidence, metric)
     p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)
+    for chosen, low, high in _bootstraps_of_differences(evidence, metric):
+        for run in np.flatnonzero(chosen.any(axis=1)):
+            lowest, highest = low[:, [run]] - high, high[:, [run]] - low
+            below = np.sum(lowest <= TIED, axis=0) / np.isfinite(lowest).sum(axis=0)
+            above = np.sum(highest >= -TIED, axis=0) / np.isfinite(highest).sum(axis=0)
+            p_value = np.minimum(2 * np.fmin(below, above), 1.0)
+            p_values[run] = np.where(chosen[run], np.fmax(p_values[run], p_value), p_values[run])
     np.fill_diagonal(p_values, np.nan)
     return p_values
+
+
+def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+    """Yield bootstraps that differences of runs must also pass.
+
+    Yields:
+        For which pairs of runs, shape (runs, runs); and replicates of the runs behind the lower and the upper end of an interval,
+        each of shape (REPLICATES, runs).
+    """
+    runs = len(evidence.runs)
+    if metric.distance:
+        replicates = evidence.replicates(metric)
+        yield np.ones((runs, runs), dtype=bool), replicates, replicates
+    few = few_in_pairs(evidence, metric)
+    if isinstance(evidence, Evidence) and few.any():
+        yield few, *extreme_replicates(evidence, metric)
+
+
+def few_in_pairs(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
+    """Return which pairs of runs have few questions, errors or right answers, shape (runs, runs)."""
+    few = (evidence.questions_with(metric) < inference.SMALL_SAMPLE) | (evidence.rarer_outcomes < inference.FEW_OUTCOMES)
+    if not metric.of_items or evidence.respondents or evidence.selected > MAX_CLUSTERS:
+        few[:] = False
+    return few[:, None] | few[None, :]
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
@@ -169,20 +206,35 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
     """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
 
+    It is a bootstrap percentile interval. With few questions or errors, and for distances from calibration, it is instead the
+    interval that agrees with ``difference_tests``.
+
     Args:
         evidence: evidence of runs that answered the same questions.
         metric: the metric to compare.
         a, b: indices of the runs.
 
     Returns:
-        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife.
+        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are NaN where both
+        runs differ by the same on all questions, or the metric is undefined without one of the questions.
     """
-    if evidence.questions_with(metric)[[a, b]].min() < inference.SMALL_SAMPLE:
-        pseudo_values = evidence.pseudo_values(metric)[:, [a, b]]
-        values = evidence.values(metric)
-        low, high = inference.jackknife_t_interval(values[a] - values[b], pseudo_values[:, 0] - pseudo_values[:, 1])
-        count = 0
+    pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
+    first, second = (0, 1) if a < b else (1, 0)
+    bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]
+    if not bootstraps and pair.questions_with(metric).min() >= inference.SMALL_SAMPLE:
+        replicates = pair.replicates(metric)
+        ends = percentile_interval((replicates[:, first] - replicates[:, second])[:, None])
+        (low,), (high,), (count,) = ends
     else:
-        replicates = evidence.replicates(metric)
-        (low,), (high,), (count,) = percentile_interval((replicates[:, a] - replicates[:, b])[:, None])
+        difference = np.subtract(*pair.values(metric)[[first, second]])
+        errors, counts = difference_errors(pair, metric)
+        margin = inference.t_margin(errors[first, second], counts[first, second])
+        low, high, count = difference - margin, difference + margin, REPLICATES if bootstraps else 0
+        for lower, upper in bootstraps:
+            lowest, highest = lower[:, first] - upper[:, second], upper[:, first] - lower[:, second]
+            if np.isfinite(lowest).any() and np.isfinite(highest).any():
+                low = min(low, np.nanquantile(lowest, (1 - LEVEL) / 2, method="lower"))
+                high = max(high, np.nanquantile(highest, (1 + LEVEL) / 2, method="higher"))
+    if not high - low > TIED:
+        return math.nan, math.nan, 0
     return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)

@@ -1,6 +1,7 @@
 """Intervals and tests of evidence, against the same evidence with each question left out."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -148,4 +149,40 @@ def test_a_run_does_not_differ_from_its_copy():
     evidence = evidence_of([np.concatenate([part, part]) for part in arrays])
     for key in ("brier", "ece", "auroc", "hmr"):
         assert difference_tests(evidence, CATALOGUE[key])[0, 1] == 1
-        assert difference_interval(evidence, CATALOGUE[key], 0, 1)[:2] == (0, 0)
+        low, high, _ = difference_interval(evidence, CATALOGUE[key], 0, 1)
+        assert low == pytest.approx(-high) and low < 0  # another question could be answered differently
+    slope = difference_interval(evidence, CATALOGUE["hard_easy_slope"], 0, 1)
+    assert math.isnan(slope[0]) and math.isnan(slope[1])
+
+
+@pytest.mark.parametrize(("questions", "shift"), [(20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)])
+def test_intervals_and_p_values_agree(questions, shift):
+    """An interval leaves out 0 if and only if p < 0.05, where both have the same source."""
+    parts = [simulated(3, questions, seed=questions, shift=moved) for moved in (0.0, shift)]
+    evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+    rejected = 0
+    for key in ("max_ce", "ece", "ks", "corp_mcb", *(("accuracy", "auroc", "hmr", "brier") if questions < 60 else ())):
+        metric = CATALOGUE[key]
+        p_values = difference_tests(evidence, metric)
+        for a, b in combinations(range(6), 2):
+            low, high, _ = difference_interval(evidence, metric, a, b)
+            assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
+            rejected += p_values[a, b] < 0.05
+    assert rejected or (questions, shift) != (90, 1.0)
+
+
+def test_a_bin_of_two_does_not_name_a_winner():
+    """The largest gap of one run is in a bin of two items, which says little about where the gap of the run is."""
+    chance = np.random.default_rng(4)
+    confidence = np.where(np.arange(200) < 198, 0.5 + 0.5 * chance.random(200), 0.15)
+    correct = (chance.random(200) < confidence).astype(float)
+    other = np.where(np.arange(200) < 198, confidence, 0.72)
+    stated, right = np.stack([confidence, other]), np.stack([np.where(np.arange(200) < 198, correct, 1.0)] * 2)
+    evidence = evidence_of((stated[..., None], right[..., None], 0 * stated[..., None]))
+    metric = CATALOGUE["max_ce"]
+    assert np.argmax(evidence.values(metric)) == 0 and evidence.values(metric)[0] == pytest.approx(0.85)
+    errors, counts = difference_errors(evidence, metric)
+    assert inference.t_test(np.subtract(*evidence.values(metric)), errors[0, 1], counts[0, 1]) < 0.001, "the jackknife's"
+    low, high, _ = difference_interval(evidence, metric, 0, 1)
+    assert low <= 0 <= high
+    assert difference_tests(evidence, metric)[0, 1] >= 0.05

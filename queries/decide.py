@@ -24,8 +24,9 @@ from queries.engine.bootstrap import (
 )
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
+from queries.engine.extra_question import quantiles, with_extra_question
 from queries.engine.gather_evidence import gather
-from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.intervals_and_difference_tests import metric_intervals, rests_on_few
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from queries.engine.stored_or_computed_rows import selection_clauses
 from queries.metrics import CATALOGUE
@@ -220,14 +221,13 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
     net = ratio(right[:-1] - wrong_answer_costs() * wrong[:-1], np.asarray(count))
     drawn = resample_clusters(sums, clusters)[:, 0]  # (REPLICATES, 2 + 2 CELLS)
     items, drawn_right, drawn_wrong = drawn[:, 0], drawn[:, RIGHT], drawn[:, WRONG]
-    rewards = ratio(drawn_right[:, :-1] - wrong_answer_costs() * drawn_wrong[:, :-1], items[:, None])
     best, earned = best_thresholds(right, wrong)
     drawn_best, drawn_earned = best_thresholds(drawn_right, drawn_wrong)
     return RunDecisions(
         **evidence.run_facts(run),
         metrics=metrics,
         murphy=_numbers(murphy_curve(THRESHOLDS, confidence, correct)),
-        net_score=_curve(net, *_net_interval(net, sums, rewards)),
+        net_score=_curve(net, *_net_interval(evidence, run, net, _net_scores(drawn))),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
         risks=_numbers(risk_at(COVERAGES, confidence, correct)),
@@ -247,19 +247,32 @@ def _by_cluster(evidence: Evidence, run: int) -> Floats:
     return np.concatenate([*totals, *above], axis=1)
 
 
-def _net_interval(net: Floats, sums: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Return the interval of the net score at each threshold: bootstrap percentiles or, with few questions, the jackknife-t."""
-    answered_by = sums[sums[:, 0] > 0]
-    if len(answered_by) < 2:
+def _net_interval(evidence: Evidence, run: int, net: Floats, replicates: Floats) -> tuple[Floats, Floats]:
+    """Return the interval of the net score at each threshold, by the methods of ``metric_intervals``."""
+    if evidence.questions_with(BRIER)[run] < 2:
         return np.full((2, len(net)), np.nan)[0], np.full(len(net), np.nan)
-    if len(answered_by) >= inference.SMALL_SAMPLE:
-        return _percentiles(replicates)
-    items, right, wrong = answered_by[:, :1], answered_by[:, RIGHT], answered_by[:, WRONG]
-    rewards = right[:, :-1] - wrong_answer_costs() * wrong[:, :-1]
-    questions = len(items)
-    without = ratio(rewards.sum(axis=0) - rewards, items.sum() - items)
-    low, high = inference.jackknife_t_interval(net, questions * net - (questions - 1) * without)
-    return np.maximum(low, -wrong_answer_costs()), np.minimum(high, 1.0)
+    low, high = _percentiles(replicates)
+    part = evidence.of_runs(np.arange(len(evidence.runs)) == run)
+    if rests_on_few(evidence, BRIER)[run]:
+        low, high = _with_extra_question(part, net, stated=True)
+    if evidence.runs[run].run not in evidence.respondents:
+        flat = ~(high - low > TIED)
+        low, high = np.where(flat, _with_extra_question(part, net, stated=False), (low, high))
+    return low, high
+
+
+def _with_extra_question(part: Evidence, net: Floats, stated: bool) -> tuple[Floats, Floats]:
+    low, high = net, net
+    for extended in with_extra_question(part, stated):
+        drawn = resample_clusters(_by_cluster(extended, 0), extended.drawn_from, smooth=True)[:, 0]
+        ends = quantiles(_net_scores(drawn))
+        low, high = np.fmin(low, ends[0]), np.fmax(high, ends[1])
+    return low, high
+
+
+def _net_scores(sums: Floats) -> Floats:
+    """Return the net score at each threshold from sums as in ``_by_cluster``, shape (..., STEPS)."""
+    return ratio(sums[..., RIGHT][..., :-1] - wrong_answer_costs() * sums[..., WRONG][..., :-1], sums[..., :1])
 
 
 def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:

@@ -43,7 +43,7 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
     values = evidence.values(metric)
     ends = np.stack([values, values])
     for replicates in _replicates(evidence, metric, stated):
-        low, high = _quantiles(replicates)
+        low, high = quantiles(replicates)
         ends[0], ends[1] = np.fmin(ends[0], low), np.fmax(ends[1], high)
     return np.where(np.isfinite(values), ends, np.nan)
 
@@ -57,7 +57,7 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
         Each of shape (REPLICATES, runs), NaN where the metric is undefined.
     """
     every = np.stack(list(_replicates(evidence, metric, stated=True)))
-    ends = np.array([_quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
+    ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
     runs = np.arange(every.shape[2])
     lowest = np.argmin(np.where(np.isnan(ends[:, 0]), np.inf, ends[:, 0]), axis=0)
     highest = np.argmax(np.where(np.isnan(ends[:, 1]), -np.inf, ends[:, 1]), axis=0)
@@ -66,11 +66,11 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
 
 def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Floats]:
     """Yield the replicates with each kind of extra question, shape (REPLICATES, runs)."""
-    for highest, right in product((False, True), (False, True)):
-        yield _with_extra_question(evidence, highest, right, stated, smooth=not metric.recut).replicates(metric)
+    for extended in with_extra_question(evidence, stated, smooth=not metric.recut):
+        yield extended.replicates(metric)
 
 
-def _quantiles(replicates: Floats) -> Floats:
+def quantiles(replicates: Floats) -> Floats:
     """Return the 2.5 and the 97.5 % quantile of each column, NaN where nothing is defined; shape (2, columns)."""
     ends = np.full((2, replicates.shape[1]), np.nan)
     defined = np.isfinite(replicates).any(axis=0)
@@ -79,23 +79,30 @@ def _quantiles(replicates: Floats) -> Floats:
     return ends
 
 
-def _with_extra_question(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
-    """Return the evidence with one more question for each run, from the cache if possible.
+def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:
+    """Yield the evidence with each kind of extra question for each run, from the cache if possible.
+
+    Args:
+        evidence: evidence of the runs, without respondents.
+        stated: see ``extra_question_interval``.
+        smooth: see ``Evidence.smooth``.
+    """
+    for highest, right in product((False, True), (False, True)):
+        key = highest, right, stated, smooth
+        if key not in evidence.with_extra_question:
+            evidence.with_extra_question[key] = _extended(evidence, *key)
+        yield evidence.with_extra_question[key]
+
+
+def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
+    """Return the evidence with one more question for each run.
 
     Args:
         evidence: evidence of the runs.
         highest: whether its confidence is the highest of any of the run's questions, otherwise the lowest.
         right: whether it is all right, otherwise all wrong.
-        stated: see ``extra_question_interval``.
-        smooth: see ``Evidence.smooth``.
+        stated, smooth: see ``with_extra_question``.
     """
-    key = highest, right, stated, smooth
-    if key not in evidence.with_extra_question:
-        evidence.with_extra_question[key] = _extended(evidence, *key)
-    return evidence.with_extra_question[key]
-
-
-def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
     runs, rows = len(evidence.runs), len(evidence.places)
     items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], evidence.starts) / (evidence.ends - evidence.starts)), 1)
     items = items.astype(np.int64)

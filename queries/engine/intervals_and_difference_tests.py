@@ -46,8 +46,8 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
 
     - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
       extra question.
-    - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for runs with few questions, the jackknife-t
-      interval clipped to the metric's range.
+    - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for such runs, the jackknife-t interval clipped
+      to the metric's range.
     - Distances from calibration: the interval contains 0 unless a test shows otherwise.
 
     Runs with respondents use percentiles of the bootstrap of questions and respondents.
@@ -63,16 +63,13 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
-    people = np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
-    few = (counts < inference.SMALL_SAMPLE) & ~people
-    if source.of_items:
-        few = (few | (evidence.rarer_outcomes < inference.FEW_OUTCOMES)) & ~people & (counts > 1)
+    few, several = rests_on_few(evidence, source), ~_of_people(evidence) & (counts > 1)
     if source.distance:
         ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
     elif source.of_items:
         ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
     if source.of_items:
-        flat = ~(ends[1] - ends[0] > TIED) & ~people & (counts > 1)
+        flat = ~(ends[1] - ends[0] > TIED) & several
         ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
         defined = np.where(few | flat, REPLICATES, defined)
     elif few.any() and not source.distance:
@@ -85,6 +82,23 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
     low, high = np.where(without, np.nan, np.round(ends, DIGITS) + 0.0)  # no -0
     return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
+
+
+def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
+    """Check whether a metric of each run rests on few questions, errors or right answers.
+
+    Returns:
+        Shape (runs,). False for a run with respondents, and for one with a single question.
+    """
+    counts = evidence.questions_with(metric)
+    few = counts < inference.SMALL_SAMPLE
+    if "correctness" in metric.needs:
+        few |= evidence.rarer_outcomes < inference.FEW_OUTCOMES
+    return few & ~_of_people(evidence) & (counts > 1)
+
+
+def _of_people(evidence: RunEvidence) -> NDArray[np.bool_]:
+    return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
 
 
 def _with_extra_question(evidence: RunEvidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
@@ -175,7 +189,7 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
 
 def few_in_pairs(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
     """Return which pairs of runs have few questions, errors or right answers, shape (runs, runs)."""
-    few = (evidence.questions_with(metric) < inference.SMALL_SAMPLE) | (evidence.rarer_outcomes < inference.FEW_OUTCOMES)
+    few = rests_on_few(evidence, metric)
     if not metric.of_items or evidence.respondents or evidence.selected > MAX_CLUSTERS:
         few[:] = False
     return few[:, None] | few[None, :]

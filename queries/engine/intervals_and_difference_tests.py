@@ -38,7 +38,7 @@ class Intervals(NamedTuple):
 
 
 ACCURACY = CATALOGUE["accuracy"]
-FITTED = 2.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
+FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
 def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:

@@ -14,6 +14,7 @@ from tests.helpers.simulation import Measurement
 
 TRUTH = 150_000  # items from which a run's true values are computed
 TOGETHER = 50  # simulated runs at a time
+PAIRS_TOGETHER = 10  # the engine compares all runs with each other
 KEYS = (
     "accuracy", "brier", "overconfidence", "net_score", "hmr", "macro_ce", "auroc", "prr", "log_score", "aurc", "correlation",
     "calscore", "uncertainty", "resolution", "corp_dsc", "ece", "max_ce", "ks",
@@ -149,9 +150,9 @@ def equal_pairs(
     for of, questions, count in product(CONFIDENCES, sizes, clues):
         random = np.random.default_rng((seed, questions, count))
         rejected = dict.fromkeys(PAIRED, 0)
-        for _ in range(boards // TOGETHER):
-            evidence = evidence_of(simulated_runs(random, 2 * TOGETHER, questions, count, of, pairs=True))
-            first = np.arange(0, 2 * TOGETHER, 2)
+        for _ in range(boards // PAIRS_TOGETHER):
+            evidence = evidence_of(simulated_runs(random, 2 * PAIRS_TOGETHER, questions, count, of, pairs=True))
+            first = np.arange(0, 2 * PAIRS_TOGETHER, 2)
             for key in PAIRED:
                 rejected[key] += int((difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).sum())
         for key, times in rejected.items():

@@ -57,11 +57,11 @@ def few_errors(runs: int, sizes: Sequence[int] = (20, 30, 60, 200)) -> tuple[lis
         "|---" * len(head) + "|",
     ]
     rows: list[list[object]] = []
-    for of, questions, clues, dependent, setting in few_errors_simulation.settings(sizes):
-        measured = few_errors_simulation.coverage(runs, SEED, questions, clues, of, dependent)
-        by_key = {of_metric.key: of_metric for of_metric in measured}
-        worst = min(measured, key=lambda of_metric: of_metric.covered + of_metric.noise)
-        failed = [of_metric.key for of_metric in measured if of_metric.covered < 0.93 - of_metric.noise]
+    for stated, questions, clues, dependent, setting in few_errors_simulation.settings(sizes):
+        measured = few_errors_simulation.coverage(runs, SEED, questions, clues, stated, dependent)
+        by_key = {row.key: row for row in measured}
+        worst = min(measured, key=lambda row: row.covered + row.noise)
+        failed = [row.key for row in measured if row.covered < 0.93 - row.noise]
         cells = [
             setting,
             f"{runs:,}",

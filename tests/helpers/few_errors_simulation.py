@@ -78,7 +78,7 @@ class Coverage:
         return float(2 * np.sqrt((LEVEL - 0.02) * (1.02 - LEVEL) / max(self.runs, 1)))
 
 
-def simulated_runs(random, runs, questions, clues, of, dependent=True, pairs=False):
+def simulated_runs(random, runs, questions, clues, stated, dependent=True, pairs=False):
     """Return confidence, correctness and human curve of independent runs, each of shape (runs, questions, clues).
 
     With ``pairs``, runs 0 and 1, 2 and 3, ... answer the same questions, and are right together more often than not.
@@ -88,17 +88,17 @@ def simulated_runs(random, runs, questions, clues, of, dependent=True, pairs=Fal
         return np.repeat(draw(runs // 2), 2, axis=0) if pairs else draw(runs)
 
     shape = (runs, questions, clues)
-    if of.low is None:
+    if stated.low is None:
         ease = shared(lambda count: 1.2 * random.normal(size=(count, questions, 1)))
         ease = ease + 0.6 * random.normal(size=(runs, questions, 1))
         revealed = np.linspace(-1, 1, clues) if clues > 1 else np.zeros(1)
         logit = ease + revealed + 0.4 * random.normal(size=shape)
-        confidence, right = 1 / (1 + np.exp(-logit - of.excess)), 1 / (1 + np.exp(-logit))
+        confidence, right = 1 / (1 + np.exp(-logit - stated.excess)), 1 / (1 + np.exp(-logit))
     else:
         own = shared(lambda count: random.random((count, questions, 1)))
         mixed = np.where(random.random(shape) < 0.5, own, random.random(shape)) if clues > 1 or pairs else own
-        confidence = np.round(of.low + (of.high - of.low) * mixed, 2)
-        right = np.clip(confidence - of.excess, 0, 1)
+        confidence = np.round(stated.low + (stated.high - stated.low) * mixed, 2)
+        right = np.clip(confidence - stated.excess, 0, 1)
     common = shared(lambda count: random.random((count, questions, 1)))
     threshold = np.where(random.random(shape) < (0.6 if dependent else 0.0), common, random.random(shape))
     human = np.sort(random.random(shape), axis=-1) * 0.7
@@ -106,15 +106,15 @@ def simulated_runs(random, runs, questions, clues, of, dependent=True, pairs=Fal
 
 
 def coverage(
-    runs: int, seed: int, questions: int, clues: int, of: Confidences, dependent: bool = True, keys: Sequence[str] = KEYS
+    runs: int, seed: int, questions: int, clues: int, stated: Confidences, dependent: bool = True, keys: Sequence[str] = KEYS
 ) -> list[Coverage]:
     """Measure how often the intervals of metrics contain the true values, by ``metric_intervals``."""
-    random = np.random.default_rng((seed, questions, clues, CONFIDENCES.index(of)))
+    random = np.random.default_rng((seed, questions, clues, CONFIDENCES.index(stated)))
     metrics = [CATALOGUE[key] for key in keys]
-    true = _true_values(seed, clues, of, dependent, metrics)
+    true = _true_values(seed, clues, stated, dependent, metrics)
     held, widths, intervals = (dict.fromkeys(keys, 0.0) for _ in range(3))
     for _ in range(runs // TOGETHER):
-        evidence = evidence_of(simulated_runs(random, TOGETHER, questions, clues, of, dependent))
+        evidence = evidence_of(simulated_runs(random, TOGETHER, questions, clues, stated, dependent))
         for metric in metrics:
             ends = metric_intervals(evidence, metric)
             known = np.isfinite(evidence.values(metric)) & np.isfinite(ends.low)
@@ -130,31 +130,31 @@ def coverage(
     ]
 
 
-def _true_values(seed: int, clues: int, of: Confidences, dependent: bool, metrics: Sequence[Metric]) -> dict[str, float]:
-    arrays = simulated_runs(np.random.default_rng((seed, 1)), 1, TRUTH // clues, clues, of, dependent)
+def _true_values(seed: int, clues: int, stated: Confidences, dependent: bool, metrics: Sequence[Metric]) -> dict[str, float]:
+    arrays = simulated_runs(np.random.default_rng((seed, 1)), 1, TRUTH // clues, clues, stated, dependent)
     evidence = evidence_of(arrays)
-    return {metric.key: 0.0 if metric.distance and of.calibrated else float(evidence.values(metric)[0]) for metric in metrics}
+    return {metric.key: 0.0 if metric.distance and stated.calibrated else float(evidence.values(metric)[0]) for metric in metrics}
 
 
 def settings(sizes: Sequence[int] = (20, 30, 60, 200)) -> Iterator[tuple[Confidences, int, int, bool, str]]:
     """Yield confidences, number of questions and of clues, whether clues depend on each other, and the setting in words."""
-    for of, questions, (clues, dependent) in product(CONFIDENCES, sizes, ((1, False), (5, False), (5, True))):
-        words = f"{questions} questions, {clues} clue{'s' * (clues > 1)}{DEPENDENCE[dependent]}, {of.name}"
-        yield of, questions, clues, dependent, words
+    for stated, questions, (clues, dependent) in product(CONFIDENCES, sizes, ((1, False), (5, False), (5, True))):
+        words = f"{questions} questions, {clues} clue{'s' * (clues > 1)}{DEPENDENCE[dependent]}, {stated.name}"
+        yield stated, questions, clues, dependent, words
 
 
 def equal_pairs(
     boards: int, seed: int, sizes: Sequence[int] = (20, 60, 200), clues: Sequence[int] = (1, 5)
 ) -> Iterator[Measurement]:
     """Measure how often p < .05 for two equal runs, by ``difference_tests``; undefined p-values do not reject."""
-    for of, questions, count in product(CONFIDENCES, sizes, clues):
+    for stated, questions, count in product(CONFIDENCES, sizes, clues):
         random = np.random.default_rng((seed, questions, count))
         rejected = dict.fromkeys(PAIRED, 0)
         for _ in range(boards // PAIRS_TOGETHER):
-            evidence = evidence_of(simulated_runs(random, 2 * PAIRS_TOGETHER, questions, count, of, pairs=True))
+            evidence = evidence_of(simulated_runs(random, 2 * PAIRS_TOGETHER, questions, count, stated, pairs=True))
             first = np.arange(0, 2 * PAIRS_TOGETHER, 2)
             for key in PAIRED:
                 rejected[key] += int((difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).sum())
         for key, times in rejected.items():
-            setting = f"{key}, {questions} questions, {count} clue{'s' * (count > 1)}, {of.name}"
+            setting = f"{key}, {questions} questions, {count} clue{'s' * (count > 1)}, {stated.name}"
             yield Measurement("two equal runs by the engine: p < .05", setting, SIGNIFICANCE, times / boards, boards)

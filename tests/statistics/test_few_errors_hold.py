@@ -16,9 +16,9 @@ SHORT = [
 ]
 
 
-@pytest.mark.parametrize(("of", "questions", "clues", "dependent"), SHORT)
-def test_intervals_cover(of, questions, clues, dependent):
-    for measured in coverage(200, SEED, questions, clues, of, dependent):
+@pytest.mark.parametrize(("stated", "questions", "clues", "dependent"), SHORT)
+def test_intervals_cover(stated, questions, clues, dependent):
+    for measured in coverage(200, SEED, questions, clues, stated, dependent):
         # 200 runs, so that noise is 3.6 points; 0.1 % of correct intervals of a setting would be outside.
         assert measured.covered >= LEVEL - 0.02 - 1.7 * measured.noise, measured
         assert measured.width > 0, measured
@@ -27,10 +27,10 @@ def test_intervals_cover(of, questions, clues, dependent):
 
 
 def test_the_simulation_detects_the_intervals_that_were_replaced():
-    random, of = np.random.default_rng(SEED), CONFIDENCES[2]
+    random, stated = np.random.default_rng(SEED), CONFIDENCES[2]
     held = 0
     for _ in range(4):
-        _, correct, _ = few_errors_simulation.simulated_runs(random, 50, 20, 1, of)
+        _, correct, _ = few_errors_simulation.simulated_runs(random, 50, 20, 1, stated)
         mean, error = correct.mean(axis=(1, 2)), correct.std(axis=(1, 2), ddof=1) / np.sqrt(20)
         held += (np.abs(mean - 0.97) <= 2.093 * error).sum()
     assert held / 200 < 0.6

@@ -54,7 +54,7 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
     Runs share the weights of questions, so differences between runs can be computed.
 
     Returns:
-        Each of shape (REPLICATES, runs), NaN where the metric is undefined.
+        Each of shape (replicates, runs), NaN where the metric is undefined.
     """
     every = np.stack(list(_replicates(evidence, metric, stated=True)))
     ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
@@ -65,7 +65,7 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
 
 
 def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Floats]:
-    """Yield the replicates with each kind of extra question, shape (REPLICATES, runs)."""
+    """Yield the replicates with each kind of extra question, shape (replicates, runs)."""
     for extended in with_extra_question(evidence, stated, smooth=not metric.recut):
         yield extended.replicates(metric)
 

@@ -22,6 +22,7 @@ SMALL_SAMPLE = (
 FEW_OUTCOMES = (
     30  # questions with an error, or with a right answer: with fewer, resampling says too little about how rare they are
 )
+FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, TIED, percentile_interval
+from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, TIED, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
 from queries.engine.extra_question import extra_question_interval, extreme_replicates
@@ -71,7 +71,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     if source.of_items:
         flat = ~(ends[1] - ends[0] > TIED) & several
         ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
-        defined = np.where(few | flat, REPLICATES, defined)
+        defined = np.where(few | flat, REPLICATES if source.recut else SMOOTH_REPLICATES, defined)
     elif few.any() and not source.distance:
         part = evidence.of_runs(few)
         jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
@@ -146,8 +146,8 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     """Compute two-sided, unadjusted p-values of the differences between all pairs of runs.
 
-    It is that of the t-test by the jackknife. The jackknife does not hold for differences that rest on few questions or few
-    errors, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the bootstrap, and
+    It is that of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few right
+    answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the bootstrap, and
     is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
     Args:
@@ -176,23 +176,17 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
 
     Yields:
         For which pairs of runs, shape (runs, runs); and replicates of the runs behind the lower and the upper end of an interval,
-        each of shape (REPLICATES, runs).
+        each of shape (replicates, runs).
     """
     runs = len(evidence.runs)
     if metric.distance:
         replicates = evidence.replicates(metric)
         yield np.ones((runs, runs), dtype=bool), replicates, replicates
-    few = few_in_pairs(evidence, metric)
+    few = np.zeros(runs, dtype=bool)
+    if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.selected <= MAX_CLUSTERS:
+        few = (evidence.rarer_outcomes < inference.FEW_OF_PAIRS) & (evidence.questions_with(metric) > 1)
     if isinstance(evidence, Evidence) and few.any():
-        yield few, *extreme_replicates(evidence, metric)
-
-
-def few_in_pairs(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
-    """Return which pairs of runs have few questions, errors or right answers, shape (runs, runs)."""
-    few = rests_on_few(evidence, metric)
-    if not metric.of_items or evidence.respondents or evidence.selected > MAX_CLUSTERS:
-        few[:] = False
-    return few[:, None] | few[None, :]
+        yield few[:, None] | few[None, :], *extreme_replicates(evidence, metric)
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
@@ -220,8 +214,8 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
     """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
 
-    It is a bootstrap percentile interval. With few questions or errors, and for distances from calibration, it is instead the
-    interval that agrees with ``difference_tests``.
+    It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
+    from calibration, it is the interval that agrees with ``difference_tests``.
 
     Args:
         evidence: evidence of runs that answered the same questions.
@@ -249,6 +243,6 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
             if np.isfinite(lowest).any() and np.isfinite(highest).any():
                 low = min(low, np.nanquantile(lowest, (1 - LEVEL) / 2, method="lower"))
                 high = max(high, np.nanquantile(highest, (1 + LEVEL) / 2, method="higher"))
-    if not high - low > TIED:
+    if not high - low > math.sqrt(TIED):  # rounding of a variance, whose root is the error
         return math.nan, math.nan, 0
     return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from queries.engine import inference
-from queries.engine.bootstrap import MAX_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, percentile_interval
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import (
     difference_errors,
@@ -72,7 +72,7 @@ def test_a_run_with_few_questions_has_the_interval_that_it_has_alone():
         together, alone = metric_intervals(both, CATALOGUE[key]), metric_intervals(few, CATALOGUE[key])
         assert (together.low[0], together.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
         assert together.methods == (method, "bootstrap")
-        assert together.replicates.tolist() == [0 if method == "jackknife" else 1000, 1000]
+        assert together.replicates.tolist() == [0 if method == "jackknife" else SMOOTH_REPLICATES, REPLICATES]
 
 
 @pytest.mark.parametrize("binning", BINNINGS)
@@ -101,7 +101,7 @@ def test_few_errors_among_many_questions_need_an_extra_question():
     evidence = evidence_of((confidence, np.where(np.isnan(confidence), np.nan, correct), human))
     for key in ("brier", "accuracy", "auroc", "calscore", "uncertainty"):
         assert metric_intervals(evidence, CATALOGUE[key]).methods == ("extra question", "bootstrap")
-    assert metric_intervals(evidence, CATALOGUE["hard_easy_slope"]).methods == ("bootstrap", "bootstrap")
+    assert metric_intervals(evidence, CATALOGUE["hard_easy_slope"]).methods == ("jackknife", "bootstrap")
     assert metric_intervals(evidence, CATALOGUE["ece"]).methods == ("calibration test", "calibration test")
 
 
@@ -147,12 +147,27 @@ def test_tests_of_all_runs_are_those_of_each_pair():
 def test_a_run_does_not_differ_from_its_copy():
     arrays = simulated(1, 40, seed=6)
     evidence = evidence_of([np.concatenate([part, part]) for part in arrays])
-    for key in ("brier", "ece", "auroc", "hmr"):
+    for key in ("brier", "ece", "auroc", "hmr", "hard_easy_slope"):
         assert difference_tests(evidence, CATALOGUE[key])[0, 1] == 1
+        assert np.isnan(difference_interval(evidence, CATALOGUE[key], 0, 1)[:2]).all(), "there is no variation to see"
+
+
+def test_runs_with_few_errors_could_differ_on_another_question():
+    correct = np.append(0.0, np.ones(99))
+    confidence, correct = (np.stack([part] * 2)[..., None] for part in (np.linspace(0.6, 1, 100), correct))
+    evidence = evidence_of((confidence, correct, 0 * correct))
+    for key in ("accuracy", "brier", "auroc", "hmr", "overconfidence", "net_score"):
         low, high, _ = difference_interval(evidence, CATALOGUE[key], 0, 1)
-        assert low == pytest.approx(-high) and low < 0  # another question could be answered differently
-    slope = difference_interval(evidence, CATALOGUE["hard_easy_slope"], 0, 1)
-    assert math.isnan(slope[0]) and math.isnan(slope[1])
+        assert low == pytest.approx(-high) and low < 0 and difference_tests(evidence, CATALOGUE[key])[0, 1] == 1, key
+
+
+@pytest.mark.parametrize(("wrong", "other", "discordant"), [(9, 1, 0.0215), (7, 1, 0.0703), (6, 0, 0.0312)])
+def test_the_test_of_accuracies_with_few_errors_is_that_of_mcnemar(wrong, other, discordant):
+    """One-sided exact probabilities, doubled, of the questions that only one run got right."""
+    places = np.arange(60)
+    correct = np.stack([places >= wrong, ~((places >= 20) & (places < 20 + other))]).astype(float)[..., None]
+    evidence = evidence_of((0.9 + 0 * correct, correct, 0 * correct))
+    assert difference_tests(evidence, CATALOGUE["accuracy"])[0, 1] == pytest.approx(discordant, abs=0.02)
 
 
 @pytest.mark.parametrize(("questions", "shift"), [(20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)])

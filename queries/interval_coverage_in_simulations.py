@@ -78,9 +78,9 @@ KINDS = (
     Uncertainty(
         "pairs",
         "p-values of two runs",
-        "A paired t test over the questions that both answered: how often two equally good runs would differ at least this much "
-        "by chance.",
-        ["two equal runs: p < .05", "two equal runs: p < .01", *UNIFORM],
+        "A paired t test over the questions that both answered, and also the bootstrap if errors are few or for distances from "
+        "calibration: how often two equally good runs would differ at least this much by chance.",
+        ["two equal runs: p < .05", "two equal runs: p < .01", "two equal runs by the engine: p < .05", *UNIFORM],
     ),
     Uncertainty(
         "letters",

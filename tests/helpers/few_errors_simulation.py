@@ -19,9 +19,7 @@ KEYS = (
     "accuracy", "brier", "overconfidence", "net_score", "hmr", "macro_ce", "auroc", "prr", "log_score", "aurc", "correlation",
     "calscore", "uncertainty", "resolution", "corp_dsc", "ece", "max_ce", "ks",
 )  # fmt: skip
-PAIRED = (
-    "accuracy", "brier", "overconfidence", "hmr", "auroc", "ece", "max_ce", "reliability", "ks", "corp_mcb", "smooth_ece",
-)  # fmt: skip
+PAIRED = ("accuracy", "brier", "overconfidence", "hmr", "auroc", "ece", "max_ce", "reliability", "ks", "corp_mcb")
 
 
 @dataclass(frozen=True)
@@ -144,16 +142,16 @@ def settings(sizes: Sequence[int] = (20, 30, 60, 200)) -> Iterator[tuple[Confide
 
 
 def equal_pairs(
-    boards: int, seed: int, sizes: Sequence[int] = (20, 60, 200), clues: Sequence[int] = (1, 5)
+    boards: int, seed: int, sizes: Sequence[int] = (20, 60, 200), clues: Sequence[int] = (1, 5), keys: Sequence[str] = PAIRED
 ) -> Iterator[Measurement]:
     """Measure how often p < .05 for two equal runs, by ``difference_tests``; undefined p-values do not reject."""
     for stated, questions, count in product(CONFIDENCES, sizes, clues):
         random = np.random.default_rng((seed, questions, count))
-        rejected = dict.fromkeys(PAIRED, 0)
+        rejected = dict.fromkeys(keys, 0)
         for _ in range(boards // PAIRS_TOGETHER):
             evidence = evidence_of(simulated_runs(random, 2 * PAIRS_TOGETHER, questions, count, stated, pairs=True))
             first = np.arange(0, 2 * PAIRS_TOGETHER, 2)
-            for key in PAIRED:
+            for key in keys:
                 rejected[key] += int((difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).sum())
         for key, times in rejected.items():
             setting = f"{key}, {questions} questions, {count} clue{'s' * (count > 1)}, {stated.name}"

@@ -39,3 +39,8 @@ def test_the_simulation_detects_the_intervals_that_were_replaced():
 def test_p_values_of_equal_runs():
     for measured in few_errors_simulation.equal_pairs(200, SEED, sizes=(20, 60), clues=(1,)):
         assert measured.measured <= 0.06 + measured.noise, measured
+
+
+def test_p_values_of_the_smooth_ece():
+    for measured in few_errors_simulation.equal_pairs(60, SEED, sizes=(60,), clues=(1,), keys=["smooth_ece"]):
+        assert measured.measured <= 0.06 + measured.noise, measured

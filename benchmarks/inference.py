@@ -8,11 +8,20 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 from queries.interval_coverage_in_simulations import MEASURED
-from tests.helpers import buzz_simulation, calibration_simulation, decision_simulation, simulation, skipping_simulation
+from tests.helpers import (
+    buzz_simulation,
+    calibration_simulation,
+    decision_simulation,
+    few_errors_simulation,
+    simulation,
+    skipping_simulation,
+)
+from tests.helpers.few_errors_simulation import Coverage
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -29,10 +38,61 @@ STUDIES = (
     (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),
     (calibration_simulation.whole_curves, 1, "Coverage of the isotonic curve of a calibrated run, at every confidence."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that contain items."),
+    (few_errors_simulation.equal_pairs, 1, "False positives, at most 0.060. Two runs are equally good, with few errors."),
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
     *decision_simulation.STUDIES,
 )  # fmt: skip
+
+HEAD = ("| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|")
+FEW_ERRORS_CLAIM = "interval with few questions or few errors"
+FEW_ERRORS_ABOUT = """## Few questions or few errors
+
+Coverage of intervals, nominal .950, with their mean width, and the share of runs without an interval: the metric is undefined
+without an error. A metric fails if its coverage is below .930 by more than two standard errors. The last columns are about all of
+"""
+
+
+def few_errors(runs: int, sizes: Sequence[int] = (20, 30, 60, 200)) -> tuple[list[str], list[list[object]]]:
+    """Return the section about few errors, and the rows of the page: in each setting, the metric with the lowest coverage.
+
+    Args:
+        runs: number of simulated runs of each setting.
+        sizes: numbers of questions.
+    """
+    shown = ("accuracy", "brier", "overconfidence", "net_score", "auroc", "hmr")
+    head = ["setting", "runs", *shown, "lowest coverage", "of", "metrics that fail"]
+    lines = [
+        FEW_ERRORS_ABOUT + f"{len(few_errors_simulation.KEYS)} metrics.",
+        "",
+        f"| {' | '.join(head)} |",
+        "|---" * len(head) + "|",
+    ]
+    rows: list[list[object]] = []
+    for stated, questions, clues, dependent, setting in few_errors_simulation.settings(sizes):
+        measured = few_errors_simulation.coverage(runs, SEED, questions, clues, stated, dependent)
+        by_key = {row.key: row for row in measured}
+        worst = min(measured, key=lambda row: row.covered + row.noise)
+        failed = [row.key for row in measured if row.covered < 0.93 - row.noise]
+        cells = [
+            setting,
+            f"{runs:,}",
+            *(_cell(by_key[key]) for key in shown),
+            f"{worst.covered:.3f}",
+            worst.key,
+            ", ".join(failed),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+        rows.append(
+            [FEW_ERRORS_CLAIM, f"{worst.key}, {setting}", "0.950", f"{worst.covered:.3f}", f"{worst.noise:.3f}", worst.runs]
+        )
+        print(lines[-1], flush=True)
+    return lines, rows
+
+
+def _cell(measured: Coverage) -> str:
+    without = f", {measured.without:.0%} without" if measured.without else ""
+    return f"{measured.covered:.3f} (width {measured.width:.3f}{without})"
 
 
 def main() -> None:
@@ -48,7 +108,7 @@ def main() -> None:
     ]  # fmt: skip
     measured: list[list[object]] = []
     for study, factor, about in STUDIES:
-        lines += ["", "", "| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|"]
+        lines += ["", "", *HEAD]
         rows = list(study(round(given.boards * factor), SEED))
         measured += [
             [row.study, row.setting, f"{row.nominal:.3f}", f"{row.measured:.3f}", f"{row.noise:.3f}", row.boards] for row in rows
@@ -59,6 +119,10 @@ def main() -> None:
             for row in rows
         ]
         print(f"{study.__name__}: {len(rows)} rows", flush=True)
+    section, rows = few_errors(given.boards * 5)
+    lines += ["", *section, "", "The metric with the lowest coverage in each setting, as the page Metrics shows it.", "", *HEAD]
+    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+    measured += rows
     lines += skipping_table(2 * given.boards)
     OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with MEASURED.open("w", encoding="utf-8", newline="") as file:

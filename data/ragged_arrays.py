@@ -14,7 +14,7 @@ def entries_of(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
     Args:
         first: index of the first entry of each row and, last, the number of entries; shape (all rows + 1,).
-        rows: indices of rows, ascending, shape (rows,).
+        rows: indices of rows, shape (rows,).
 
     Returns:
         ``first`` for the chosen rows, counted among their own entries, shape (rows + 1,), and the indices of these entries.

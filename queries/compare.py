@@ -18,6 +18,7 @@ from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
+from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from queries.metrics import Metric
 from queries.query_time_limit import check_time_limit
@@ -27,8 +28,7 @@ from queries.selection import Selection, number, selection_keys
 class Difference(msgspec.Struct):
     """One metric of two runs on their common questions.
 
-    ``low`` to ``replicates`` are None where the difference comes from a single question, or where the metric is undefined without
-    one of its questions.
+    ``low`` to ``replicates`` are None where the difference comes from a single question, or where there is no interval.
 
     Attributes:
         a, b: values of both runs; None where undefined.
@@ -39,6 +39,7 @@ class Difference(msgspec.Struct):
         p_value: two-sided.
         p_holm: the same, adjusted for all comparisons of this metric in the answer by Holm's method.
         replicates: number of bootstrap replicates behind the interval, 0 for the jackknife.
+        no_interval: why there is a difference of several questions without an interval; else None.
     """
 
     a: float | None
@@ -51,6 +52,7 @@ class Difference(msgspec.Struct):
     p_value: float | None = None
     p_holm: float | None = None
     replicates: int | None = None
+    no_interval: str | None = None
 
 
 class QuestionPair(msgspec.Struct):
@@ -174,7 +176,9 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
         result.better = a if loss_a < loss_b else b
     if pair.measured.questions(metric)[[pair.a, pair.b]].min() > 1:
         low, high, replicates = difference_interval(pair.measured.evidence, metric, pair.a, pair.b)
-        if math.isfinite(low):  # the metric may be undefined without one of the questions
+        if not math.isfinite(low):
+            result.no_interval = NO_INTERVAL
+        else:
             result.low, result.high, result.replicates = low, high, replicates
             p_value = pair.measured.tests(metric)[pair.a, pair.b]
             result.p_value = result.p_holm = number(p_value)  # as if it were the only comparison

@@ -54,8 +54,16 @@ KINDS = (
         ["bootstrap interval"],
     ),
     Uncertainty(
+        "extra-question",
+        "Intervals of metrics, few questions or few errors",
+        "With fewer than 60 questions, or fewer than 30 with an error or with a right answer, we added a question that was not "
+        "asked, all wrong or all right at the run's lowest or highest confidence, and gave all questions random weights: 95 % of "
+        "the results lie between the two ends, whatever the extra question is.",
+        ["interval with few questions or few errors"],
+    ),
+    Uncertainty(
         "jackknife",
-        "Intervals of metrics, fewer than 60 questions",
+        "Intervals of slopes and of metrics of votes, fewer than 60 questions",
         "We left out each question in turn, took the standard error from how much the metric moved (the jackknife), and "
         "multiplied it by Student's t, which is wider in a small sample.",
         ["jackknife-t interval"],
@@ -77,9 +85,9 @@ KINDS = (
     Uncertainty(
         "pairs",
         "p-values of two runs",
-        "A paired t test over the questions that both answered: how often two equally good runs would differ at least this much "
-        "by chance.",
-        ["two equal runs: p < .05", "two equal runs: p < .01", *UNIFORM],
+        "A paired t test over the questions that both answered, and also the bootstrap if errors are few or for distances from "
+        "calibration: how often two equally good runs would differ at least this much by chance.",
+        ["two equal runs: p < .05", "two equal runs: p < .01", "two equal runs by the engine: p < .05", *UNIFORM],
     ),
     Uncertainty(
         "letters",

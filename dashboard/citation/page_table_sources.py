@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queries.engine.bootstrap import REPLICATES, SEED
-from queries.engine.inference import SMALL_SAMPLE
+from queries.engine.inference import FEW_OUTCOMES, SMALL_SAMPLE
 from queries.metrics import Metric
 
 RESAMPLED = (
@@ -14,8 +14,10 @@ RESAMPLED = (
     f"(seed {SEED})."
 )
 METRIC_INTERVALS = (
-    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions they come from the jackknife; intervals of distances from "
-    "calibration, such as ECE, contain 0 unless a test shows otherwise."
+    f"{RESAMPLED} With fewer than {SMALL_SAMPLE} questions, or fewer than {FEW_OUTCOMES} with an error or with a right answer, "
+    "they come from the Bayesian bootstrap with an extra question as extreme as any (Gaffke 2005; for shares, the interval "
+    "of Clopper and Pearson) or, for slopes and metrics of votes, from the jackknife. Intervals of distances from calibration, "
+    "such as ECE, contain 0 unless a test shows otherwise."
 )
 WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number of independent items in each bin."
 PAIRED = (

@@ -27,6 +27,12 @@ from queries.selection import Selection
 LETTERS = 26  # in the alphabet
 MAX_LETTERS = 8  # characters of the grouping letters in a cell
 MAX_MODEL_NAME_LENGTH = 34  # characters of a model's name
+METHODS = {  # of an interval
+    "bootstrap": "bootstrap",
+    "extra question": "few questions, errors or right answers: bootstrap with an extra question",
+    "jackknife": "few questions: jackknife",
+    "calibration test": "holds 0 unless a test rejects calibration",
+}
 NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
 TOO_FEW = "Not ranked, because they answered too little. Each is measured on its own questions"
@@ -242,12 +248,14 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
-        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)}"
+        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
+    elif cell.no_interval:
+        about += f"; no interval, because {cell.no_interval}"
     if cell.rank is not None:
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
         about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
-    if cell.replicates and cell.replicates < REPLICATES:
+    if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
     groups = letters(cell)
     if _shortened_letters(groups) != groups:

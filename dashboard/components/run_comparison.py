@@ -105,13 +105,16 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
+    def no_interval(difference: Difference) -> Component:
+        return html.Span(DASH, title=f"No interval, because {difference.no_interval}" if difference.no_interval else "")
+
     rows = [
         row(
             metric.name,
             short(difference.a),
             short(difference.b),
             short(difference.difference),
-            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else DASH,
+            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else no_interval(difference),
             p_value_text(difference.p_value),
             better(difference),
         )

@@ -39,7 +39,11 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
                 [
                     html.Th([page_link(metric.name, href=f"/metrics#{metric.key}")], scope="row", title=metric.words),
                     html.Td(short(cell.value), className="number"),
-                    html.Td(DASH if cell.low is None else f"{short(cell.low)} to {short(cell.high)}", className="number"),
+                    html.Td(
+                        DASH if cell.low is None else f"{short(cell.low)} to {short(cell.high)}",
+                        className="number",
+                        title=f"No interval, because {cell.no_interval}" if cell.no_interval else "",
+                    ),
                     html.Td(BETTER[metric.direction]),
                     html.Td(_place(cell.rank, ranked), className="place"),
                     html.Td(rank, className="number"),

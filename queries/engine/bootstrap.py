@@ -27,6 +27,8 @@ SEED = 2605
 # With more questions than this, each is assigned at random to one of this many groups, and groups are drawn. The variance of a
 # mean over groups of exchangeable questions is that over the questions, and the interval costs the same for any selection.
 MAX_CLUSTERS = 1_000
+PARTS = 16  # into which the Bayesian bootstrap divides a question
+SMOOTH_REPLICATES = 400  # of the Bayesian bootstrap, which is repeated for each kind of extra question
 TIED = 1e-12  # values this close are equal: sums in a different order differ in the last digit
 DIGITS = 12  # decimals of an interval's ends; further ones depend on the order of summation, which differs between machines
 
@@ -60,13 +62,20 @@ def exponential_weights(clusters: int) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _cluster_weights(clusters: int, step: float = 1.0) -> Floats:
+def _cluster_weights(clusters: int, step: float = 1.0, smooth: bool = False) -> Floats:
     """Return the transposed ``resampling_weights`` as floats, shape (clusters, REPLICATES), at most 8 MB.
 
     Args:
         clusters: number of clusters.
         step: see ``_stepped``.
+        smooth: whether the weights are those of the Bayesian bootstrap instead, exponentially distributed with mean ``PARTS``
+            and rounded, because some kernels count items. The weights of each cluster are evenly spread quantiles in random
+            order (a Latin hypercube), which makes fewer replicates suffice.
     """
+    if smooth:
+        quantiles = -PARTS * np.log1p(-(np.arange(SMOOTH_REPLICATES) + 0.5) / SMOOTH_REPLICATES)
+        random = np.random.default_rng((SEED, clusters, 3))
+        return random.permuted(np.tile(np.rint(quantiles), (clusters, 1)), axis=1)
     return _stepped(np.ascontiguousarray(resampling_weights(clusters).T), step)
 
 
@@ -133,21 +142,22 @@ def resample(
     return resample_clusters(sum_by_place(values, cluster * runs + run, drawn_from * runs), drawn_from)
 
 
-def resample_clusters(by_cluster: Floats, clusters: int) -> Floats:
+def resample_clusters(by_cluster: Floats, clusters: int, smooth: bool = False) -> Floats:
     """Compute totals per replicate and run from totals per cluster and run.
 
     Args:
         by_cluster: totals, shape (clusters * runs, ...), the runs of a cluster one after another.
         clusters: number of clusters.
+        smooth: whether weights are those of the Bayesian bootstrap.
 
     Returns:
-        Totals, shape (REPLICATES, runs, ...).
+        Totals, shape (REPLICATES, runs, ...), or (SMOOTH_REPLICATES, runs, ...).
     """
-    product: Floats = _cluster_weights(clusters).T @ by_cluster.reshape(clusters, by_cluster.size // clusters)
-    return product.reshape(REPLICATES, len(by_cluster) // clusters, *by_cluster.shape[1:])
+    product: Floats = _cluster_weights(clusters, smooth=smooth).T @ by_cluster.reshape(clusters, by_cluster.size // clusters)
+    return product.reshape(len(product), len(by_cluster) // clusters, *by_cluster.shape[1:])
 
 
-DrawnKind = Literal["questions", "people", "both", "answers"]
+DrawnKind = Literal["questions", "weights", "people", "both", "answers"]
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,8 @@ class Draws:
     the row is drawn within its question. The weight of a row is their product.
 
     Attributes:
-        kind: what is drawn: ``questions``, ``people``, ``both`` (independently) or ``answers``, which are the rows.
+        kind: what is drawn: ``questions``, ``weights`` of questions (the Bayesian bootstrap), ``people``, ``both`` questions and
+            people (independently) or ``answers``, which are the rows.
         cluster: cluster of each row's question, shape (rows,).
         drawn_from: number of clusters of questions.
         respondent: respondent of each row, from 0, shape (rows,); only used for ``people`` and ``both``.
@@ -192,8 +203,8 @@ class Draws:
             step: factor by which the weights' distance from 1 is multiplied, for the numerical derivative bootstrap.
         """
         check_time_limit()
-        if self.kind == "questions":
-            yield ItemWeights(self.cluster[row], _cluster_weights(self.drawn_from, step))
+        if self.kind in ("questions", "weights"):
+            yield ItemWeights(self.cluster[row], _cluster_weights(self.drawn_from, step, self.kind == "weights"))
             return
         for questions, within in self:
             yield ItemWeights(row, _stepped((questions * within).T, step))

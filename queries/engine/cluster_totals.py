@@ -34,6 +34,7 @@ class ClusterTotals:
         columns: function from a metric and a slice of runs to the totals that the metric is computed from, each of shape
             (clusters, some runs, ...).
         usable: function from a metric to the number of questions that it can use, shape (clusters, runs).
+        smooth: see ``Evidence.smooth``.
     """
 
     runs: int
@@ -41,6 +42,7 @@ class ClusterTotals:
     conventions: Conventions
     columns: Callable[[Metric, slice], Columns]
     usable: Callable[[Metric], Floats]
+    smooth: bool = False
     _whole: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _drawn: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
@@ -138,7 +140,7 @@ class ClusterTotals:
 
     def _product(self, column: Floats) -> Floats:
         check_time_limit()
-        return resample_clusters(column.reshape(math.prod(column.shape[:2]), *column.shape[2:]), self.clusters)
+        return resample_clusters(column.reshape(math.prod(column.shape[:2]), *column.shape[2:]), self.clusters, self.smooth)
 
     def _batches(self, metric: Metric) -> Iterator[slice]:
         """Yield the runs whose totals are in memory at a time: all of them if the totals are shared with other metrics."""

@@ -25,7 +25,7 @@ from queries.engine.grouped_item_kernels import kernel_by_group
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
 from queries.metrics import Conventions, Metric
-from queries.metrics.kernels.arrays import Ints
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
 from queries.metrics.metric import ItemKernel, unchanged_sums
 from queries.query_time_limit import check_time_limit
@@ -72,6 +72,8 @@ class Evidence:
         conventions: the conventions under which the evidence was gathered.
         samples: the samples of questions that have several; None if no run has any.
         respondents: by run id, the answers of runs that contain the answers of many people.
+        smooth: whether replicates give each question a random weight (the Bayesian bootstrap) instead of drawing questions.
+        with_extra_question: a cache of ``queries.engine.extra_question``.
     """
 
     runs: tuple[Run, ...]
@@ -84,12 +86,15 @@ class Evidence:
     conventions: Conventions
     samples: Samples | None = None
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
+    smooth: bool = False
+    with_extra_question: dict[tuple[bool, ...], Evidence] = field(default_factory=dict, repr=False, compare=False)
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _by_cluster: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _mass_bins: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _of_kernels: dict[tuple[ItemKernel, float], Floats] = field(default_factory=dict, repr=False, compare=False)
     _of_pairs: dict[tuple[ItemKernel, bytes], Floats] = field(default_factory=dict, repr=False, compare=False)
     _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
+    _of_runs: dict[bytes, Evidence] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ends(self) -> NDArray[np.int64]:
@@ -156,7 +161,8 @@ class Evidence:
     @cached_property
     def cluster_totals(self) -> ClusterTotals:
         """Totals by cluster of questions, for metrics that are functions of totals."""
-        return ClusterTotals(len(self.runs), self.drawn_from, self.conventions, self._columns_by_cluster, self.usable_by_cluster)
+        columns, usable = self._columns_by_cluster, self.usable_by_cluster
+        return ClusterTotals(len(self.runs), self.drawn_from, self.conventions, columns, usable, self.smooth)
 
     def _columns_by_cluster(self, metric: Metric, runs: slice) -> dict[str, Floats]:
         """Sum the contributions of a metric by cluster and run, each of shape (clusters, runs, ...)."""
@@ -330,6 +336,16 @@ class Evidence:
             for name, weights in zip(BIN_COLUMNS, summed, strict=True)
         }
 
+    def confidence_in_cells(self, metric: Metric) -> Floats:
+        """Sum the confidence of the items of each run in each cell of ``residuals``, shape (runs, cells)."""
+        if metric.gaps is not None and self.is_function_of_totals(metric):
+            return fold_bins(self.cluster_totals.totals(metric)[BIN_COLUMNS[1]], self.conventions.binning)
+        confidence, _ = self._pairs()
+        cells, cell = self._cells_of_items(metric)
+        run = np.repeat(self.run_of_rows, self.sums["items"].astype(np.int64))
+        shape = len(self.runs), cells
+        return np.bincount(run * cells + cell, confidence, len(self.runs) * cells).astype(float).reshape(shape)
+
     def _cells_of_items(self, metric: Metric) -> tuple[int, NDArray[np.int64]]:
         """Return the number of cells of confidence for ``residuals``, and the cell of each item, shape (items,)."""
         if metric.pairs is None and self.conventions.mass_bins is not None:
@@ -360,6 +376,20 @@ class Evidence:
         """Count the questions of each run that the metric can use, shape (runs,)."""
         return self._total(self._usable(metric, self.contributions(metric))).astype(int)
 
+    @cached_property
+    def rarer_outcomes(self) -> Ints:
+        """Number of questions of each run with an error, or with a right answer, whichever are fewer, shape (runs,)."""
+        items, correct = self.sums["items"], self.sums["correct"]
+        outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items], axis=1)
+        fewer: Ints = self._total(outcomes.astype(float)).min(axis=1).astype(np.int64)
+        return fewer
+
+    @cached_property
+    def largest_clusters(self) -> Floats:
+        """Number of items of a question that can depend on each other, averaged over the items of each run, shape (runs,)."""
+        items = self.sums["items"]
+        return self._total(items**2) / self._total(items)
+
     def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
         """Return 1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
         if "questions" in contributions:
@@ -372,7 +402,11 @@ class Evidence:
         Args:
             chosen: whether each run is kept, shape (runs,).
         """
-        return self if chosen.all() else self.select_rows(chosen[self.run_of_rows])
+        if chosen.all():
+            return self
+        if chosen.tobytes() not in self._of_runs:
+            self._of_runs[chosen.tobytes()] = self.select_rows(chosen[self.run_of_rows])
+        return self._of_runs[chosen.tobytes()]
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Select some rows of the same selection. Runs without any of them are left out.
@@ -470,7 +504,7 @@ class Evidence:
     def _replicates_of(self, run: int, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
         rows = slice(self.starts[run], self.ends[run])
         sizes = self.sums["items"][rows].astype(np.int64)
-        draws = Draws("questions", self.clusters[rows], self.drawn_from)
+        draws = Draws("weights" if self.smooth else "questions", self.clusters[rows], self.drawn_from)
         return replicates(*self.items_of(run), np.repeat(np.arange(len(sizes)), sizes), draws)
 
     @cached_property

@@ -24,13 +24,14 @@ from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run
 from queries.engine.gather_evidence import columns_of_rows, gather
 from queries.engine.run_columns import Floats, float_array
-from queries.metrics import Conventions, Metric
-from queries.metrics.kernels.arrays import Ints
+from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
 from queries.metrics.metric import NET_REWARD
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, dataset_conventions
 
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read and summed together
+ACCURACY = CATALOGUE["accuracy"]  # always read: the methods of intervals depend on how rare errors are
 BIN_NUMBERS = 12  # approximate number of values that the bins of a row take in memory
 
 
@@ -74,6 +75,7 @@ class SummedRuns:
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
     _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
     _stacked: dict[tuple[str, str], Floats] = field(default_factory=dict, repr=False, compare=False)
+    _of_runs: dict[bytes, Evidence] = field(default_factory=dict, repr=False, compare=False)
 
     def run_facts(self, run: int) -> dict[str, Any]:
         """See ``Evidence.run_facts``."""
@@ -100,6 +102,14 @@ class SummedRuns:
         """Number of questions of each run that the metric can use, shape (runs,)."""
         return self.cluster_totals.questions_with(metric)
 
+    @cached_property
+    def rarer_outcomes(self) -> Ints:
+        """See ``Evidence.rarer_outcomes``; clusters of questions are counted instead of questions."""
+        items, correct = (self.cluster_totals.columns(ACCURACY, slice(None))[name] for name in ("items", "correct"))
+        outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items])
+        fewer: Ints = outcomes.sum(axis=1).min(axis=0).astype(np.int64)
+        return fewer
+
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
         """See ``Evidence.replicates``; shape (REPLICATES, runs)."""
         if (metric, step) not in self._replicates:
@@ -117,8 +127,10 @@ class SummedRuns:
         Args:
             chosen: whether each run is wanted, shape (runs,).
         """
-        names = [run.run for run, is_chosen in zip(self.runs, chosen, strict=True) if is_chosen]
-        return gather(self.snapshot, self.selection.on_runs(names), self.metrics)
+        if chosen.tobytes() not in self._of_runs:
+            names = [run.run for run, is_chosen in zip(self.runs, chosen, strict=True) if is_chosen]
+            self._of_runs[chosen.tobytes()] = gather(self.snapshot, self.selection.on_runs(names), self.metrics)
+        return self._of_runs[chosen.tobytes()]
 
     def _columns(self, metric: Metric, runs: slice) -> dict[str, Floats]:
         if shares_sums(metric):
@@ -159,7 +171,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
     if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
-    parts = _Reader(graded, selection.dataset, conventions, questions, runs, metrics).parts()
+    parts = _Reader(graded, selection.dataset, conventions, questions, runs, [*metrics, ACCURACY]).parts()
     answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]
     if not answered:
         return gather(snapshot, selection, metrics)

@@ -21,6 +21,8 @@ from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection, dataset_conventions
 
+ALWAYS_READ = ("items", "confidence", "correct")  # the methods of intervals depend on them, whatever the metric
+
 
 def gather(
     snapshot: Snapshot,
@@ -43,7 +45,7 @@ def gather(
     """
     snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
-    reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
+    reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {*ALWAYS_READ}
     with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters

@@ -19,6 +19,10 @@ Bools = NDArray[np.bool_]
 SMALL_SAMPLE = (
     60  # questions: with fewer, intervals come from the jackknife, which has better coverage there than bootstrap percentiles
 )
+FEW_OUTCOMES = (
+    30  # questions with an error, or with a right answer: with fewer, resampling says too little about how rare they are
+)
+FEW_OF_PAIRS = 10  # the same, for the difference of two runs, of which the t-test tolerates fewer
 MIN_RELATIVE_ERROR = 0.5  # lower limit of each standard error of a curve, relative to the largest one of the curve
 FLIPS = 2000  # sign flips or permutations of a test
 
@@ -61,8 +65,14 @@ def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float =
     Source:
         Tukey 1958; Efron & Tibshirani 1993, ch. 11.
     """
-    margin = stdtrit(np.maximum(_count(pseudo_values) - 1, 1), (1 + level) / 2) * standard_error(pseudo_values)
+    margin = t_margin(standard_error(pseudo_values), _count(pseudo_values), level)
     return estimate - margin, estimate + margin
+
+
+def t_margin(error: Floats, questions: Floats, level: float = LEVEL) -> Floats:
+    """Return half the width of a t interval: the standard error times Student's t with ``questions`` - 1 degrees of freedom."""
+    margin: Floats = stdtrit(np.maximum(questions - 1, 1), (1 + level) / 2) * error
+    return margin
 
 
 def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
@@ -312,7 +322,40 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
     questions, runs, cells = residuals.shape
     signs = np.random.default_rng((seed, questions)).choice([-1.0, 1.0], (flips, questions))
     totals = np.concatenate([np.ones((1, questions)), signs]) @ residuals.reshape(questions, runs * cells)
-    totals = totals.reshape(1 + flips, runs, cells)
+    return _p_values(totals.reshape(1 + flips, runs, cells), items, distance)
+
+
+def rare_outcomes_test(
+    residuals: Floats,
+    items: Floats,
+    confidence: Floats,
+    clustered: Floats,
+    distance: Distance,
+    flips: int = FLIPS,
+    seed: int = SEED,
+) -> Floats:
+    """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their number.
+
+    Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean confidence of
+    the cell. The items of a question are taken to be right or wrong together.
+
+    Args:
+        residuals, items, distance, flips, seed: see ``calibration_test``; ``flips`` is the number of simulations.
+        confidence: sum of the confidence of the items of each run in each cell, shape (runs, cells).
+        clustered: number of items that are right or wrong together, at least 1, shape (runs,).
+
+    Returns:
+        One-sided p-value of each run, in (0, 1], shape (runs,).
+    """
+    expected = np.clip(np.divide(confidence, items, out=np.zeros_like(confidence), where=items > 0), 0.0, 1.0)
+    random = np.random.default_rng((seed, len(residuals)))
+    simulated = items * expected - random.binomial(items.astype(np.int64), expected, (flips, *items.shape))
+    totals = np.concatenate([residuals.sum(axis=0)[None], simulated * np.sqrt(clustered)[:, None]])
+    return _p_values(totals, items, distance)
+
+
+def _p_values(totals: Floats, items: Floats, distance: Distance) -> Floats:
+    """Compute how often a distance is at least the first one; totals of c - y have shape (1 + flips, runs, cells)."""
     filled = np.maximum(items, TIED)
     distances = {
         "sum": lambda: np.abs(totals).sum(axis=-1),
@@ -321,7 +364,7 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
         "walk": lambda: np.abs(np.cumsum(totals, axis=-1)).max(axis=-1),
         "curve": lambda: np.abs(np.cumsum(totals, axis=-1)).max(axis=-1),
     }[distance]()
-    p_values: Floats = (distances >= distances[0] - TIED).sum(axis=0) / (1 + flips)
+    p_values: Floats = (distances >= distances[0] - TIED).mean(axis=0)
     return p_values
 
 

@@ -2,85 +2,175 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, MAX_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, TIED, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
+from queries.engine.extra_question import extra_question_interval, extreme_replicates
 from queries.metrics import CATALOGUE, Metric
+from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import Floats
+
+Method = Literal["bootstrap", "extra question", "jackknife", "calibration test"]
 
 
 class Intervals(NamedTuple):
     """95 % intervals of a metric of each run.
 
     Attributes:
-        low, high: both ends, shape (runs,), NaN for a run with fewer than two questions.
+        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two questions, and where
+            all questions give the same value of a metric that is not one of items.
         replicates: number of bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used
-            and for a run with fewer than two questions.
+            and where there is no interval.
+        methods: how the interval of each run was computed.
     """
 
     low: Floats
     high: Floats
     replicates: NDArray[np.int64]
+    methods: tuple[Method, ...]
+
+
+ACCURACY = CATALOGUE["accuracy"]
+FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
 def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
-    """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample size.
+    """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample.
 
-    The interval of a distance from calibration contains 0 unless a test shows otherwise. All other metrics use bootstrap
-    percentiles or, for runs with fewer than 60 questions, the jackknife-t interval clipped to the metric's range. Runs with
-    respondents use percentiles of the bootstrap of questions and respondents.
+    - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
+      extra question.
+    - The net score: the bootstrap with an extra question, because wrong answers above t can be few however many there are.
+    - Metrics of difficulty and of whole distributions: bootstrap percentiles or, for such runs, the jackknife-t interval clipped
+      to the metric's range.
+    - Distances from calibration: the interval contains 0 unless a test shows otherwise.
+
+    Runs with respondents use percentiles of the bootstrap of questions and respondents.
 
     Args:
         evidence: evidence gathered for the metric and the metric of ``Metric.interval_of``.
         metric: the metric.
     """
+    if metric.of_accuracy:
+        return _over_accuracies(metric, metric_intervals(evidence, ACCURACY), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.questions_with(source)
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
+    ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
+    few, several = rests_on_few(evidence, source), ~_of_people(evidence) & (counts > 1)
+    net = source.thresholded and isinstance(evidence, Evidence)
     if source.distance:
-        low, high = _of_distance(evidence, source, replicates)
-    elif (counts < inference.SMALL_SAMPLE).any():
-        few = (counts < inference.SMALL_SAMPLE) & np.array([run.run not in evidence.respondents for run in evidence.runs])
-        ends = _jackknife_ends(evidence, source, few)
-        low = np.where(few, np.maximum(ends[0], source.low), low).astype(np.float64)
-        high = np.where(few, np.minimum(ends[1], source.high), high).astype(np.float64)
-        defined = np.where(few, 0, defined)
-    alone = counts < 2
-    return Intervals(_rounded(low, alone), _rounded(high, alone), np.where(alone, 0, defined))
-
-
-def _jackknife_ends(evidence: RunEvidence, metric: Metric, few: NDArray[np.bool_]) -> Floats:
-    """Compute jackknife-t intervals of the runs with few questions, shape (2, runs); NaN for the others."""
-    ends = np.full((2, len(few)), np.nan)
-    if few.any():
+        ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
+    elif net and isinstance(evidence, Evidence):
+        ends[:, several], methods[several] = _of_net_score(evidence, several), "extra question"
+        defined = np.where(several, REPLICATES, defined)
+    elif source.of_items:
+        ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
+    if source.of_items and not net:
+        flat = ~(ends[1] - ends[0] > TIED) & several
+        ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
+        defined = np.where(few | flat, REPLICATES if source.recut else SMOOTH_REPLICATES, defined)
+    elif few.any() and not source.distance:
         part = evidence.of_runs(few)
-        ends[:, few] = inference.jackknife_t_interval(part.values(metric), part.pseudo_values(metric))
-    return ends
+        jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
+        ends[:, few], methods[few] = np.clip(jackknife, source.low, source.high), "jackknife"
+        defined = np.where(few, 0, defined)
+    if source.fitted:
+        ends[0] = np.fmax(np.fmin(ends[0], evidence.values(source) - FITTED * (ends[1] - evidence.values(source))), source.low)
+    without = (counts < 2) | ~(ends[1] - ends[0] > TIED)
+    low, high = np.where(without, np.nan, np.round(ends, DIGITS) + 0.0)  # no -0
+    return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
 
 
-def _rounded(ends: Floats, left_out: NDArray[np.bool_]) -> Floats:
-    return np.where(left_out, np.nan, np.round(ends, DIGITS) + 0.0).astype(np.float64)  # no -0
+def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
+    """Check whether a metric of each run rests on few questions, errors or right answers.
+
+    Returns:
+        Shape (runs,). False for a run with respondents, and for one with a single question.
+    """
+    counts = evidence.questions_with(metric)
+    few = counts < inference.SMALL_SAMPLE
+    if "correctness" in metric.needs:
+        few |= evidence.rarer_outcomes < inference.FEW_OUTCOMES
+    return few & ~_of_people(evidence) & (counts > 1)
 
 
-def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats) -> tuple[Floats, Floats]:
+def _of_people(evidence: RunEvidence) -> NDArray[np.bool_]:
+    return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
+
+
+def _with_extra_question(evidence: RunEvidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
+    """Compute the intervals of some runs by the bootstrap with an extra question, shape (2, chosen runs)."""
+    return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
+
+
+def _of_net_score(evidence: Evidence, chosen: NDArray[np.bool_]) -> Floats:
+    """Compute the intervals of the net score of some runs, shape (2, chosen runs)."""
+    (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
+    ends = []
+    for run in np.flatnonzero(chosen):
+        rows = slice(evidence.starts[run], evidence.ends[run])
+        items, earned = (
+            np.bincount(evidence.clusters[rows], evidence.sums[name][rows], evidence.drawn_from).astype(float)
+            for name in ("items", evidence.conventions.reward)
+        )
+        per_question = float(items.sum()) / (rows.stop - rows.start)
+        bounds = np.array([-cost]), np.ones(1)
+        ends.append(np.concatenate(inference.bounded_mean_interval(earned[:, None], items, *bounds, per_question)))
+    return np.stack(ends, axis=1) if ends else np.zeros((2, 0))
+
+
+def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidence) -> Intervals:
+    """Compute the range of a function of the accuracy, largest at 1/2, over the intervals of the accuracy."""
+    correct = np.stack([accuracies.low, accuracies.high, np.clip(0.5, accuracies.low, accuracies.high)])
+    values = metric.value({"items": np.ones_like(correct), "correct": correct}, evidence.conventions)
+    return accuracies._replace(low=values.min(axis=0), high=values.max(axis=0))
+
+
+def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
+    """Compute intervals of a distance from calibration, shape (2, runs).
+
+    Args:
+        evidence: evidence of the runs.
+        metric: the distance.
+        replicates: its replicates, shape (REPLICATES, runs).
+        few: which runs have few questions, errors or right answers, shape (runs,).
+    """
     assert metric.distance is not None
     residuals, items = evidence.residuals(metric)
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
     step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.selected, metric.distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
     p_calibrated = inference.calibration_test(residuals, items, metric.distance)
-    return inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated)
+    if metric.of_items and few.any():
+        part = evidence.of_runs(few)
+        rare = part.rarer_outcomes < inference.FEW_OUTCOMES
+        p_simulated = inference.rare_outcomes_test(
+            *part.residuals(metric), part.confidence_in_cells(metric), part.largest_clusters, metric.distance
+        )
+        p_calibrated[few] = np.where(rare, p_simulated, p_calibrated[few])
+    ends = np.stack(inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated))
+    if metric.of_items:
+        low, high = _with_extra_question(evidence, metric, few)
+        ends[1, few] = np.fmax(ends[1, few], high)
+        ends[0, few] = np.fmin(ends[0, few], low)
+    return ends
 
 
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     """Compute two-sided, unadjusted p-values of the differences between all pairs of runs.
+
+    It is that of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few right
+    answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the bootstrap, and
+    is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
     Args:
         evidence: evidence of runs that answered the same questions, for example after ``Evidence.select_rows``.
@@ -92,8 +182,33 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     values = evidence.values(metric)
     errors, counts = difference_errors(evidence, metric)
     p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)
+    for chosen, low, high in _bootstraps_of_differences(evidence, metric):
+        for run in np.flatnonzero(chosen.any(axis=1)):
+            lowest, highest = low[:, [run]] - high, high[:, [run]] - low
+            below = np.sum(lowest <= TIED, axis=0) / np.isfinite(lowest).sum(axis=0)
+            above = np.sum(highest >= -TIED, axis=0) / np.isfinite(highest).sum(axis=0)
+            p_value = np.minimum(2 * np.fmin(below, above), 1.0)
+            p_values[run] = np.where(chosen[run], np.fmax(p_values[run], p_value), p_values[run])
     np.fill_diagonal(p_values, np.nan)
     return p_values
+
+
+def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+    """Yield bootstraps that differences of runs must also pass.
+
+    Yields:
+        For which pairs of runs, shape (runs, runs); and replicates of the runs behind the lower and the upper end of an interval,
+        each of shape (replicates, runs).
+    """
+    runs = len(evidence.runs)
+    if metric.distance:
+        replicates = evidence.replicates(metric)
+        yield np.ones((runs, runs), dtype=bool), replicates, replicates
+    few = np.zeros(runs, dtype=bool)
+    if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.selected <= MAX_CLUSTERS:
+        few = (evidence.rarer_outcomes < inference.FEW_OF_PAIRS) & (evidence.questions_with(metric) > 1)
+    if isinstance(evidence, Evidence) and few.any():
+        yield few[:, None] | few[None, :], *extreme_replicates(evidence, metric)
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
@@ -121,20 +236,35 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
     """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
 
+    It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
+    from calibration, it is the interval that agrees with ``difference_tests``.
+
     Args:
         evidence: evidence of runs that answered the same questions.
         metric: the metric to compare.
         a, b: indices of the runs.
 
     Returns:
-        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife.
+        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are NaN where both
+        runs differ by the same on all questions, or the metric is undefined without one of the questions.
     """
-    if evidence.questions_with(metric)[[a, b]].min() < inference.SMALL_SAMPLE:
-        pseudo_values = evidence.pseudo_values(metric)[:, [a, b]]
-        values = evidence.values(metric)
-        low, high = inference.jackknife_t_interval(values[a] - values[b], pseudo_values[:, 0] - pseudo_values[:, 1])
-        count = 0
+    pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
+    first, second = (0, 1) if a < b else (1, 0)
+    bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]
+    if not bootstraps and pair.questions_with(metric).min() >= inference.SMALL_SAMPLE:
+        replicates = pair.replicates(metric)
+        ends = percentile_interval((replicates[:, first] - replicates[:, second])[:, None])
+        (low,), (high,), (count,) = ends
     else:
-        replicates = evidence.replicates(metric)
-        (low,), (high,), (count,) = percentile_interval((replicates[:, a] - replicates[:, b])[:, None])
+        difference = np.subtract(*pair.values(metric)[[first, second]])
+        errors, counts = difference_errors(pair, metric)
+        margin = inference.t_margin(errors[first, second], counts[first, second])
+        low, high, count = difference - margin, difference + margin, REPLICATES if bootstraps else 0
+        for lower, upper in bootstraps:
+            lowest, highest = lower[:, first] - upper[:, second], upper[:, first] - lower[:, second]
+            if np.isfinite(lowest).any() and np.isfinite(highest).any():
+                low = min(low, np.nanquantile(lowest, (1 - LEVEL) / 2, method="lower"))
+                high = max(high, np.nanquantile(highest, (1 + LEVEL) / 2, method="higher"))
+    if not high - low > math.sqrt(TIED):  # rounding of a variance, whose root is the error
+        return math.nan, math.nan, 0
     return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)

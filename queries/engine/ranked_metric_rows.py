@@ -11,18 +11,22 @@ import polars as pl
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
 from queries.engine.evidence_for_many_questions import RunEvidence
-from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
 
+# Either all questions give the same value, or there is none without one of them.
+NO_INTERVAL = "these questions do not show how much the value would vary over others"
+
 
 class MetricCell(msgspec.Struct):
     """One metric of one run. ``value`` is None if and only if ``missing`` gives a reason. Ties share their mean rank.
 
-    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``metric_intervals``) and ``replicates`` is the
-    number of bootstrap replicates behind it, 0 for the jackknife. ``rank_low`` and ``rank_high`` are the 95 % interval of the
+    With intervals, ``low`` and ``high`` are the 95 % interval of the value, ``method`` is how it was computed (see
+    ``metric_intervals``) and ``replicates`` is the number of bootstrap replicates behind it, 0 for the jackknife. Where there is
+    no interval, ``no_interval`` gives the reason. ``rank_low`` and ``rank_high`` are the 95 % interval of the
     rank, for this run separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to
     differ (p >= 0.05, adjusted for all pairs by Holm's method). All of these are None without intervals and for a value from a
     single question; ``letters`` is also None if the runs answered different questions or clues.
@@ -38,6 +42,8 @@ class MetricCell(msgspec.Struct):
     rank_high: float | None = None
     replicates: int | None = None
     letters: list[int] | None = None
+    method: Method | None = None
+    no_interval: str | None = None
 
 
 class RunRow(msgspec.Struct):
@@ -112,8 +118,10 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1:
             cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])
-            if cell.low is not None:  # it is None if the metric is undefined without one of the questions
-                cell.replicates = int(intervals.replicates[index])
+            if cell.low is None:
+                cell.no_interval = NO_INTERVAL
+            else:
+                cell.replicates, cell.method = int(intervals.replicates[index]), intervals.methods[index]
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
             cell.letters = letters[index] if letters else None
 

@@ -43,8 +43,8 @@ class SparseColumn:
     def __len__(self) -> int:
         return len(self.first) - 1
 
-    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> SparseColumn:
-        """Select some rows."""
+    def __getitem__(self, rows: slice | NDArray[np.bool_] | Ints) -> SparseColumn:
+        """Select some rows, in any order."""
         first, entries = entries_of(self.first, np.arange(len(self))[rows])
         return SparseColumn(first, self.bin[entries], self.values[entries], self.width)
 

@@ -194,6 +194,10 @@ class Metric(MetricFacts):
         recut: whether its bins are cut again in each replicate, so that weights must be whole numbers.
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
+        of_accuracy: whether it is a function of the accuracy alone, largest at 1/2. Its interval is the range over that of
+            the accuracy.
+        fitted: whether bins or a curve are fitted to the same answers that it is computed from, so that noise moves it in one
+            direction.
         axioms: the axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: the condition under which it satisfies them, if any.
         counterexamples: one for each axiom that it does not satisfy, under the default conventions.
@@ -218,6 +222,8 @@ class Metric(MetricFacts):
     recut: bool = False
     variant: bool = False
     interval_of: str | None = None
+    of_accuracy: bool = False
+    fitted: bool = False
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()
@@ -226,6 +232,11 @@ class Metric(MetricFacts):
     def by_sample(self) -> bool:
         """Whether it is computed for each sample of a question and averaged within the question first."""
         return self.level == "question" and self.single
+
+    @property
+    def of_items(self) -> bool:
+        """Whether confidence, correctness and human curves of items determine it."""
+        return not {"difficulty", "whole distribution", "votes"} & {*self.needs}
 
     @property
     def ranks(self) -> bool:

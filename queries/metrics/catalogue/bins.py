@@ -172,6 +172,7 @@ BIN_METRICS = (
         binned=True,
         caveat="Depends on the binning; the residual shows how much. Biased upwards, because noise makes bins differ. It only "
         "requires that bins differ, not that more confident ones are right more often.",
+        fitted=True,
         axioms=(),
         counterexamples=(
             Counterexample(((0.25, 1), (0.25, 0)), ((0, 0.15),)),
@@ -194,6 +195,7 @@ BIN_METRICS = (
         reads=columns("items", "correct"),
         value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
         caveat="Neither good nor bad by itself; not ranked. Does not depend on the binning.",
+        of_accuracy=True,
         axioms=(),
     ),
     Metric(
@@ -212,6 +214,7 @@ BIN_METRICS = (
         value=_residual,
         binned=True,
         caveat="Reported so that the parts add up to the Brier score exactly; not ranked.",
+        fitted=True,
         axioms=(),
     ),
 )

@@ -170,6 +170,7 @@ PAIRS = (
             axioms=() if key == "corp_mcb" else ("U", "O"),
             counterexamples=NOT_EVEN_U_OR_O if key == "corp_mcb" else (SAME_ORDER,),
             distance="curve" if key == "corp_mcb" else None,
+            fitted=key == "corp_dsc",
         )
         for part, (key, name, label, symbol, direction, formula, words) in enumerate(CORP)
     ),
@@ -188,6 +189,7 @@ PAIRS = (
         reads=columns("items", "correct"),
         value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
         caveat="Equal to the uncertainty of Murphy's decomposition, which does not depend on the binning either.",
+        of_accuracy=True,
         axioms=(),
     ),
 )

@@ -37,7 +37,8 @@ QUERY = "dataset=pyramid&metrics=brier,calscore,auroc"
 RUN = {"run": TEXT, "model": TEXT, "elicitation": TEXT}
 ABOUT = {"data_version": TEXT, "selection": Each([TEXT])}
 DIFFERENCE = {name: MAYBE_NUMBER for name in ("a", "b", "difference", "low", "high", "p_value", "p_holm", "replicates")}
-COMPARISON = {"a": RUN, "b": RUN, "questions": COUNT, "metrics": Each(DIFFERENCE | {"missing": MAYBE_TEXT, "better": MAYBE_TEXT})}
+WORDS = {name: MAYBE_TEXT for name in ("missing", "better", "no_interval")}
+COMPARISON = {"a": RUN, "b": RUN, "questions": COUNT, "metrics": Each(DIFFERENCE | WORDS)}
 SHAPES = {
     "compare": COMPARISON | ABOUT | {"pairs": [{"question_id": TEXT, "a": Each(MAYBE_NUMBER), "b": Each(MAYBE_NUMBER)}]},
     "pairs": ABOUT | {"comparisons": [COMPARISON]},

@@ -1,12 +1,13 @@
 """Intervals and tests of evidence, against the same evidence with each question left out."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from queries.engine import inference
-from queries.engine.bootstrap import MAX_CLUSTERS, percentile_interval
+from queries.engine.bootstrap import MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, percentile_interval
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import (
     difference_errors,
@@ -63,14 +64,15 @@ def test_errors_from_groups_are_those_from_questions():
         assert questions[0, 1] == 6 * MAX_CLUSTERS
 
 
-def test_runs_with_few_questions_are_jackknifed_alone():
+def test_a_run_with_few_questions_has_the_interval_that_it_has_alone():
     evidence = evidence_of(simulated(2, 200, seed=5))
     rows = (evidence.run_of_rows == 1) | (evidence.places < 40)
     both, few = evidence.select_rows(rows), evidence.select_rows((evidence.run_of_rows == 0) & rows)
-    for key in ("brier", "hmr"):
+    for key, method in (("brier", "extra question"), ("hmr", "extra question"), ("hard_easy_slope", "jackknife")):
         together, alone = metric_intervals(both, CATALOGUE[key]), metric_intervals(few, CATALOGUE[key])
         assert (together.low[0], together.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
-        assert together.replicates.tolist() == [0, 1000]
+        assert together.methods == (method, "bootstrap")
+        assert together.replicates.tolist() == [0 if method == "jackknife" else SMOOTH_REPLICATES, REPLICATES]
 
 
 @pytest.mark.parametrize("binning", BINNINGS)
@@ -85,15 +87,22 @@ def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
         assert items.sum(axis=1) == pytest.approx(evidence.totals({"items": evidence.sums["items"]})["items"])
 
 
-def test_jackknife_intervals_stay_within_the_range():
-    evidence = evidence_of(simulated(3, 20, seed=1))
-    for key in ("brier", "accuracy", "hmr", "overconfidence", "calscore"):
-        metric = CATALOGUE[key]
-        intervals = metric_intervals(evidence, metric)
-        low, high = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
-        assert intervals.low == pytest.approx(np.maximum(low, metric.low), abs=1e-11)
-        assert intervals.high == pytest.approx(np.minimum(high, metric.high), abs=1e-11)
-        assert intervals.replicates.tolist() == [0, 0, 0]
+def test_slopes_of_few_questions_have_jackknife_intervals():
+    evidence, metric = evidence_of(simulated(3, 20, seed=1)), CATALOGUE["hard_easy_slope"]
+    intervals = metric_intervals(evidence, metric)
+    low, high = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
+    assert (intervals.low, intervals.high) == (pytest.approx(low, abs=1e-11), pytest.approx(high, abs=1e-11))
+    assert (intervals.replicates.tolist(), set(intervals.methods)) == ([0, 0, 0], {"jackknife"})
+
+
+def test_few_errors_among_many_questions_need_an_extra_question():
+    confidence, correct, human = simulated(2, 200, seed=2)
+    correct[0] = np.where(np.arange(200)[:, None] < inference.FEW_OUTCOMES - 1, 0.0, 1.0)
+    evidence = evidence_of((confidence, np.where(np.isnan(confidence), np.nan, correct), human))
+    for key in ("brier", "accuracy", "auroc", "calscore", "uncertainty"):
+        assert metric_intervals(evidence, CATALOGUE[key]).methods == ("extra question", "bootstrap")
+    assert metric_intervals(evidence, CATALOGUE["hard_easy_slope"]).methods == ("jackknife", "bootstrap")
+    assert metric_intervals(evidence, CATALOGUE["ece"]).methods == ("calibration test", "calibration test")
 
 
 def test_many_questions_have_percentile_intervals():
@@ -111,7 +120,7 @@ def test_distance_intervals_contain_the_value(binning, questions):
     evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
     for metric in METRICS:
         if metric.distance and "votes" not in metric.needs:
-            values, (low, high, _) = evidence.values(metric), metric_intervals(evidence, metric)
+            values, (low, high, *_) = evidence.values(metric), metric_intervals(evidence, metric)
             assert (low >= 0).all() and (low <= values + 1e-12).all() and (values <= high + 1e-12).all(), metric.key
             if metric.key in ("ece", "ks"):
                 assert (low > 0).all(), "these runs are far from calibrated"
@@ -138,6 +147,57 @@ def test_tests_of_all_runs_are_those_of_each_pair():
 def test_a_run_does_not_differ_from_its_copy():
     arrays = simulated(1, 40, seed=6)
     evidence = evidence_of([np.concatenate([part, part]) for part in arrays])
-    for key in ("brier", "ece", "auroc", "hmr"):
+    for key in ("brier", "ece", "auroc", "hmr", "hard_easy_slope"):
         assert difference_tests(evidence, CATALOGUE[key])[0, 1] == 1
-        assert difference_interval(evidence, CATALOGUE[key], 0, 1)[:2] == (0, 0)
+        assert np.isnan(difference_interval(evidence, CATALOGUE[key], 0, 1)[:2]).all(), "there is no variation to see"
+
+
+def test_runs_with_few_errors_could_differ_on_another_question():
+    correct = np.append(0.0, np.ones(99))
+    confidence, correct = (np.stack([part] * 2)[..., None] for part in (np.linspace(0.6, 1, 100), correct))
+    evidence = evidence_of((confidence, correct, 0 * correct))
+    for key in ("accuracy", "brier", "auroc", "hmr", "overconfidence", "net_score"):
+        low, high, _ = difference_interval(evidence, CATALOGUE[key], 0, 1)
+        assert low == pytest.approx(-high) and low < 0 and difference_tests(evidence, CATALOGUE[key])[0, 1] == 1, key
+
+
+@pytest.mark.parametrize(("wrong", "other", "discordant"), [(9, 1, 0.0215), (7, 1, 0.0703), (6, 0, 0.0312)])
+def test_the_test_of_accuracies_with_few_errors_is_that_of_mcnemar(wrong, other, discordant):
+    """One-sided exact probabilities, doubled, of the questions that only one run got right."""
+    places = np.arange(60)
+    correct = np.stack([places >= wrong, ~((places >= 20) & (places < 20 + other))]).astype(float)[..., None]
+    evidence = evidence_of((0.9 + 0 * correct, correct, 0 * correct))
+    assert difference_tests(evidence, CATALOGUE["accuracy"])[0, 1] == pytest.approx(discordant, abs=0.02)
+
+
+@pytest.mark.parametrize(("questions", "shift"), [(20, 0.0), (20, 1.0), (45, 0.6), (90, 0.0), (90, 1.0), (200, 0.5)])
+def test_intervals_and_p_values_agree(questions, shift):
+    """An interval leaves out 0 if and only if p < 0.05, where both have the same source."""
+    parts = [simulated(3, questions, seed=questions, shift=moved) for moved in (0.0, shift)]
+    evidence = evidence_of([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+    rejected = 0
+    for key in ("max_ce", "ece", "ks", "corp_mcb", *(("accuracy", "auroc", "hmr", "brier") if questions < 60 else ())):
+        metric = CATALOGUE[key]
+        p_values = difference_tests(evidence, metric)
+        for a, b in combinations(range(6), 2):
+            low, high, _ = difference_interval(evidence, metric, a, b)
+            assert (p_values[a, b] < 0.05) == (low > 0 or high < 0), (key, a, b)
+            rejected += p_values[a, b] < 0.05
+    assert rejected or (questions, shift) != (90, 1.0)
+
+
+def test_a_bin_of_two_does_not_name_a_winner():
+    """The largest gap of one run is in a bin of two items, which says little about where the gap of the run is."""
+    chance = np.random.default_rng(4)
+    confidence = np.where(np.arange(200) < 198, 0.5 + 0.5 * chance.random(200), 0.15)
+    correct = (chance.random(200) < confidence).astype(float)
+    other = np.where(np.arange(200) < 198, confidence, 0.72)
+    stated, right = np.stack([confidence, other]), np.stack([np.where(np.arange(200) < 198, correct, 1.0)] * 2)
+    evidence = evidence_of((stated[..., None], right[..., None], 0 * stated[..., None]))
+    metric = CATALOGUE["max_ce"]
+    assert np.argmax(evidence.values(metric)) == 0 and evidence.values(metric)[0] == pytest.approx(0.85)
+    errors, counts = difference_errors(evidence, metric)
+    assert inference.t_test(np.subtract(*evidence.values(metric)), errors[0, 1], counts[0, 1]) < 0.001, "the jackknife's"
+    low, high, _ = difference_interval(evidence, metric, 0, 1)
+    assert low <= 0 <= high
+    assert difference_tests(evidence, metric)[0, 1] >= 0.05

@@ -1,0 +1,157 @@
+"""Intervals of metrics that rest on few questions, few errors or few right answers: the bootstrap with an extra question.
+
+A sample without an error says little about how often errors occur, so it cannot be resampled. One more question, which was not
+observed, could have had any answer. The interval therefore covers what the metric would be with an extra question that is all
+wrong or all right, at the lowest or the highest confidence of the run, and of random weight. For a share of questions, this is
+the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from data.human_curves import CURVES
+from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
+from queries.engine.bootstrap import LEVEL
+from queries.engine.evidence import Evidence
+from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
+from queries.metrics import Metric
+from queries.metrics.kernels.arrays import Ints
+from queries.metrics.kernels.item_totals import net_reward
+from queries.metrics.metric import NET_REWARD, Floats
+
+
+def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = True) -> Floats:
+    """Compute the 95 % interval of a metric by the Bayesian bootstrap with an extra question.
+
+    Args:
+        evidence: evidence of the runs, without respondents.
+        metric: a metric of confidence or correctness.
+        stated: whether the extra question has the lowest or highest confidence of the run, or else 0 or 1, as for a run whose
+            confidences are all the same.
+
+    Returns:
+        Both ends, shape (2, runs), NaN where the metric is undefined. The interval contains the value.
+
+    Source:
+        Gaffke 2005; Phan, Thomas & Learned-Miller 2021; Rubin 1981 (the Bayesian bootstrap). ``benchmarks/inference.md`` has the
+        coverage.
+    """
+    values = evidence.values(metric)
+    ends = np.stack([values, values])
+    for replicates in _replicates(evidence, metric, stated):
+        low, high = quantiles(replicates)
+        ends[0], ends[1] = np.fmin(ends[0], low), np.fmax(ends[1], high)
+    return np.where(np.isfinite(values), ends, np.nan)
+
+
+def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Return the replicates behind the lower and behind the upper end of ``extra_question_interval``.
+
+    Runs share the weights of questions, so differences between runs can be computed.
+
+    Returns:
+        Each of shape (replicates, runs), NaN where the metric is undefined.
+    """
+    every = np.stack(list(_replicates(evidence, metric, stated=True)))
+    ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
+    runs = np.arange(every.shape[2])
+    lowest = np.argmin(np.where(np.isnan(ends[:, 0]), np.inf, ends[:, 0]), axis=0)
+    highest = np.argmax(np.where(np.isnan(ends[:, 1]), -np.inf, ends[:, 1]), axis=0)
+    return every[lowest, :, runs].T, every[highest, :, runs].T
+
+
+def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Floats]:
+    """Yield the replicates with each kind of extra question, shape (replicates, runs)."""
+    for extended in with_extra_question(evidence, stated, smooth=not metric.recut):
+        yield extended.replicates(metric)
+
+
+def quantiles(replicates: Floats) -> Floats:
+    """Return the 2.5 and the 97.5 % quantile of each column, NaN where nothing is defined; shape (2, columns)."""
+    ends = np.full((2, replicates.shape[1]), np.nan)
+    defined = np.isfinite(replicates).any(axis=0)
+    if defined.any():
+        ends[:, defined] = np.nanquantile(replicates[:, defined], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return ends
+
+
+def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:
+    """Yield the evidence with each kind of extra question for each run, from the cache if possible.
+
+    Args:
+        evidence: evidence of the runs, without respondents.
+        stated: see ``extra_question_interval``.
+        smooth: see ``Evidence.smooth``.
+    """
+    for highest, right in product((False, True), (False, True)):
+        key = highest, right, stated, smooth
+        if key not in evidence.with_extra_question:
+            evidence.with_extra_question[key] = _extended(evidence, *key)
+        yield evidence.with_extra_question[key]
+
+
+def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
+    """Return the evidence with one more question for each run.
+
+    Args:
+        evidence: evidence of the runs.
+        highest: whether its confidence is the highest of any of the run's questions, otherwise the lowest.
+        right: whether it is all right, otherwise all wrong.
+        stated, smooth: see ``with_extra_question``.
+    """
+    runs, rows = len(evidence.runs), len(evidence.places)
+    items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], evidence.starts) / (evidence.ends - evidence.starts)), 1)
+    items = items.astype(np.int64)
+    extreme = np.maximum if highest else np.minimum
+    confidence = extreme.reduceat(evidence.sums["confidence"] / evidence.sums["items"], evidence.starts)
+    confidence = np.clip(confidence, 0.0, 1.0) if stated else np.full(runs, float(highest))
+    stated_by, correct = np.repeat(confidence, items), np.full(items.sum(), float(right))
+    extra = Items(
+        stated_by, correct, np.append(0, np.cumsum(items)), {name: np.zeros(items.sum()) for name in CURVES}
+    )  # nobody knows it
+    columns = sums(extra, evidence.sums.keys() & STATISTICS.keys())
+    columns["rounded"] = np.where(highest, 0.0, items)
+    if NET_REWARD in evidence.sums:
+        columns[NET_REWARD] = items * net_reward(confidence, np.full(runs, float(right)), evidence.conventions.t)
+    bins = bin_columns(bin_sums(extra, evidence.conventions.closed))
+    order: Ints = np.argsort(np.append(evidence.run_of_rows, np.arange(runs)), kind="stable").astype(np.int64)
+
+    def with_row(name: str, column: Floats) -> Floats:
+        new = columns.get(name, np.full((runs, *column.shape[1:]), np.nan))
+        unknown = np.add.reduceat(np.isfinite(column), evidence.starts, axis=0) == 0  # such as human curves where nobody played
+        return np.concatenate([column, np.where(unknown, np.nan, new)])[order]
+
+    def with_bins(name: str, column: SparseColumn) -> SparseColumn:
+        new = bins[name] if name in bins else SparseColumn(np.zeros(runs + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return SparseColumn(
+            np.append(column.first[:-1], column.first[-1] + new.first),
+            np.append(column.bin, new.bin),
+            np.append(column.values, new.values),
+            column.width,
+        )[order]
+
+    plain = {name: column for name, column in evidence.sums.items() if name not in BIN_COLUMNS}
+    binned = evidence.binned | {name: sparse(column) for name, column in evidence.sums.items() if name in BIN_COLUMNS}
+    pairs = evidence.item_arrays
+    if pairs is not None:
+        of_items = np.append(
+            np.repeat(evidence.run_of_rows, evidence.sums["items"].astype(np.int64)), np.repeat(np.arange(runs), items)
+        )
+        sorted_items = np.argsort(of_items, kind="stable")
+        pairs = np.append(pairs[0], stated_by)[sorted_items], np.append(pairs[1], correct)[sorted_items]
+    return Evidence(
+        runs=evidence.runs,
+        starts=evidence.starts + np.arange(runs),
+        selected_questions=np.append(evidence.selected_questions, ""),
+        places=np.append(evidence.places, np.full(runs, evidence.selected))[order],
+        sums={name: with_row(name, dense(column)) for name, column in plain.items()},
+        binned={name: with_bins(name, column) for name, column in binned.items()},
+        item_arrays=pairs,
+        conventions=evidence.conventions,
+        samples=evidence.samples and evidence.samples.moved(np.argsort(order)[:rows]),
+        smooth=smooth,
+    )

@@ -29,7 +29,8 @@ def test_net_scores_are_those_of_the_leaderboard(bundled, decisions, t):
         cell = row.metrics["net_score"]
         assert row.run == run.run
         assert run.net_score.values[place] == pytest.approx(cell.value, abs=1e-12)
-        assert -t / (1 - t) <= run.net_score.low[place] < cell.value < run.net_score.high[place] <= 1
+        assert (run.net_score.low[place], run.net_score.high[place]) == pytest.approx((cell.low, cell.high), abs=1e-12)
+        assert -t / (1 - t) <= cell.low < cell.value < cell.high <= 1
 
 
 def test_metrics_are_those_of_the_leaderboard(bundled, decisions):

@@ -289,6 +289,8 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
     estimate = losses.sum(axis=0) / items.sum()
     low, high = inference.simultaneous_band(losses, items[:, 0], resampling_weights(len(items)).astype(float))
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    if evidence.selected_by_answers:
+        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
     measured = np.where(np.abs(estimate) > TIED, np.sign(estimate), 0.0)
     shown = np.where(low > TIED, 1.0, np.where(high < -TIED, -1.0, 0.0))
     stretches, certain = _stretches(measured, a.run, b.run), _stretches(shown, a.run, b.run)

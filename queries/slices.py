@@ -18,6 +18,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
+from queries.engine.question_difficulties import has_difficulties_from_runs
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
@@ -78,6 +79,8 @@ class Slices(msgspec.Struct):
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
     """Test every run on every category, radius and third of difficulty, on every two of these combined, and by attributes.
 
+    Difficulties that come from runs make no parts. If they select the questions, nothing is tested.
+
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
     tested either if it answered fewer than eight questions outside the part.
 
@@ -99,7 +102,7 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
     parts = [*_parts(snapshot, counted)]
-    if not parts or not runs:
+    if not parts or not runs or evidence.selected_by_answers:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
     reference_run = None if against is None else runs.index(against)
     measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)
@@ -205,6 +208,8 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
         parameters,
     )
     single = {by: _values(facts[by], by) for by in SLICE_FIELDS}
+    if has_difficulties_from_runs(snapshot, selection.dataset):
+        single["difficulty"] = {}  # a part of questions that the runs got wrong would be significant for every run
     for by in SLICE_FIELDS:
         if len(single[by]) > 1:
             yield from (({by: name}, mask) for name, mask in single[by].items())

@@ -72,6 +72,8 @@ class Evidence:
         conventions: the conventions under which the evidence was gathered.
         samples: the samples of questions that have several; None if no run has any.
         respondents: by run id, the answers of runs that contain the answers of many people.
+        selected_by_answers: whether a filter on difficulties that come from runs selects the questions, so that tests and bands
+            would mislead; see ``queries.engine.question_difficulties``.
     """
 
     runs: tuple[Run, ...]
@@ -84,6 +86,7 @@ class Evidence:
     conventions: Conventions
     samples: Samples | None = None
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
+    selected_by_answers: bool = False
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _by_cluster: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _mass_bins: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
@@ -400,6 +403,7 @@ class Evidence:
                 for index in left
                 if (part := self.respondents.get(run := self.runs[index].run))
             },
+            selected_by_answers=self.selected_by_answers,
         )
 
     @property

@@ -295,6 +295,8 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
     one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / pair.questions
     low, high = inference.simultaneous_band(losses, items, resampling_weights(len(items)).astype(float), one_question)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    if evidence.selected_by_answers:
+        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
     measured = np.where(np.abs(estimate) > TIED, np.sign(estimate), 0.0)
     shown = np.where(low > TIED, 1.0, np.where(high < -TIED, -1.0, 0.0))
     stretches, certain = _stretches(measured, a.run, b.run), _stretches(shown, a.run, b.run)

@@ -14,6 +14,7 @@ from queries.engine.bootstrap import percentile_interval
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.question_difficulties import UNTESTED
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.per_question import slope
@@ -82,7 +83,8 @@ class Difficulty(msgspec.Struct):
 
     ``sources`` is the number of the other questions by the source of their difficulty: ``given``, ``rooms`` (1 - the share of
     rooms in which the question was answered), ``human`` (1 - the share of human teams that were right) or ``runs`` (1 - mean
-    accuracy).
+    accuracy; for the slope of a run, of the runs of other models with other answers). ``untested`` says why there are no slopes;
+    None where there are.
     """
 
     data_version: str
@@ -90,6 +92,7 @@ class Difficulty(msgspec.Struct):
     without: int
     sources: dict[str, int]
     runs: list[HardEasyFit]
+    untested: str | None = None
 
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
@@ -131,19 +134,18 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
             )
             for index, (run, rows) in enumerate(zip(evidence.runs, _rows_easiest_first(evidence), strict=True))
         ],
+        untested=UNTESTED if evidence.selected_by_answers else None,
     )
 
 
 def _rows_easiest_first(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
     """Yield, for each run, its rows on questions with a difficulty, easiest first."""
-    difficulties = np.full(evidence.selected, np.nan)
-    difficulties[evidence.places] = evidence.sums["difficulty"]
-    easiest = np.argsort(difficulties, kind="stable")[: np.isfinite(difficulties).sum()]
     for start, end in zip(evidence.starts, evidence.ends, strict=True):
         row_of = np.full(evidence.selected, -1)
         row_of[evidence.places[start:end]] = np.arange(start, end)
-        rows = row_of[easiest]
-        yield rows[rows >= 0]
+        rows = row_of[row_of >= 0]
+        given = evidence.sums["difficulty"][rows]
+        yield rows[np.argsort(given, kind="stable")[: np.isfinite(given).sum()]]
 
 
 def _line(evidence: Evidence, rows: NDArray[np.int64], heights: Floats, ends: Floats) -> list[LinePoint]:

@@ -18,6 +18,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
+from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
@@ -64,7 +65,7 @@ class Slices(msgspec.Struct):
     """Answer of ``/api/v1/slices``: every slice that could be tested, sorted by ``p_value``, the clearest first.
 
     ``against`` is the run that others are compared with, None where each run is compared with itself on the whole selection.
-    ``tested`` is the number of slices.
+    ``tested`` is the number of slices. ``untested`` says why nothing is tested; None where something could be.
     """
 
     data_version: str
@@ -73,10 +74,13 @@ class Slices(msgspec.Struct):
     against: str | None
     tested: int
     slices: list[Slice]
+    untested: str | None = None
 
 
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
     """Test every run on every category, radius and third of difficulty, on every two of these combined, and by attributes.
+
+    Difficulties that come from runs make no parts. If they select the questions, nothing is tested.
 
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
     tested either if it answered fewer than eight questions outside the part.
@@ -99,8 +103,9 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
     parts = [*_parts(snapshot, counted)]
-    if not parts or not runs:
-        return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
+    untested = UNTESTED if evidence.selected_by_answers else None
+    if not parts or not runs or evidence.selected_by_answers:
+        return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)
     raw, adjusted = _tests(evidence, metric, np.stack([mask for _, mask in parts]), measured.testable, reference_run)
@@ -205,6 +210,8 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
         parameters,
     )
     single = {by: _values(facts[by], by) for by in SLICE_FIELDS}
+    if has_difficulties_from_runs(snapshot, selection.dataset):
+        single["difficulty"] = {}  # a part of questions that the runs got wrong would be significant for every run
     for by in SLICE_FIELDS:
         if len(single[by]) > 1:
             yield from (({by: name}, mask) for name, mask in single[by].items())

@@ -29,6 +29,8 @@ def hard_easy(
         link: address of a question, with ``ID`` in place of its id.
         panels: which runs have a panel; see ``Panels``.
     """
+    if result.untested:
+        return [html.P(result.untested, className="note")]
     if not any(run.points for run in result.runs):
         return [html.P("No question in this selection has a difficulty.", className="note")]
     slopes = [

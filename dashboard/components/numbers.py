@@ -13,7 +13,7 @@ DIFFICULTY_SOURCES = {
     "given": "given with the dataset",
     "rooms": "1 − share of rooms in which the question was answered correctly (at most one team per room can be right)",
     "human": "1 − share of human teams that were right",
-    "runs": "1 − mean accuracy of the runs",
+    "runs": "1 − mean accuracy of the runs; slopes use, for each run, the runs of other models with other answers",
 }
 
 

@@ -74,6 +74,8 @@ class Evidence:
         respondents: by run id, the answers of runs that contain the answers of many people.
         smooth: whether replicates give each question a random weight (the Bayesian bootstrap) instead of drawing questions.
         with_extra_question: a cache of ``queries.engine.extra_question``.
+        selected_by_answers: whether a filter on difficulties that come from runs selects the questions, so that tests and bands
+            would mislead; see ``queries.engine.question_difficulties``.
     """
 
     runs: tuple[Run, ...]
@@ -88,6 +90,7 @@ class Evidence:
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
     smooth: bool = False
     with_extra_question: dict[tuple[bool, ...], Evidence] = field(default_factory=dict, repr=False, compare=False)
+    selected_by_answers: bool = False
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _by_cluster: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _mass_bins: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
@@ -434,6 +437,7 @@ class Evidence:
                 for index in left
                 if (part := self.respondents.get(run := self.runs[index].run))
             },
+            selected_by_answers=self.selected_by_answers,
         )
 
     @property

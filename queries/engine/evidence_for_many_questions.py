@@ -23,6 +23,7 @@ from queries.engine.bootstrap import MAX_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run
 from queries.engine.gather_evidence import columns_of_rows, gather
+from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties, selects_by_answers
 from queries.engine.run_columns import Floats, float_array
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
@@ -63,6 +64,7 @@ class SummedRuns:
         metrics: the metrics that can be requested.
         snapshot, selection: the source from which rows are read again if they are needed.
         respondents: always empty here; see ``Evidence``.
+        selected_by_answers: see ``Evidence``.
     """
 
     runs: tuple[Run, ...]
@@ -73,6 +75,7 @@ class SummedRuns:
     snapshot: Snapshot
     selection: Selection
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
+    selected_by_answers: bool = False
     _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
     _stacked: dict[tuple[str, str], Floats] = field(default_factory=dict, repr=False, compare=False)
     _of_runs: dict[bytes, Evidence] = field(default_factory=dict, repr=False, compare=False)
@@ -166,12 +169,12 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     conventions = dataset_conventions(graded, selection)
     clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     questions = graded.frame(
-        f"{clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
+        f"{clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place", parameters
     )
     runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
     if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
-    parts = _Reader(graded, selection.dataset, conventions, questions, runs, [*metrics, ACCURACY]).parts()
+    parts = _Reader(graded, selection, conventions, questions, runs, [*metrics, ACCURACY]).parts()
     answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]
     if not answered:
         return gather(snapshot, selection, metrics)
@@ -183,6 +186,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
         metrics=metrics,
         snapshot=snapshot,
         selection=selection,
+        selected_by_answers=selects_by_answers(snapshot, selection),
     )
 
 
@@ -221,7 +225,7 @@ class _Reader:
     """Reads the totals of runs, from the cache if possible."""
 
     snapshot: Snapshot
-    dataset: str
+    selection: Selection
     conventions: Conventions
     questions: pl.DataFrame
     runs: pl.DataFrame
@@ -231,7 +235,7 @@ class _Reader:
         """Return every part that the metrics need, by name, with one entry per run in the order of the runs."""
         names = self.runs["run"].to_list()
         keys = {part: self._key(part) for part in self._metrics_of_parts}
-        missing = {part: set(self.snapshot.not_cached(self.dataset, key, names)) for part, key in keys.items()}
+        missing = {part: set(self.snapshot.not_cached(self.selection.dataset, key, names)) for part, key in keys.items()}
         fresh: dict[str, dict[str, RunTotals]] = {}  # parts that were read along with another part of the same run
 
         def read(part: str, wanted: list[str]) -> dict[str, RunTotals]:
@@ -241,7 +245,7 @@ class _Reader:
                 fresh.setdefault(run, {}).update(totals)
             return {run: fresh[run].pop(part) for run in wanted}
 
-        return {part: self.snapshot.cached(self.dataset, key, names, partial(read, part)) for part, key in keys.items()}
+        return {part: self.snapshot.cached(self.selection.dataset, key, names, partial(read, part)) for part, key in keys.items()}
 
     @cached_property
     def _metrics_of_parts(self) -> dict[str, list[Metric]]:
@@ -265,7 +269,18 @@ class _Reader:
         digest = sha256(self.questions["position"].to_numpy().tobytes())
         if "difficulty" in self._reads([part]):
             digest.update(float_array(self.questions["difficulty"]).tobytes())
+            digest.update(repr((self.selection.difficulty, self._runs_of_difficulties)).encode())
         return f"{part}, {digest.hexdigest()}"
+
+    @cached_property
+    def _runs_of_difficulties(self) -> list[tuple[Any, ...]]:
+        """The runs of which difficulties may be made."""
+        sql = "select run, model from runs where dataset = $d and withdrawn_at is null order by position"
+        return self.snapshot.rows(sql, {"d": self.selection.dataset})
+
+    @cached_property
+    def _difficulties(self) -> QuestionDifficulties:
+        return read_difficulties(self.snapshot, self.selection, self.questions)
 
     def _read(self, runs: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[str, dict[str, RunTotals]]]:
         """Compute some parts of some runs from their rows, some runs at a time; yield each run with its parts."""
@@ -286,8 +301,11 @@ class _Reader:
     def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
         """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
-        rows = stored_or_computed_rows.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
-        sums, binned = columns_of_rows(rows, self.conventions, reads, self.questions, rebinned=False)
+        rows = stored_or_computed_rows.stored_rows(
+            source, self.selection.dataset, runs, self.questions, reads - {"difficulty"}, False
+        )
+        difficulties = self._difficulties if "difficulty" in reads else None
+        sums, binned = columns_of_rows(rows, self.conventions, reads, runs["run"].to_list(), difficulties, rebinned=False)
         starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
         return Evidence(
             runs=tuple(Run(*row) for row in runs[rows.run[starts]].select("run", "model", "elicitation").iter_rows()),

@@ -13,8 +13,9 @@ from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from queries.engine import distribution_statistics, stored_or_computed_rows
 from queries.engine.distribution_columns import RunDistributions
 from queries.engine.evidence import Evidence, Run
+from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties, selects_by_answers
 from queries.engine.repeated_samples import Samples
-from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
+from queries.engine.run_columns import Floats, SparseColumn, bin_columns
 from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
@@ -48,13 +49,15 @@ def gather(
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {*ALWAYS_READ}
     with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     selected_questions = snapshot.frame(
-        f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
+        f"{with_clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place",
+        parameters,
     )
     runs = snapshot.frame(
         f"{with_clauses} select run, model, elicitation, failed, samples, respondents from chosen_runs order by place", parameters
     )
     failed = selection.failed and bool((runs["failed"] > 0).any())
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
+    difficulties = read_difficulties(snapshot, selection, selected_questions) if "difficulty" in reads else None
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distribution_statistics.COLUMNS}
@@ -64,9 +67,10 @@ def gather(
     else:
         rows = stored_or_computed_rows.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
     starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
-    sums, binned = columns_of_rows(rows, selection.conventions, reads, selected_questions, rebinned)
+    names = runs["run"].to_list()
+    sums, binned = columns_of_rows(rows, selection.conventions, reads, names, difficulties, rebinned)
     if whole:
-        names, positions = runs["run"].to_list(), selected_questions["position"].cast(pl.Int64).to_numpy()
+        positions = selected_questions["position"].cast(pl.Int64).to_numpy()
         columns, of_bins = distribution_statistics.distribution_sums(
             snapshot, selection, names, positions, (rows.run, rows.places), whole, distributions or {}
         )
@@ -91,7 +95,7 @@ def gather(
     for index in np.flatnonzero((runs["respondents"] & (runs["samples"] > 1)).to_numpy()):
         of_people = rows_of_samples(pl.Series(np.arange(len(runs)) == index), needed, pairs)
         if len(of_people.places):
-            columns, of_bins = columns_of_rows(of_people, selection.conventions, reads, selected_questions, rebinned)
+            columns, of_bins = columns_of_rows(of_people, selection.conventions, reads, names, difficulties, rebinned)
             run = Run(*runs.select("run", "model", "elicitation").row(int(index)))
             cells = Evidence(
                 runs=(run,),
@@ -115,6 +119,7 @@ def gather(
         conventions=selection.conventions,
         samples=samples,
         respondents=respondents,
+        selected_by_answers=selects_by_answers(snapshot, selection),
     )
 
 
@@ -122,7 +127,8 @@ def columns_of_rows(
     rows: stored_or_computed_rows.StatisticRows,
     conventions: Conventions,
     reads: Set[str],
-    selected_questions: pl.DataFrame,
+    runs: Sequence[str],
+    difficulties: QuestionDifficulties | None,
     rebinned: bool,
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
     """Return the statistics of rows, except those of whole distributions.
@@ -131,7 +137,8 @@ def columns_of_rows(
         rows: the rows; ``sums`` is extended in place.
         conventions: conventions of the metrics.
         reads: names of the statistics.
-        selected_questions: questions of the selection, with their ``difficulty``.
+        runs: ids of the runs, by the index that rows have.
+        difficulties: of the questions; None if none is read.
         rebinned: whether the bins must be computed from the items.
 
     Returns:
@@ -140,8 +147,8 @@ def columns_of_rows(
     sums = rows.sums
     if NET_REWARD in reads:
         sums[NET_REWARD] = _net_rewards(rows, conventions.t)
-    if "difficulty" in reads:
-        sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
+    if difficulties is not None:
+        sums["difficulty"] = difficulties.of_rows(runs, rows.run, rows.places)
     bins = _right_closed(rows) if rebinned else rows.bins
     return sums, {} if bins is None else bin_columns(bins)
 

@@ -177,8 +177,11 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
         metric: the metric to compare.
 
     Returns:
-        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two questions with the metric, and on the diagonal.
+        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two questions with the metric, on the diagonal, and
+        everywhere if the questions were selected by whether runs answered them correctly.
     """
+    if evidence.selected_by_answers:
+        return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
     values = evidence.values(metric)
     errors, counts = difference_errors(evidence, metric)
     p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)

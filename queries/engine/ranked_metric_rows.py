@@ -127,8 +127,8 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
 
 
 def _letters(cells: list[MetricCell], metric: Metric, evidence: RunEvidence) -> list[list[int]] | None:
-    """Compute the letters of each run; None if the runs answered different questions or the metric is not ranked."""
-    if metric.direction == "none" or not evidence.same_questions:
+    """Compute the letters of each run; None where no two runs can be tested or the metric is not ranked."""
+    if metric.direction == "none" or not evidence.same_questions or evidence.selected_by_answers:
         return None
     p_values = difference_tests(evidence, metric)
     pairs = np.triu_indices(len(cells), 1)

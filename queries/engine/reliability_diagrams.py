@@ -129,7 +129,7 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
     band = None
-    if kind and graded and len(stated):
+    if kind and graded and len(stated) and not evidence.selected_by_answers:
         sizes = evidence.sums["items"][evidence.starts[run] : evidence.ends[run]].astype(np.int64)
         ends = consistency_band(confidence, correct, sizes, SEED, simultaneous=kind == "simultaneous")
         band = ConsistencyBand(kind, *(part.tolist() for part in ends))

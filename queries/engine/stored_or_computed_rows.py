@@ -236,7 +236,7 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
             from runs r where {runs}
         ),
         chosen_questions as (
-            select question_id, position, difficulty, row_number() over (order by position) - 1 as place
+            select question_id, position, difficulty, difficulty_source, row_number() over (order by position) - 1 as place
             from questions q where {questions}
         )"""
     return clauses, run_parameters | question_parameters

@@ -167,8 +167,9 @@ QUESTIONS = (
         value=lambda t, _: per_question.slope(t["questions"], t["x"], t["y"], t["xx"], t["xy"]),
         level="question",
         single=False,
-        undefined="the difficulty of these questions is unknown or does not vary",
-        caveat="If difficulty is estimated from the same answers, part of the slope is regression to the mean.",
+        undefined="the difficulty of these questions is unknown, does not vary, or is a filter and comes from runs",
+        caveat="Difficulty that comes from runs is made of the runs of other models. A slope above 0 is no miscalibration: a "
+        "calibrated forecaster that cannot tell hard questions from easy ones has one too.",
         axioms=(),
         counterexamples=(
             Counterexample(((0.5, 1), (0.3, 0), (0.3, 1)), ((0, 0.3),)),

@@ -66,7 +66,7 @@ BAD_VALUES = [
     ("beta", "-1", "bad_value", []),
     ("beta", "1e999", "bad_value", []),
     ("beta", "two", "bad_value", []),
-    ("common", "2", "unknown_value", ["0", "1"]),
+    ("common", "2", "unknown_value", ["0", "1", "all"]),
 ]
 
 

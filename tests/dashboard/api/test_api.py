@@ -158,6 +158,7 @@ def test_metrics_are_chosen(client):
         "answered",
         "answered_clues",
         "ranked",
+        "unranked",
         "ece",
         "ece_rank",
     ]

@@ -208,7 +208,7 @@ def _variances_of_differences(covariances: Floats) -> Floats:
 
 
 def bounded_mean_interval(
-    sums: Floats, items: Floats, least: Floats, most: Floats, per_question: float, level: float = LEVEL
+    sums: Floats, items: Floats, least: Floats | float, most: Floats | float, per_question: float, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
     """Compute intervals of means over items that also cover where the sample shows few or none of the values that matter.
 
@@ -220,7 +220,7 @@ def bounded_mean_interval(
     Args:
         sums: sums over the items of each question or cluster of questions, shape (clusters, points).
         items: number of items of each, shape (clusters,).
-        least, most: smallest and largest possible value of an item, shape (points,).
+        least, most: smallest and largest possible value of an item, one or shape (points,).
         per_question: number of items of the question that joins.
         level: nominal coverage, in (0, 1).
 

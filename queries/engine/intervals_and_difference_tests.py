@@ -66,11 +66,11 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
     few, several = rests_on_few(evidence, source), ~_of_people(evidence) & (counts > 1)
-    net = source.thresholded and isinstance(evidence, Evidence)
+    net = source.thresholded
     if source.distance:
         ends, methods[:] = _of_distance(evidence, source, replicates, few), "calibration test"
-    elif net and isinstance(evidence, Evidence):
-        ends[:, several], methods[several] = _of_net_score(evidence, several), "extra question"
+    elif net:
+        ends[:, several], methods[several] = _of_net_score(evidence, source)[:, several], "extra question"
         defined = np.where(several, REPLICATES, defined)
     elif source.of_items:
         ends[:, few], methods[few] = _with_extra_question(evidence, source, few), "extra question"
@@ -78,7 +78,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
         flat = ~(ends[1] - ends[0] > TIED) & several
         ends[:, flat], methods[flat] = _with_extra_question(evidence, source, flat, stated=False), "extra question"
         defined = np.where(few | flat, REPLICATES if source.recut else SMOOTH_REPLICATES, defined)
-    elif few.any() and not source.distance:
+    elif few.any() and not source.distance and not net:
         part = evidence.of_runs(few)
         jackknife = inference.jackknife_t_interval(part.values(source), part.pseudo_values(source))
         ends[:, few], methods[few] = np.clip(jackknife, source.low, source.high), "jackknife"
@@ -112,20 +112,17 @@ def _with_extra_question(evidence: RunEvidence, metric: Metric, chosen: NDArray[
     return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
 
 
-def _of_net_score(evidence: Evidence, chosen: NDArray[np.bool_]) -> Floats:
-    """Compute the intervals of the net score of some runs, shape (2, chosen runs)."""
+def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
+    """Compute the intervals of the net score of each run, shape (2, runs)."""
     (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
-    ends = []
-    for run in np.flatnonzero(chosen):
-        rows = slice(evidence.starts[run], evidence.ends[run])
-        items, earned = (
-            np.bincount(evidence.clusters[rows], evidence.sums[name][rows], evidence.drawn_from).astype(float)
-            for name in ("items", evidence.conventions.reward)
-        )
-        per_question = float(items.sum()) / (rows.stop - rows.start)
-        bounds = np.array([-cost]), np.ones(1)
-        ends.append(np.concatenate(inference.bounded_mean_interval(earned[:, None], items, *bounds, per_question)))
-    return np.stack(ends, axis=1) if ends else np.zeros((2, 0))
+    columns = evidence.cluster_totals.columns(metric, slice(None))
+    items, earned = columns["items"], columns[evidence.conventions.reward]
+    per_question = items.sum(axis=0) / np.maximum(evidence.questions_with(metric), 1)
+    ends = [
+        np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_question[run]))
+        for run in range(items.shape[1])
+    ]
+    return np.stack(ends, axis=1)
 
 
 def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidence) -> Intervals:

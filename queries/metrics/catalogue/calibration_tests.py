@@ -22,7 +22,7 @@ CUMULATED = r"C_j = \sum_{i \le j} (y_i - c_i)"
 TEXTS: tuple[tuple[str, str, str, str, str, str, str, str], ...] = (
     (
         "p_spiegelhalter", "p-value of Spiegelhalter's test", "p Spiegelhalter", r"p_Z",
-        r"\Bigl\lvert \sum_i (y_i - c_i)(1 - 2 c_i) \Bigr\rvert",
+        r"\lvert \sum_i (y_i - c_i)(1 - 2 c_i) \rvert",
         "Tests whether the Brier score is the one that the run's confidences imply.", "Spiegelhalter 1986",
         "Detects errors on either side of 1/2 that raise or lower the score; errors in opposite directions can cancel out.",
     ),

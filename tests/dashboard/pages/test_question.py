@@ -10,7 +10,7 @@ from dashboard.components.numbers import CURVE_NAMES
 
 
 @pytest.mark.parametrize("human", ["", "team_share"])
-def test_the_page_names_the_curve_of_the_numbers_where_another_one_is_drawn(app, human):
+def test_the_page_names_the_curves_of_figure_and_numbers(app, human):
     client = app.test_client()
     name = client.get("/api/v1/questions?dataset=pyramid&limit=1").json["questions"][0]["question_id"]
     query = f"human={human}" if human else ""

@@ -12,6 +12,7 @@ from queries.engine.bootstrap import SEED
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
@@ -44,6 +45,7 @@ class RunTriptych(msgspec.Struct):
         hull: concave hull of ``roc``: the curve after isotonic recalibration fitted to these answers, the best with hindsight.
         smooth: the smooth reliability diagram.
         right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
+        mcb_low, mcb_high, dsc_low, dsc_high: 95 % intervals of ``mcb`` and ``dsc``.
         p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.
         calibration_slope, calibration_intercept: of logistic regressions of correctness on the log-odds of confidence, with 95 %
             intervals.
@@ -75,6 +77,10 @@ class RunTriptych(msgspec.Struct):
     calibration_intercept: float | None
     calibration_intercept_low: float | None
     calibration_intercept_high: float | None
+    mcb_low: float | None
+    mcb_high: float | None
+    dsc_low: float | None
+    dsc_high: float | None
 
 
 class Triptych(msgspec.Struct):
@@ -97,7 +103,12 @@ def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
         Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
     """
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], SCORE_METRICS)
-    values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS} if evidence.runs else {}
+    if not evidence.runs:
+        return Triptych(snapshot.version, selection_keys(selection), THRESHOLDS.tolist(), [])
+    values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS}
+    parts = {field: metric_intervals(evidence, CATALOGUE[key]) for field, key in (("mcb", "corp_mcb"), ("dsc", "corp_dsc"))}
+    for field, intervals in parts.items():
+        values |= {f"{field}_low": intervals.low, f"{field}_high": intervals.high}
     return Triptych(
         data_version=snapshot.version,
         selection=selection_keys(selection),
@@ -143,6 +154,10 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
         calibration_intercept=number(line.intercept),
         calibration_intercept_low=number(line.intercept_low),
         calibration_intercept_high=number(line.intercept_high),
+        mcb_low=number(values["mcb_low"]),
+        mcb_high=number(values["mcb_high"]),
+        dsc_low=number(values["dsc_low"]),
+        dsc_high=number(values["dsc_high"]),
     )
 
 

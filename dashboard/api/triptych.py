@@ -14,7 +14,7 @@ from queries.triptych import Triptych, triptych
 FIELDS = (
     "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece", "p_spiegelhalter",
     "p_kuiper", "p_ks", "calibration_slope", "calibration_slope_low", "calibration_slope_high", "calibration_intercept",
-    "calibration_intercept_low", "calibration_intercept_high",
+    "calibration_intercept_low", "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
 )  # fmt: skip
 
 

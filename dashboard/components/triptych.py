@@ -74,9 +74,9 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
             figure(
                 "plane",
                 plane_figure(runs, names, colours),
-                "Miscalibration against discrimination (CORP), as measured. Both are fitted to these answers and tend to be too "
-                "large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: equal Brier score = MCB "
-                "\u2212 DSC + UNC, "
+                "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
+                "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
+                "equal Brier score = MCB \u2212 DSC + UNC, "
                 + (
                     "the same UNC for all"
                     if _same_uncertainty(result)
@@ -135,14 +135,19 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     return table(head, rows, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str) -> str:
-    value, low, high = (getattr(run, f"{key}{end}") for end in ("", "_low", "_high"))
-    return short(value) if low is None else f"{short(value)} [{short(low)}, {short(high)}]"
+def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> str:
+    value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
+    return value if getattr(run, f"{key}_low") is None else f"{value} [{low}, {high}]"
 
 
 def _numbers_table(result: Triptych, names: Names) -> html.Div:
-    fields = ("brier", "mcb", "dsc", "unc", "auroc", "smooth_ece")
-    rows = [row(names[run.run], *(short(getattr(run, field), 4) for field in fields)) for run in result.runs]
+    rows = [
+        row(
+            names[run.run], short(run.brier, 4), _with_interval(run, "mcb", 4), _with_interval(run, "dsc", 4), short(run.unc, 4),
+            short(run.auroc, 4), short(run.smooth_ece, 4),
+        )
+        for run in result.runs
+    ]  # fmt: skip
     return table(["Run", "Brier", "MCB", "DSC", "UNC", "AUROC", "smECE"], rows, "Parts of the score")
 
 

@@ -14,10 +14,13 @@ from dashboard.figures.bins_by_ece_variant import bins_figure
 from dashboard.figures.rank_agreement import agreement_figure
 from data.plurals import counted
 from queries.metrics import CATALOGUE
+from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.which_ece import WHICH_METRICS, RunError, WhichEce
 
 Names = Mapping[str, str]
-OTHER_SCALES = ("corp_mcb", "ks")  # the last variants; they are not mean gaps, so the text does not compare them with the others
+# Means over bins of the absolute gap, as published code computes them: only these are compared with each other.
+ROOT_MEAN_SQUARE = "rms_hle"
+MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)
 
 
 def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
@@ -147,16 +150,18 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
     """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
     place = [run.run for run in result.runs].index(result.focus or "")
     cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
-    errors = cells[: -len(OTHER_SCALES)]
-    known = sorted((cell.value, label) for label, cell in errors if cell.value is not None)
+    values = {variant.key: variant.runs[place].value for variant in result.variants}
+    known = sorted((value, CATALOGUE[key].label) for key in MEAN_GAPS if (value := values[key]) is not None)
     (low, lowest), (high, highest) = known[0], known[-1]
     dropped = [f"{label} {cell.left_out:,}" for label, cell in cells if cell.left_out]
     missing = [label for label, cell in cells if cell.value is None]
     parts = [
         f"\u201cECE\u201d does not say which calibration error was computed. On {title} ({result.items:,} items), the error of "
         f"{names[result.focus or '']} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {len(known)} "
-        "definitions in use."
+        "ways to cut confidences into bins."
     ]
+    if values[ROOT_MEAN_SQUARE] is not None:
+        parts.append(f"The root mean square that HLE's script reports is {short(values[ROOT_MEAN_SQUARE])}.")
     if dropped:
         parts.append(f"Some leave items out without saying so: {', '.join(dropped)} of {result.items:,}.")
     if missing:

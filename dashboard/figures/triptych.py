@@ -66,9 +66,13 @@ def murphy_panel(
 
 
 def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """Draw miscalibration against discrimination, a dot per run, with lines of equal Brier score at the mean uncertainty."""
+    """Draw miscalibration against discrimination, a dot and its intervals per run, and lines of equal Brier score.
+
+    The lines are those at the mean uncertainty.
+    """
     shown = [run for run in runs if run.mcb is not None and run.dsc is not None and run.unc is not None]
-    x, y = [run.mcb or 0.0 for run in shown], [run.dsc or 0.0 for run in shown]
+    x = [value for run in shown for value in (run.mcb, run.mcb_low, run.mcb_high) if value is not None]
+    y = [value for run in shown for value in (run.dsc, run.dsc_low, run.dsc_high) if value is not None]
     x_range, y_range = padded(x, zero=True), padded(y, zero=True)
     data: list[PlotlyJson] = []
     annotations: list[PlotlyJson] = []
@@ -92,6 +96,7 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
             "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "name": plain(names[run.run]), "meta": run.run,
             "marker": {"size": 9, "color": colours.get(run.run, OTHERS)}, "showlegend": run.run in colours,
             "customdata": [run.brier], "cliponaxis": False,
+            "error_x": _whisker(run.mcb, run.mcb_low, run.mcb_high), "error_y": _whisker(run.dsc, run.dsc_low, run.dsc_high),
             "hovertemplate": "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}<extra></extra>",
         })  # fmt: skip
     return {
@@ -103,6 +108,13 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
             annotations=annotations,
         ),
     }
+
+
+def _whisker(value: float | None, low: float | None, high: float | None) -> PlotlyJson:
+    """Return the error bar of a value; a bar without length where there is no interval."""
+    value = value or 0.0
+    ends = {"array": [0.0 if high is None else high - value], "arrayminus": [0.0 if low is None else value - low]}
+    return {"type": "data", "symmetric": False, **ends, "thickness": 1, "width": 0}
 
 
 def _round_values(low: float, high: float) -> list[float]:

@@ -34,11 +34,15 @@ def items(bundled):
 
 
 def test_the_parts_are_those_of_the_leaderboard(bundled, result):
-    board = leaderboard(bundled, PYRAMID, SCORE_METRICS)
+    board = leaderboard(bundled, PYRAMID, SCORE_METRICS, True)
     for row, run in zip(board.rows, result.runs, strict=True):
         values = [row.metrics[metric.key].value for metric in SCORE_METRICS]
         assert values == [run.brier, run.mcb, run.dsc, run.unc, run.auroc, run.smooth_ece]
         assert run.brier == pytest.approx(run.mcb - run.dsc + run.unc, abs=1e-12)
+        for key in ("mcb", "dsc"):
+            part = row.metrics[f"corp_{key}"]
+            assert [part.low, part.high] == [getattr(run, f"{key}_low"), getattr(run, f"{key}_high")]
+            assert part.low <= part.value <= part.high and part.low < part.high
 
 
 def test_roc_curves_count_what_is_above_each_confidence(result, items):

@@ -66,7 +66,10 @@ def test_few_items_say_why_the_script_has_no_value(bundled):
 def test_the_text_names_the_range_and_what_is_left_out(result):
     names = {run.run: run.model for run in result.runs}
     text = review_words(result, names, "Pyramid")
-    values = {variant.key: variant.runs[0].value for variant in result.variants if variant.key not in ("corp_mcb", "ks")}
-    assert f"{min(values.values()):.3f}" in text and f"{max(values.values()):.3f}" in text
+    errors = {variant.key: variant.runs[0].value for variant in result.variants}
+    others = ("corp_mcb", "ks", "smooth_ece", "ece_debiased", "rms_hle", "rms_hle_whole")  # no means of gaps over bins
+    means = [error for key, error in errors.items() if key not in others]
+    assert f"from {min(means):.3f} (" in text and f"to {max(means):.3f} (" in text and f"over {len(means)} ways" in text
+    assert f"HLE's script reports is {errors['rms_hle']:.3f}." in text
     (script,) = (variant for variant in result.variants if variant.key == "rms_hle")
     assert f"RMS HLE {script.runs[0].left_out} of {result.items}" in text

@@ -124,8 +124,8 @@ def faulty(draw, body):
     at = draw(st.integers(0, len(data)))
     return {
         None: data, "cut": data[:at], "bytes": data[:at] + draw(st.binary(min_size=1, max_size=3)) + data[at:],
-        "gzip": gzip.compress(data, mtime=0), "utf-16": data.decode().encode("utf-16"), "bom": b"\xef\xbb\xbf" + data, "nothing": b"",
-        "twice": data + data,
+        "gzip": gzip.compress(data, mtime=0), "utf-16": data.decode().encode("utf-16"), "bom": b"\xef\xbb\xbf" + data,
+        "nothing": b"", "twice": data + data,
     }[damage]  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_corrected_grades_change_links_that_read_them(store):
         assert result.corrected == [run] and not result.same and not result.rules
 
 
-def test_a_version_from_before_a_rule_changed_says_so_where_it_matters(store):
+def test_a_version_before_a_rule_changed_says_so(store):
     before = version_of(store).rpartition("-")[0]
     assert changes(store, named(store), before).same
     correct_grades(store, named(store).run[0], [Correction("q1", "Rome", 1.0)], by="ann")

@@ -109,7 +109,7 @@ def test_a_run_that_knows_everything_is_better_at_every_t(importing, tmp_path):
 
 @pytest.mark.parametrize("questions", [1, 2, 20])
 @pytest.mark.parametrize("correct", [0, 1])
-def test_runs_without_errors_or_without_right_answers_have_intervals_with_width(importing, tmp_path, questions, correct):
+def test_runs_without_errors_have_intervals_with_width(importing, tmp_path, questions, correct):
     """All answers are alike. One question has no interval, and nothing has an interval without width."""
     runs = {"surer": [(index, 0.99, correct) for index in range(questions)]}
     runs["less sure"] = [(index, 0.95, correct) for index in range(questions)]
@@ -131,7 +131,7 @@ def test_runs_without_errors_or_without_right_answers_have_intervals_with_width(
     assert shown == ({less_sure} if (questions, correct) == (20, 0) else set())  # twenty sure wrong answers are no chance
 
 
-def test_a_run_that_answered_each_question_often_is_compared_by_its_mean(importing, tmp_path):
+def test_repeated_answers_are_compared_by_their_mean(importing, tmp_path):
     """Before, the sums of three answers were compared with those of one."""
     chance = np.random.default_rng(3)
     once = [(index, chance.random(), int(chance.random() < 0.6)) for index in range(30)]
@@ -143,7 +143,7 @@ def test_a_run_that_answered_each_question_often_is_compared_by_its_mean(importi
     assert difference.difference == pytest.approx(murphy[difference.a.run] - murphy[difference.b.run], abs=1e-12)
 
 
-def test_no_question_chooses_the_threshold_at_which_it_is_judged():
+def test_no_question_chooses_its_own_threshold():
     """Of five questions, only the last rewards answering above 0.5: without it, the best is to answer all."""
     confidence, correct = np.array([0.3, 0.3, 0.3, 0.3, 0.9]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
     right, wrong = (cell_totals(part, confidence, np.arange(5), 5) for part in (correct, 1 - correct))

@@ -69,7 +69,7 @@ def leaders(disagreement):
     return {(leader.grading, leader.model) for leader in disagreement.leaders}
 
 
-def test_the_share_is_that_of_the_answers_and_each_grading_has_its_leader(snapshot):
+def test_each_grading_has_its_leader(snapshot):
     result = grading_disagreement(snapshot, TOY)
     assert (result.disputed, result.share) == (6, 6 / 40) and result.matters and result.metric == "net_score"
     assert leaders(result) == {("imported", "steady"), ("second", "strict")}
@@ -137,7 +137,7 @@ def test_items_and_answers_are_marked_and_can_be_left_out(snapshot):
         assert marks == [[False], [name == "q0"]]
 
 
-def test_questions_that_a_run_gets_wrong_are_marked_and_can_be_left_out(snapshot):
+def test_wrong_questions_are_marked_or_left_out(snapshot):
     strict = run_of(snapshot, "strict")
     assert disputed_runs(snapshot, TOY) == {name: [strict] for name in DISPUTED}
     (row,) = question_details(snapshot, TOY, ("q0",), [CATALOGUE["brier"]]).questions
@@ -150,7 +150,7 @@ def test_questions_that_a_run_gets_wrong_are_marked_and_can_be_left_out(snapshot
     assert len(ordered_questions(snapshot, TOY.replace(undisputed=True), other).questions) == len(QUESTIONS)
 
 
-def test_unsolved_questions_with_disputed_answers_are_marked_and_can_be_left_out(original, tmp_path):
+def test_unsolved_questions_are_marked_or_left_out(original, tmp_path):
     store = open_store(tmp_path / "store", threads=1)
     texts = table([{"question_id": name, "text": name} for name in ("q0", "q1")])
     wrong = [{"question_id": name, "clue": 0, "guess": "no", "confidence": 0.5, "correct": 0} for name in ("q0", "q1")]

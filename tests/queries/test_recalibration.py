@@ -441,7 +441,7 @@ def likeliest_temperature(logs, gold):
     return minimize_scalar(loss, bounds=(1e-3, 20), method="bounded", options={"xatol": 1e-9}).x
 
 
-def test_the_temperature_of_distributions_is_the_most_likely_one():
+def test_the_temperature_of_distributions_is_most_likely():
     chance = np.random.default_rng(8)
     logits = 3 * chance.normal(size=(300, 4))
     gold = np.array([chance.choice(4, p=row) for row in tempered(np.exp(logits), np.full(300, 0.5))])
@@ -505,7 +505,7 @@ def test_runs_with_whole_distributions_are_recalibrated_as_such(polled):
 
 
 @pytest.mark.parametrize("model", ["sparse", "plain"])
-def test_runs_that_give_few_distributions_are_recalibrated_by_confidence(polled, model):
+def test_few_distributions_are_recalibrated_by_confidence(polled, model):
     selection = Selection("polls", model=(model,), common=False)
     (run,) = recalibration(polled, selection, "temperature", [CATALOGUE["brier"], CATALOGUE["dist_ce"]]).runs
     assert run.fitted_to == "confidence" and run.metrics["dist_ce"].after is None

@@ -107,7 +107,7 @@ def statistics_of(confidence, residual):
     return abs((residual * (1 - 2 * confidence)).sum()), max(walk) - min(walk), max(abs(step) for step in walk)
 
 
-def test_p_values_are_the_shares_of_calibrated_runs_that_are_further_off():
+def test_p_values_are_shares_of_calibrated_runs():
     """By enumeration of all outcomes of six independent items."""
     confidence, correct = np.array([0.2, 0.2, 0.6, 0.7, 0.9, 0.9]), np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
     observed, chances = statistics_of(confidence, correct - confidence), np.zeros(3)
@@ -127,7 +127,7 @@ def test_many_items_have_the_p_values_of_simulated_items(items, monkeypatch):
     assert drawn == pytest.approx(calibration_tests(confidence, correct, np.arange(items), items, 8), abs=0.06)
 
 
-def test_graded_answers_are_compared_with_sign_flips_of_questions():
+def test_graded_answers_have_sign_flips_of_questions():
     confidence = np.array([0.2, 0.2, 0.6, 0.9, 0.9])
     correct, question = np.array([0.0, 0.5, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1, 2])
     observed = statistics_of(confidence, correct - confidence)
@@ -138,7 +138,7 @@ def test_graded_answers_are_compared_with_sign_flips_of_questions():
 
 
 @pytest.mark.parametrize("clues", [1, 5])
-def test_a_calibrated_run_without_its_first_error_is_not_rejected(clues):
+def test_a_calibrated_run_without_errors_is_not_rejected(clues):
     confidence, question = np.full(30 * clues, 0.97), np.repeat(np.arange(30), clues)
     assert min(calibration_tests(confidence, np.ones(30 * clues), question, 30, 1)) > 0.05
     wrong = np.where(np.arange(30) < 20, 1.0, 0.0)[question]

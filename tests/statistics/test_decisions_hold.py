@@ -35,13 +35,13 @@ def test_bootstrap_percentiles_of_the_net_score_do_not_cover():
     assert covered / 200 < 0.85
 
 
-def test_intervals_at_the_own_threshold_cover_and_are_not_above_the_best_there_is():
+def test_intervals_at_the_own_threshold_cover():
     rows = list(simulation.own_threshold_intervals(200, SEED, **SETTINGS))
     assert not shortfalls(row for row in rows if row.nominal > 0.5)
     assert not excesses((row for row in rows if row.nominal < 0.5), 0.0)
 
 
-def test_a_threshold_judged_on_the_answers_that_chose_it_is_too_good():
+def test_a_threshold_judged_with_hindsight_is_too_good():
     same, fitted = simulation.own_threshold_bias(400, SEED, "0 to 1", 60, 75)
     assert same > 0.05 > 0 > fitted
 

@@ -26,7 +26,7 @@ def test_intervals_cover(stated, questions, clues, dependent):
             assert measured.without == 0, measured
 
 
-def test_the_simulation_detects_the_intervals_that_were_replaced():
+def test_the_simulation_detects_the_replaced_intervals():
     random, stated = np.random.default_rng(SEED), CONFIDENCES[2]
     held = 0
     for _ in range(4):

@@ -73,7 +73,7 @@ def test_every_value_of_awkward_data_has_an_interval_with_width(name, binning):
             assert low - 1e-9 <= value <= high + 1e-9, metric.key
 
 
-def test_a_metric_of_questions_without_variation_has_no_interval():
+def test_a_metric_without_variation_has_no_interval():
     confidence, correct = np.full((1, 100, 1), 0.5), np.ones((1, 100, 1))
     metric, evidence = CATALOGUE["hard_easy_slope"], evidence_of((confidence, correct, correct))
     intervals = metric_intervals(evidence, metric)

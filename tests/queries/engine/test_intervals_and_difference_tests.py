@@ -64,7 +64,7 @@ def test_errors_from_groups_are_those_from_questions():
         assert questions[0, 1] == 6 * MAX_CLUSTERS
 
 
-def test_a_run_with_few_questions_has_the_interval_that_it_has_alone():
+def test_a_run_with_few_questions_has_its_own_interval():
     evidence = evidence_of(simulated(2, 200, seed=5))
     rows = (evidence.run_of_rows == 1) | (evidence.places < 40)
     both, few = evidence.select_rows(rows), evidence.select_rows((evidence.run_of_rows == 0) & rows)
@@ -162,7 +162,7 @@ def test_runs_with_few_errors_could_differ_on_another_question():
 
 
 @pytest.mark.parametrize(("wrong", "other", "discordant"), [(9, 1, 0.0215), (7, 1, 0.0703), (6, 0, 0.0312)])
-def test_the_test_of_accuracies_with_few_errors_is_that_of_mcnemar(wrong, other, discordant):
+def test_accuracies_with_few_errors_are_tested_as_by_mcnemar(wrong, other, discordant):
     """One-sided exact probabilities, doubled, of the questions that only one run got right."""
     places = np.arange(60)
     correct = np.stack([places >= wrong, ~((places >= 20) & (places < 20 + other))]).astype(float)[..., None]

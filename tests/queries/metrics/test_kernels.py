@@ -621,7 +621,7 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_auroc_of_graded_answers_is_that_of_answers_drawn_from_the_grades(seed):
+def test_auroc_of_grades_is_that_of_answers_drawn_from_them(seed):
     """The mean over draws of 0 and 1 with the grades as probabilities of the pairs that are won, over that of all pairs."""
     chance = np.random.default_rng(seed)
     confidence, grade = chance.random(8).round(1), chance.random(8).round(2)

@@ -24,15 +24,8 @@ from flask import Flask, current_app, g, has_request_context, request
 import data
 import queries
 from dashboard.access.identity_and_rights import Access
-from dashboard.cache.computing_queue import (
-    PLACES_FOR_CLIENT,
-    RETRY_AFTER,
-    Client,
-    ClientLimitReached,
-    QueueFull,
-    client_address,
-)
-from dashboard.cache.query_cache import QueryCache
+from dashboard.access.trusted_proxies import client_address
+from dashboard.result_cache import PLACES_FOR_CLIENT, RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
@@ -77,7 +70,9 @@ class Service:
         with suppress(StoreError):  # every request will report it
             self.store.latest()  # from now on, a folder that disappears is not treated as a new store
         self.version_check = VersionCheck(self.store.objects)
-        self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
+        self.cache = ResultCache(
+            settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20, server, settings.workers
+        )
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.draining = False
@@ -247,8 +242,8 @@ class Service:
     @contextmanager
     def _turn(self, query: Callable[..., object], client: Client, name: str) -> Iterator[None]:
         """Wait until a client may compute a result that is not cached."""
-        queue, until = self.cache.queue, time.monotonic() + self.settings.query_seconds
-        with self._as_request_errors(query), queue.place(client, name), queue.turn(client, until, client.left):
+        until = time.monotonic() + self.settings.query_seconds
+        with self._as_request_errors(query), self.cache.place(client, name), self.cache.turn(client, until, client.left):
             yield
 
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:

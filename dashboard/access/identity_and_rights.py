@@ -21,8 +21,7 @@ from dashboard.access.dash_request_checks import CALLBACKS, drawn_address
 from dashboard.access.json_bodies import InvalidJson
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink
-from dashboard.access.trusted_proxies import from_trusted_proxy
-from dashboard.cache.computing_queue import client_address
+from dashboard.access.trusted_proxies import client_address, from_trusted_proxy
 from dashboard.components.links import address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings

@@ -10,6 +10,7 @@ from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 TRUSTED = "clueline.trusted_proxy"  # key in the WSGI environment of a request
+IPV6_NETWORK = 64  # leading bits of an IPv6 address that identify a client; it can choose the others
 FORWARDED = (
     "HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PORT", "HTTP_X_FORWARDED_PREFIX",
     "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP",
@@ -41,6 +42,23 @@ class TrustedProxies:
         if isinstance(address, IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
         return any(address in network for network in self._networks)
+
+
+def client_address(peer: str | None) -> str:
+    """Return the part of an IP address that a client cannot choose at will, or ``unknown`` if there is no address.
+
+    >>> client_address("192.0.2.7")
+    '192.0.2.7'
+    >>> client_address("2001:db8:1:2:3:4:5:6")
+    '2001:db8:1:2::/64'
+    """
+    try:
+        address = ip_address(peer or "")
+    except ValueError:
+        return peer or "unknown"
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((address, IPV6_NETWORK), strict=False))
 
 
 def install(server: Flask, networks: Sequence[str]) -> None:

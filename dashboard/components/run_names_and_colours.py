@@ -77,11 +77,11 @@ class Named(Protocol):
     """Any struct with a run's id, model and elicitation."""
 
     @property
-    def run(self) -> str: ...  # noqa: D102
+    def run(self) -> str: ...
     @property
-    def model(self) -> str: ...  # noqa: D102
+    def model(self) -> str: ...
     @property
-    def elicitation(self) -> str: ...  # noqa: D102
+    def elicitation(self) -> str: ...
 
 
 def run_names(runs: Iterable[Named]) -> dict[str, str]:

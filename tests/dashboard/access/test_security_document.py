@@ -2,10 +2,9 @@
 
 import re
 
-from dashboard import service
+from dashboard import result_cache, service
 from dashboard.access import identity_and_rights, limits_and_headers
 from dashboard.app import create_app
-from dashboard.cache import computing_queue
 from dashboard.process import gunicorn_server, gunicorn_worker_for_slow_clients, incoming_requests
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
@@ -67,10 +66,10 @@ def test_the_limits_are_those_of_the_code():
         "uploads at once, of a worker": service.MAX_UPLOADS,
         "threads of a worker for uploads": gunicorn_worker_for_slow_clients.UPLOAD_THREADS,
         "threads of a worker for everything else": gunicorn_server.THREADS,
-        "threads that compute or wait for a result": computing_queue.PLACES,
-        "results computed at once, of a worker": computing_queue.AT_ONCE,
-        "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,
-        "distinct results that one client waits for": computing_queue.PLACES_FOR_CLIENT,
+        "threads that compute or wait for a result": result_cache.PLACES,
+        "results computed at once, of a worker": result_cache.AT_ONCE,
+        "results computed at once for one client": result_cache.AT_ONCE_FOR_CLIENT,
+        "distinct results that one client waits for": result_cache.PLACES_FOR_CLIENT,
         "requests of one player of a session, a second, of a worker": identity_and_rights.PLAYED,
         "of these at once, after a pause": identity_and_rights.PLAYED_AT_ONCE,
         "requests of players from one address, a second, of a worker": identity_and_rights.PLAYED_FROM,

@@ -90,7 +90,7 @@ def test_where_reading_needs_a_token_so_does_the_desk(copied):
 
 
 def test_a_full_queue_refuses_at_once(fresh):
-    queue = fresh.service.cache.queue
+    queue = fresh.service.cache
     places = [queue.place(client, str(number)) for number, client in enumerate([_Other()] * 20)]
     for place in places:
         place.__enter__()

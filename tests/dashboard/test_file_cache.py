@@ -1,6 +1,5 @@
 """Results on disk: within a limit in bytes whoever writes, whole or absent, and leaving some disk space free."""
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -8,12 +7,13 @@ import sys
 import time
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
 
 import pytest
 
-from dashboard.cache import disk_cache
-from dashboard.cache.disk_cache import DiskCache
+from dashboard import result_cache
+from dashboard.result_cache import Bytes, FileCache
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 from tests.helpers.waiting import wait_until
@@ -23,32 +23,48 @@ PROCESS = """
 import os, sys
 from hashlib import sha256
 from pathlib import Path
-from dashboard.cache.disk_cache import DiskCache
-cache = DiskCache(Path(sys.argv[1]), 2**20)
+from dashboard.result_cache import Bytes, FileCache
+cache = FileCache(Path(sys.argv[1]), 2**20, 4)
+cache.serializer = Bytes()
 for number in range(200):
     cache.set(sha256(f"{sys.argv[2]} {number}".encode()).hexdigest(), os.urandom(10_000 + 100 * number))
 """
+
+
+def opened(folder, processes=1):
+    cache = FileCache(folder, MIB, processes)
+    cache.serializer = Bytes()
+    return cache
 
 
 def name(key):
     return sha256(str(key).encode()).hexdigest()
 
 
+def path_of(folder, key):
+    """Return the file of a key: flask-caching names it by the key's checksum."""
+    return folder / name(name(key))
+
+
 def used(folder):
     """Return the bytes that the files of a cache take on disk."""
-    return sum(path.stat().st_blocks * 512 for path in folder.iterdir())
+    total = 0
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):  # it was just removed
+            total += entry.stat().st_blocks * 512
+    return total
 
 
 def test_a_stored_result_is_found_by_every_process(tmp_path):
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     assert cache.get(name(1)) is None
     for value in (b"", b"one", os.urandom(100_000)):
         cache.set(name(1), value)
-        assert cache.get(name(1)) == DiskCache(tmp_path / "results", MIB).get(name(1)) == value
+        assert cache.get(name(1)) == opened(tmp_path / "results").get(name(1)) == value
 
 
 def test_the_folder_never_holds_more_than_the_limit(tmp_path):
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     for number in range(300):
         cache.set(name(number), os.urandom(100 * number))
         assert used(tmp_path / "results") <= MIB
@@ -58,7 +74,7 @@ def test_the_folder_never_holds_more_than_the_limit(tmp_path):
 
 def test_many_small_results_stay_within_the_limit(tmp_path):
     """A file takes at least a block, however small its value is."""
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     for number in range(1000):
         cache.set(name(number), b"x")
     assert used(tmp_path / "results") <= MIB
@@ -66,7 +82,7 @@ def test_many_small_results_stay_within_the_limit(tmp_path):
 
 def test_threads_and_processes_together_keep_the_limit(tmp_path):
     folder = tmp_path / "results"
-    caches = [DiskCache(folder, MIB) for _ in range(2)]
+    caches = [opened(folder, processes=4) for _ in range(2)]
     processes = [
         subprocess.Popen([sys.executable, "-c", PROCESS, folder, str(index)], cwd=ROOT, env=environment()) for index in range(2)
     ]
@@ -75,9 +91,7 @@ def test_threads_and_processes_together_keep_the_limit(tmp_path):
     def write(thread):
         for number in range(100):
             caches[thread % 2].set(name((thread, number)), os.urandom(20_000))
-            with (folder / "size").open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # nobody else writes
-                most.append(used(folder))
+            most.append(used(folder))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
@@ -87,7 +101,7 @@ def test_threads_and_processes_together_keep_the_limit(tmp_path):
 
 
 def test_recently_used_results_stay(tmp_path):
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     cache.set(name("often"), b"x" * 10_000)
     for number in range(300):
         cache.set(name(number), b"x" * 10_000)
@@ -95,7 +109,7 @@ def test_recently_used_results_stay(tmp_path):
 
 
 def test_a_result_too_large_for_the_cache_is_not_kept(tmp_path):
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     cache.set(name("small"), b"x")
     cache.set(name("large"), b"x" * (MIB // 2))
     assert cache.get(name("large")) is None and cache.get(name("small")) == b"x"
@@ -103,15 +117,16 @@ def test_a_result_too_large_for_the_cache_is_not_kept(tmp_path):
 
 def test_free_space_is_kept(tmp_path, monkeypatch):
     """The store is on the same disk. When the disk fills up, the limit shrinks and cached results are removed."""
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     for number in range(20):
         cache.set(name(number), b"x" * 10_000)
     disk = namedtuple("disk", "total used free")
-    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 19 * MIB, MIB + 4096))
     before = used(tmp_path / "results")
+    free = MIB + 4096 + before  # without the cache
+    monkeypatch.setattr(result_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 19 * MIB, free - used(tmp_path / "results")))
     cache.set(name("new"), b"x" * 10_000)
-    assert cache.get(name("new")) is not None and used(tmp_path / "results") < before
-    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 20 * MIB, 0))
+    assert cache.get(name("new")) is not None and free - used(tmp_path / "results") >= MIB
+    monkeypatch.setattr(result_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 20 * MIB, 0))
     cache.set(name("newer"), b"x" * 10_000)
     assert cache.get(name("newer")) is None
 
@@ -119,10 +134,10 @@ def test_free_space_is_kept(tmp_path, monkeypatch):
 @pytest.mark.parametrize("damage", ["flip", "cut", "zero", "empty"])
 def test_a_damaged_file_is_never_served(tmp_path, damage):
     """For example after a power failure. Damaged bytes may still decode, to wrong figures."""
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     value = os.urandom(10_000)
     cache.set(name(1), value)
-    path = tmp_path / "results" / name(1)
+    path = path_of(tmp_path / "results", 1)
     content = bytearray(path.read_bytes())
     if damage == "flip":
         content[5000] ^= 1
@@ -143,37 +158,39 @@ def test_half_written_files_are_removed(tmp_path):
         wait_until(lambda: folder.exists() and any(folder.glob("?" * 64)))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert len(list(folder.glob("*.tmp"))) <= 1
-        (folder / f"{name('torn')}.tmp").write_bytes(b"x" * 5000)
-        DiskCache(folder, MIB)
-        assert not list(folder.glob("*.tmp"))
+        unfinished = [path for path in folder.iterdir() if len(path.name) != 64]
+        assert len(unfinished) <= 1
+        for path in (*unfinished, folder / "torn"):
+            path.write_bytes(b"x" * 5000)
+            os.utime(path, (time.time() - 3600, time.time() - 3600))
+        opened(folder)
+        assert not [path for path in folder.iterdir() if len(path.name) != 64]
         assert used(folder) <= MIB
 
 
 def test_expired_results_make_room_first(tmp_path):
     folder = tmp_path / "results"
-    cache = DiskCache(folder, MIB)
+    cache = opened(folder)
     cache.set(name("old"), b"x")
-    long_ago = time.time() - disk_cache.TIME_TO_LIVE - 10
-    os.utime(folder / name("old"), (long_ago, long_ago))
+    long_ago = time.time() - result_cache.TIME_TO_LIVE - 10
+    os.utime(path_of(folder, "old"), (long_ago, long_ago))
     cache.set(name("new"), b"x")
-    DiskCache(folder, MIB)
-    assert not (folder / name("old")).exists() and (folder / name("new")).exists()
+    opened(folder)
+    assert not path_of(folder, "old").exists() and path_of(folder, "new").exists()
 
 
 def test_a_folder_that_vanished_with_its_store_stays_gone(tmp_path):
     (tmp_path / "cache").mkdir()
-    cache = DiskCache(tmp_path / "cache" / "results", MIB)
-    (tmp_path / "cache" / "results" / "size").unlink()
+    cache = opened(tmp_path / "cache" / "results")
     (tmp_path / "cache" / "results").rmdir()
     (tmp_path / "cache").rmdir()
     assert cache.get(name(1)) is None
-    with pytest.raises(disk_cache.CacheFailure):
+    with pytest.raises(FileNotFoundError):
         cache.set(name(1), b"x")
     assert not (tmp_path / "cache").exists()
 
 
 def test_others_of_this_host_cannot_read_results(tmp_path):
-    cache = DiskCache(tmp_path / "results", MIB)
+    cache = opened(tmp_path / "results")
     cache.set(name(1), b"x")
     assert (tmp_path / "results").stat().st_mode & 0o777 == 0o700

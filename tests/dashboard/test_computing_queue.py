@@ -11,18 +11,18 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.cache.computing_queue import (
+from dashboard import result_cache
+from dashboard.process.gunicorn_server import THREADS
+from dashboard.result_cache import (
     AT_ONCE,
     AT_ONCE_FOR_CLIENT,
     PLACES,
     PLACES_FOR_CLIENT,
     Client,
     ClientLimitReached,
-    ComputingQueue,
     QueueFull,
+    ResultCache,
 )
-from dashboard.cache.query_cache import QueryCache
-from dashboard.process.gunicorn_server import THREADS
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
@@ -38,8 +38,12 @@ def test_some_threads_are_always_free():
     assert PLACES < THREADS and PLACES_FOR_CLIENT < PLACES and AT_ONCE_FOR_CLIENT < AT_ONCE
 
 
-def test_a_full_queue_refuses_at_once():
-    queue = ComputingQueue()
+@pytest.fixture
+def queue(tmp_path):
+    return ResultCache("filesystem", tmp_path, 2**20)
+
+
+def test_a_full_queue_refuses_at_once(queue):
     with ExitStack() as stack:
         for number in range(PLACES):
             stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
@@ -49,8 +53,7 @@ def test_a_full_queue_refuses_at_once():
         pass
 
 
-def test_a_client_has_only_a_share_of_the_places():
-    queue = ComputingQueue()
+def test_a_client_has_only_a_share_of_the_places(queue):
     with ExitStack() as stack:
         for number in range(PLACES_FOR_CLIENT):
             stack.enter_context(queue.place(ANN, str(number)))
@@ -62,8 +65,7 @@ def test_a_client_has_only_a_share_of_the_places():
         pass
 
 
-def test_one_client_never_takes_every_turn():
-    queue = ComputingQueue()
+def test_one_client_never_takes_every_turn(queue):
     with ExitStack() as stack:
         for _ in range(AT_ONCE_FOR_CLIENT):
             stack.enter_context(queue.turn(ANN, math.inf, never))
@@ -73,8 +75,9 @@ def test_one_client_never_takes_every_turn():
             pass
 
 
-def test_a_waiting_computation_starts_when_another_ends():
-    queue, release = ComputingQueue(at_once=1), threading.Event()
+def test_a_waiting_computation_starts_when_another_ends(queue, monkeypatch):
+    monkeypatch.setattr(result_cache, "AT_ONCE", 1)
+    release = threading.Event()
 
     def compute(client):
         with queue.turn(client, time.monotonic() + 300, never):
@@ -88,7 +91,7 @@ def test_a_waiting_computation_starts_when_another_ends():
 
 
 def test_a_client_that_left_does_not_wait(tmp_path):
-    cache, computing, release = QueryCache("filesystem", tmp_path, 2**20), threading.Event(), threading.Event()
+    cache, computing, release = ResultCache("filesystem", tmp_path, 2**20), threading.Event(), threading.Event()
     gone = Client("192.0.2.3", lambda: True)
 
     def compute():
@@ -106,7 +109,7 @@ def test_a_client_that_left_does_not_wait(tmp_path):
 
 
 def test_a_refused_request_is_told_when_to_try_again(fresh):
-    queue = fresh.service.cache.queue
+    queue = fresh.service.cache
     known = fresh.client.get("/api/v1/leaderboard?dataset=tone")
     with ExitStack() as stack:
         for number in range(PLACES_FOR_CLIENT):

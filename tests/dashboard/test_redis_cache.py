@@ -12,9 +12,9 @@ import msgspec
 import pytest
 import redis
 
+from dashboard import result_cache
 from dashboard.app import create_app
-from dashboard.cache import redis_cache
-from dashboard.cache.query_cache import QueryCache
+from dashboard.result_cache import ResultCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from tests.helpers.redis_server import PROGRAM, start_redis
@@ -61,12 +61,12 @@ def computed(cache, key):
 
 
 def test_redis_keeps_results_for_other_processes(redis_server, tmp_path):
-    first = QueryCache(redis_server.url, tmp_path / "first", 2**20)
+    first = ResultCache(redis_server.url, tmp_path / "first", 2**20)
     assert first.get("key", lambda: b"computed", bytes) == b"computed"
-    second = QueryCache(redis_server.url, tmp_path / "second", 2**20)
+    second = ResultCache(redis_server.url, tmp_path / "second", 2**20)
     assert second.get("key", lambda: b"again", bytes) == b"computed"
     (name,) = redis_server.client.keys()
-    assert name.startswith(b"clueline:") and 0 < redis_server.client.ttl(name) <= redis_cache.TIME_TO_LIVE
+    assert name.startswith(b"clueline:") and 0 < redis_server.client.ttl(name) <= result_cache.TIME_TO_LIVE
     assert (first.failures, second.failures) == (0, 0)
 
 
@@ -91,7 +91,7 @@ def test_a_server_with_redis_answers_and_caches(redis_server, copied):
 
 
 def test_code_planted_in_redis_is_never_run(redis_server, tmp_path):
-    cache = QueryCache(redis_server.url, tmp_path, 2**20)
+    cache = ResultCache(redis_server.url, tmp_path, 2**20)
     decode = partial(msgspec.msgpack.decode, type=Counted)
     good = msgspec.msgpack.encode(Counted(1, "v"))
     assert cache.get("key", lambda: good, decode).number == 1
@@ -99,7 +99,7 @@ def test_code_planted_in_redis_is_never_run(redis_server, tmp_path):
     for planted in (pickle.dumps(Trap(tmp_path / "sprung")), b"!" + pickle.dumps(Trap(tmp_path / "sprung")), b"", b"\xff" * 40):
         redis_server.client.set(name, planted)
         assert cache.get("key", lambda: good, decode).number == 1
-        assert redis_server.client.get(name) == good
+        assert redis_server.client.get(name) == result_cache.Bytes().dumps(good)
     assert not (tmp_path / "sprung").exists()
 
 
@@ -111,16 +111,16 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
     for _ in range(3):
         assert client.get("/api/v1/leaderboard?dataset=tone").json == before
     assert client.get("/?dataset=tone").status_code == 200
-    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.cache.query_cache"]
+    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.result_cache"]
     assert len(records) == 1 and "the cache failed" in records[0]
 
 
 def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeypatch):
-    cache = QueryCache(redis_server.url, tmp_path, 2**20)
-    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"kept")
-    monkeypatch.setattr(redis_cache, "RETRY_AFTER", 0.0)
+    cache = ResultCache(redis_server.url, tmp_path, 2**20)
+    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), result_cache.Bytes().dumps(b"kept"))
+    monkeypatch.setattr(result_cache, "PAUSE", 0.0)
     redis_server.client.config_set("requirepass", "secret")  # from now on, Redis refuses all our commands
-    fresh = QueryCache(redis_server.url, tmp_path, 2**20)
+    fresh = ResultCache(redis_server.url, tmp_path, 2**20)
     assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
     assert fresh.failures == 3  # two reads and a write
     redis.Redis.from_url(redis_server.url, password="secret").config_set("requirepass", "")
@@ -129,7 +129,7 @@ def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeyp
 
 def test_a_full_redis_is_never_an_error(redis_server, tmp_path):
     """A Redis that may not evict anything refuses new results and still returns those it has."""
-    cache = QueryCache(redis_server.url, tmp_path, 2**20)
+    cache = ResultCache(redis_server.url, tmp_path, 2**20)
     assert computed(cache, "kept")
     redis_server.client.config_set("maxmemory-policy", "noeviction")
     redis_server.client.config_set("maxmemory", 1)
@@ -151,7 +151,7 @@ def ask_everything(client, went_wrong, seconds, stop):
 
 @pytest.mark.parametrize("trouble", ["gone", "hanging"])
 def test_threads_continue_without_redis_and_use_it_again(redis_server, copied, tmp_path, monkeypatch, trouble):
-    monkeypatch.setattr(redis_cache, "RETRY_AFTER", 1.0)
+    monkeypatch.setattr(result_cache, "PAUSE", 1.0)
     app = served(copied, redis_server)
     service = app.extensions["clueline"]
     cache = service.cache
@@ -183,34 +183,31 @@ def test_threads_continue_without_redis_and_use_it_again(redis_server, copied, t
 
 def test_a_hanging_redis_costs_only_few_time_outs(redis_server, tmp_path):
     """Time-outs must not come once per request: 8 threads that ask 50 times each would wait for 800 of them."""
-    cache = QueryCache(redis_server.url, tmp_path, 2**20)
+    cache = ResultCache(redis_server.url, tmp_path, 2**20)
     computed(cache, "before")
     redis_server.pause()
     began = time.monotonic()
     with ThreadPoolExecutor(THREADS) as pool:
         assert all(pool.map(lambda number: computed(cache, f"key {number}"), range(50 * THREADS)))
-    tries = 1 + (time.monotonic() - began) // redis_cache.RETRY_AFTER
+    tries = 1 + (time.monotonic() - began) // result_cache.PAUSE
     assert 1 <= cache.failures <= THREADS * tries
     redis_server.resume()
 
 
 def test_one_thread_at_a_time_tries_a_failed_redis_again(redis_server, tmp_path, monkeypatch):
-    monkeypatch.setattr(redis_cache, "TIMEOUT", 0.2)
-    monkeypatch.setattr(redis_cache, "RETRY_AFTER", 0.0)
-    cache = redis_cache.RedisCache(redis_server.url)
+    monkeypatch.setattr(result_cache, "REDIS_TIMEOUT", 0.2)
+    monkeypatch.setattr(result_cache, "PAUSE", 0.0)
+    cache = ResultCache(redis_server.url, tmp_path, 2**20)
     redis_server.pause()
-    with pytest.raises(redis_cache.CacheFailure):
-        cache.get("name")
-    monkeypatch.setattr(redis_cache, "RETRY_AFTER", 3600.0)
-    gate = threading.Barrier(THREADS)
+    computed(cache, "fails")
+    monkeypatch.setattr(result_cache, "PAUSE", 3600.0)
+    gate, before = threading.Barrier(THREADS), cache.failures
 
-    def failed(_):
+    def ask(number):
         gate.wait()
-        try:
-            return cache.get("name") is not None
-        except redis_cache.CacheFailure:
-            return True
+        return computed(cache, f"key {number}")
 
     with ThreadPoolExecutor(THREADS) as pool:
-        assert sum(pool.map(failed, range(THREADS))) == 1
+        assert all(pool.map(ask, range(THREADS)))
+    assert cache.failures == before + 1
     redis_server.resume()

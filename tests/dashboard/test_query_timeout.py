@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.app_shell import draw
-from dashboard.cache.query_cache import QueryCache
+from dashboard.result_cache import ResultCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from data.store.query_to_file import Table
@@ -164,7 +164,7 @@ def test_a_download_whose_later_part_takes_too_long_ends(limited, monkeypatch):
 
 def test_waiting_for_anothers_result_has_the_same_limit(tmp_path):
     """In this process or in another one: caches of one folder share their locks."""
-    caches = [QueryCache("filesystem", tmp_path, 2**20) for _ in range(2)]
+    caches = [ResultCache("filesystem", tmp_path, 2**20) for _ in range(2)]
     computing, release = threading.Event(), threading.Event()
 
     def compute():
@@ -195,7 +195,7 @@ def test_a_query_whose_client_has_left_is_ended(patient, query):
 
 def test_a_result_that_somebody_else_waits_for_is_computed(tmp_path):
     """This holds even if the client that asked for it first has left."""
-    cache = QueryCache("filesystem", tmp_path, 2**20)
+    cache = ResultCache("filesystem", tmp_path, 2**20)
     computing, release = threading.Event(), threading.Event()
 
     def compute():

@@ -8,7 +8,6 @@ import sys
 import tempfile
 import threading
 import time
-import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +16,7 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
-from dashboard.cache.disk_cache import DiskCache
-from dashboard.cache.query_cache import QueryCache
+from dashboard.result_cache import Bytes, ResultCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
@@ -56,13 +54,13 @@ def test_eight_threads_share_one_computation(fresh):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from dashboard.cache.query_cache import QueryCache
+from dashboard.result_cache import ResultCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
     time.sleep(0.5)
     return b"answer"
-answers = QueryCache("filesystem", folder, 2**20)
+answers = ResultCache("filesystem", folder, 2**20)
 (folder / f"ready-{sys.argv[2]}").touch()
 while not (folder / "go").exists(): time.sleep(0.01)
 assert answers.get("key", compute, bytes) == b"answer"
@@ -85,7 +83,7 @@ def test_three_processes_share_one_computation(tmp_path):
 
 
 def test_a_computation_that_fails_is_not_kept(tmp_path):
-    answers = QueryCache("filesystem", tmp_path, 2**20)
+    answers = ResultCache("filesystem", tmp_path, 2**20)
     with pytest.raises(ZeroDivisionError):
         answers.get("key", lambda: bytes(1 // 0), bytes)
     assert answers.get("key", lambda: b"later", bytes) == b"later"
@@ -107,11 +105,11 @@ def no_pickle(value):
 
 @pytest.mark.parametrize("planted", ["pickle", "nothing", "nonsense"])
 def test_code_planted_in_the_cache_is_never_run(tmp_path, planted):
-    answers = QueryCache("filesystem", tmp_path, 2**20)
+    answers = ResultCache("filesystem", tmp_path, 2**20)
     assert answers.get("key", lambda: b"mine", bytes) == b"mine"
     (path,) = (tmp_path / "results").glob("?" * 64)
     pickled = pickle.dumps(Trap(tmp_path / "sprung"))
-    path.write_bytes({"pickle": zlib.crc32(pickled).to_bytes(4) + pickled, "nothing": b"", "nonsense": b"\xff" * 40}[planted])
+    path.write_bytes({"pickle": b"\0\0\0\0" + Bytes().dumps(pickled), "nothing": b"", "nonsense": b"\xff" * 40}[planted])
     assert answers.get("key", lambda: b"again", no_pickle) == b"again"
     assert not (tmp_path / "sprung").exists()
 
@@ -119,11 +117,11 @@ def test_code_planted_in_the_cache_is_never_run(tmp_path, planted):
 def test_an_answer_that_cannot_be_read_is_computed_again(fresh):
     """For example one that another version of the code has left."""
     good = fresh.client.get("/api/v1/datasets").json
-    cache = DiskCache(fresh.store / "cache" / "results", 2**20)
-    names = [path.name for path in (fresh.store / "cache" / "results").glob("?" * 64)]
-    assert names
-    for name in names:
-        cache.set(name, msgspec.msgpack.encode({"datasets": [{"dataset": "old"}]}))
+    paths = [*(fresh.store / "cache" / "results").glob("?" * 64)]
+    assert paths
+    for path in paths:
+        expires = path.read_bytes()[:4]
+        path.write_bytes(expires + Bytes().dumps(msgspec.msgpack.encode({"datasets": [{"dataset": "old"}]})))
     answer = fresh.client.get("/api/v1/datasets")
     assert answer.status_code == 200
     assert answer.json == good
@@ -217,13 +215,13 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
 
 
 def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
-    cache = QueryCache("filesystem", tmp_path / "cache", 2**20)
+    cache = ResultCache("filesystem", tmp_path / "cache", 2**20)
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").write_text("not a folder")
     for _ in range(2):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
-    assert cache.failures == 4  # the lock and the result, each twice
-    assert len([record for record in caplog.records if record.name == "dashboard.cache.query_cache"]) == 1
+    assert cache.failures == 3  # the lock twice, and the result once: a cache that failed is not used for a while
+    assert len([record for record in caplog.records if record.name == "dashboard.result_cache"]) == 1
 
 
 @pytest.fixture

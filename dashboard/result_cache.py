@@ -1,0 +1,306 @@
+"""Results of queries, kept by flask-caching on disk or in Redis. Each is computed once, and only a few at a time.
+
+A key names an immutable version of the data, so results never go stale. They are bytes, not pickles, because somebody who can
+write to the cache must not be able to run code here. A cache that fails is logged and slows the server down, no more.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import shutil
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from threading import Condition, Lock
+from typing import IO, Any, NamedTuple, TypeVar
+
+import msgspec
+from cachelib.serializers import BaseSerializer
+from filelock import FileLock, Timeout
+from flask import Flask
+from flask_caching import Cache
+from flask_caching.backends import FileSystemCache
+
+from dashboard.process import prometheus
+from queries.query_time_limit import Abandoned, TimeLimitExceeded
+
+T = TypeVar("T")
+TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old data versions are never asked for again
+BLOCK = 4096  # bytes
+RESULTS_THAT_FIT = 4  # one result may take at most a quarter of the limit
+SHARE_KEPT = 0.8  # share of the limit that is left after the least recently used files were removed
+MAX_RESERVE = 2**30  # bytes; this or a twentieth of the disk, whichever is less, stays free
+REDIS_TIMEOUT = 1.0  # seconds to connect, and to wait for a reply
+PAUSE = 10.0  # seconds before a cache that failed is used again
+LOG_INTERVAL = 60.0  # seconds between log lines about failures
+LOCKS = 1024  # shared by all keys; two keys with the same lock wait for each other
+TRY_AGAIN = 0.01  # seconds between attempts to get a lock
+PLACES = 20  # threads that may compute or wait, of a worker's 32: the others answer what needs no computing
+AT_ONCE = 4  # computations at the same time
+AT_ONCE_FOR_CLIENT = 3  # computations at the same time for one client
+PLACES_FOR_CLIENT = 8  # different results that one client may compute or wait for
+RETRY_AFTER = 3  # seconds after which a refused client may try again
+LOOK_INTERVAL = 0.25  # seconds between checks whether the client is still there
+
+log = logging.getLogger(__name__)
+
+
+class QueueFull(Exception):
+    """Every place is taken."""
+
+
+class ClientLimitReached(Exception):
+    """The client already waits for as many results as it may."""
+
+
+class Client(NamedTuple):
+    """Who asks for a result: an address, blank for this program itself, which has no limit, and whether it has left."""
+
+    address: str = ""
+    left: Callable[[], bool] = lambda: False
+
+
+SELF = Client()
+
+
+class Bytes(BaseSerializer):
+    """Bytes after their checksum. What is damaged, or was stored by something else, counts as absent."""
+
+    def dumps(self, value: bytes, protocol: int = 0) -> bytes:
+        return zlib.crc32(value).to_bytes(4) + value
+
+    def loads(self, bvalue: bytes | None) -> bytes | None:
+        return bvalue[4:] if bvalue and zlib.crc32(bvalue[4:]).to_bytes(4) == bvalue[:4] else None
+
+    def dump(self, value: Any, f: IO[bytes], protocol: int = 0) -> None:
+        f.write(self.dumps(value))
+
+    def load(self, f: IO[bytes]) -> bytes | None:
+        return self.loads(f.read())
+
+
+class FileCache(FileSystemCache):
+    """Files within a limit in bytes. The least recently used make room for new ones."""
+
+    def __init__(self, folder: Path, max_bytes: int, processes: int, **options: Any) -> None:
+        super().__init__(str(folder), threshold=0, **options)
+        self._folder, self._max_bytes = folder, max_bytes
+        self._share = max_bytes * (1 - SHARE_KEPT) / (processes + 1)  # written by each process before it counts again
+        self._written, self._counting = 0.0, Lock()
+        folder.chmod(0o700)
+        self._make_room(0)
+
+    @classmethod
+    def factory(cls, app: Flask, config: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> FileCache:
+        return cls(*args, **kwargs)
+
+    def get(self, key: str) -> Any:
+        value = super().get(key)
+        if value is not None:
+            with suppress(OSError):
+                os.utime(self._folder / sha256(key.encode()).hexdigest())  # now the most recently used
+        return value
+
+    def set(self, key: str, value: bytes, timeout: Any = None, mgmt_element: bool = False) -> bool:
+        size = _disk_size(len(value))
+        if size * RESULTS_THAT_FIT > self._max_bytes:
+            return True
+        with self._counting:
+            self._written += size
+            if self._written > self._share or self._free() < size:
+                self._make_room(size)
+        return self._free() < size or super().set(key, value, timeout)
+
+    def _free(self) -> int:
+        disk = shutil.disk_usage(self._folder)
+        return disk.free - min(MAX_RESERVE, disk.total // 20)
+
+    def _make_room(self, size: int) -> None:
+        """Remove expired and unfinished files, then the least recently used ones, until a file of this size fits."""
+        now, files = time.time(), []
+        for entry in os.scandir(self._folder):
+            with suppress(FileNotFoundError):  # another process has removed it
+                state = entry.stat()
+                age = now - state.st_mtime
+                if age > TIME_TO_LIVE or (age > 60 and len(entry.name) != 64):
+                    os.unlink(entry.path)
+                else:
+                    files.append((state.st_mtime, _disk_size(state.st_size), entry.path))
+        total = sum(taken for _, taken, _ in files)
+        limit = min(self._max_bytes * SHARE_KEPT, total + self._free()) - size
+        for _, taken, path in sorted(files):
+            if total > limit:
+                Path(path).unlink(missing_ok=True)
+                total -= taken
+        self._written = size
+
+
+def _disk_size(size: int) -> int:
+    return (size // BLOCK + 2) * BLOCK  # whole blocks, and one for the entry in the folder
+
+
+class ResultCache:
+    """Results by key. The first thread that needs one computes it; others wait for it, also in other processes.
+
+    ``failures`` counts how often this process could not read or write the cache.
+    """
+
+    def __init__(self, url: str, folder: Path, max_bytes: int, app: Flask | None = None, processes: int = 1) -> None:
+        """Open the cache at a ``redis://`` address or, for the address ``filesystem``, in a folder that processes share.
+
+        The folder also holds their locks. ``max_bytes`` limits the disk space of its results.
+        """
+        self.failures = 0
+        self._log_at = self._paused_until = 0.0
+        self._waiting: Counter[tuple[str, str]] = Counter()  # threads by address and key
+        self._computing: Counter[str] = Counter()  # threads by address
+        self._changed, self._trying = Condition(), Lock()
+        self._locks = folder / "locks"
+        with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
+            self._locks.mkdir(parents=True, exist_ok=True)
+        config = {"CACHE_SERIALIZER": Bytes, "CACHE_DEFAULT_TIMEOUT": TIME_TO_LIVE, "CACHE_KEY_PREFIX": "clueline:"}
+        if url == "filesystem":
+            config |= {"CACHE_TYPE": f"{__name__}.FileCache", "CACHE_ARGS": [folder / "results", max_bytes, processes]}
+        else:
+            config |= {"CACHE_TYPE": "RedisCache", "CACHE_REDIS_URL": url, "CACHE_OPTIONS": _redis_options()}
+        self._cache = Cache(app or Flask(__name__), config=config).cache
+
+    def get(
+        self,
+        key: str,
+        compute: Callable[[], bytes],
+        decode: Callable[[bytes], T],
+        wait: float = math.inf,
+        client: Client = SELF,
+    ) -> T:
+        """Return the decoded value of a key, computed if it is absent or ``decode`` raises ``msgspec.MsgspecError``.
+
+        Raises:
+            TimeLimitExceeded: it took longer than ``wait`` seconds until somebody else had computed it, or this thread may.
+            Abandoned: the client has left, and nobody else waits for the result.
+            QueueFull, ClientLimitReached: see ``place``.
+        """
+        name, deadline = sha256(key.encode()).hexdigest(), time.monotonic() + wait
+        result = self._read(name, decode)
+        if result is None:
+            with self.place(client, key), self._locked(name, deadline, client.left):
+                result = self._read(name, decode)
+                if result is None:
+                    prometheus.cache_reads.labels("miss").inc()
+                    with self.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1):
+                        value = compute()
+                    self._use(lambda: self._cache.set(name, value))
+                    return decode(value)
+        prometheus.cache_reads.labels("hit").inc()
+        return result
+
+    def callers(self, key: str) -> int:
+        """Return how many threads of this process wait for the value of a key, including the one that computes it."""
+        with self._changed:
+            return sum(threads for (_, waited), threads in self._waiting.items() if waited == key)
+
+    @contextmanager
+    def place(self, client: Client, key: str) -> Iterator[None]:
+        """Hold a place while a result is computed or waited for. Keys for which a client already waits count once.
+
+        Raises ``QueueFull`` or ``ClientLimitReached``.
+        """
+        with self._changed:
+            keys = {waited for address, waited in self._waiting if address == client.address}
+            if client.address and key not in keys and len(keys) >= PLACES_FOR_CLIENT:
+                raise ClientLimitReached
+            if client.address and self._waiting.total() >= PLACES:
+                raise QueueFull
+            self._waiting[client.address, key] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= Counter([(client.address, key)])
+
+    @contextmanager
+    def turn(self, client: Client, deadline: float, abandoned: Callable[[], bool]) -> Iterator[None]:
+        """Wait for a turn to compute until a time of ``time.monotonic``, and hold it.
+
+        Raises ``TimeLimitExceeded`` or ``Abandoned``.
+        """
+        with self._changed:
+            while not self._changed.wait_for(lambda: self._is_free(client.address), LOOK_INTERVAL):
+                if abandoned():
+                    raise Abandoned
+                if time.monotonic() > deadline:
+                    raise TimeLimitExceeded
+            self._computing[client.address] += 1
+        try:
+            with prometheus.computing.track_inprogress():
+                yield
+        finally:
+            with self._changed:
+                self._computing -= Counter([client.address])
+                self._changed.notify_all()
+
+    def _is_free(self, address: str) -> bool:
+        of_client = self._computing[address] if address else 0
+        return self._computing.total() < AT_ONCE and of_client < AT_ONCE_FOR_CLIENT
+
+    def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
+        value = self._use(lambda: self._cache.get(name))
+        with suppress(msgspec.MsgspecError):  # the cache works; the value will be replaced
+            return None if value is None else decode(value)
+        return None
+
+    def _use(self, command: Callable[[], Any]) -> Any:
+        """Read or write the cache, unless it failed a moment ago: one that hangs must not cost every request a time-out."""
+        with self._trying:
+            now = time.monotonic()
+            if now < self._paused_until:
+                return None
+            if self._paused_until:
+                self._paused_until = now + PAUSE  # one thread tries again; the others go on without
+        try:
+            if (result := command()) is False:
+                raise OSError("a result cannot be stored")
+        except Exception as error:  # whatever the backend raises
+            self._paused_until = time.monotonic() + PAUSE
+            self._count(error)
+            return None
+        self._paused_until = 0.0
+        return result
+
+    def _count(self, failure: Exception) -> None:
+        self.failures += 1
+        prometheus.cache_failures.inc()
+        if time.monotonic() >= self._log_at:
+            self._log_at = time.monotonic() + LOG_INTERVAL
+            log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)
+
+    @contextmanager
+    def _locked(self, name: str, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
+        """Hold a lock that excludes the other threads of this process, and the other processes of this host."""
+        lock = FileLock(self._locks / str(int(name[:8], 16) % LOCKS), thread_local=False)
+        try:
+            lock.acquire(max(0.0, deadline - time.monotonic()), TRY_AGAIN, cancel_check=left)
+        except Timeout:
+            raise (Abandoned if left() else TimeLimitExceeded) from None
+        except OSError as error:
+            self._count(error)
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _redis_options() -> dict[str, Any]:
+    """Return short time-outs, and one retry on a connection that Redis has closed."""
+    from redis import ConnectionError  # imported here because it loads slowly and few servers use it
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
+    return {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT, "retry": retry}

@@ -40,13 +40,16 @@ class DrawnAnswer(msgspec.Struct):
 
 
 class ReviewSample(msgspec.Struct):
-    """The answers of a run that were last drawn at random for review: one of each of ``size`` of ``questions`` questions."""
+    """The answers of a run that were last drawn at random for review: one of each of ``size`` of ``questions`` questions.
+
+    If none ever were, ``size`` is 0 and ``seed``, ``questions`` and ``at`` are None. ``at`` is ISO 8601, UTC.
+    """
 
     run: str
-    seed: int
+    seed: int | None
     size: int
-    questions: int
-    at: str  # ISO 8601, UTC
+    questions: int | None
+    at: str | None
     by: str | None
     reviewed: int
     answers: list[DrawnAnswer]
@@ -115,15 +118,15 @@ MEANS: dict[str, ItemValues] = {key: _from_sums(key) for key in ("accuracy", "ne
 MEANS["log_score"] = lambda confidence, correct, _: log_score_of_items(confidence, correct)
 
 
-def review_sample(snapshot: Snapshot, run: str) -> ReviewSample | None:
-    """Return the answers of a run that were last drawn for review, by question; None if none ever were."""
+def review_sample(snapshot: Snapshot, run: str) -> ReviewSample:
+    """Return the answers of a run that were last drawn for review, by question."""
     rows = snapshot.rows(
         f"""select question_id, clue, guess, note, grade, strftime(drawn_at, '%Y-%m-%dT%H:%M:%S.%fZ'), drawn_by
         from ({DRAWN_ANSWERS}) order by question_id""",
         {"graded_run": run},
     )
     if not rows:
-        return None
+        return ReviewSample(run, None, 0, None, None, None, 0, [])
     draws = [Draw.from_note(row[3]) for row in rows]
     answers = [
         DrawnAnswer(question, clue, guess, draw.probability, grade)

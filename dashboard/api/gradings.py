@@ -184,7 +184,7 @@ def get_reviewed_csv(query: Request[NoParameters]) -> Response:
 @get("/api/v1/runs/<run_id>/review", NoParameters)
 def get_review(parameters: NoParameters, run_id: str) -> Response:
     """The answers of a run that were last drawn at random for review: seed, how likely each was to be drawn, and the reviewer's
-    grade. 404 if none were drawn.
+    grade.
     """
     return json_response(_sample(run_id))
 
@@ -213,11 +213,7 @@ def post_review(run_id: str) -> Response:
 
 
 def _sample(run_id: str) -> ReviewSample:
-    service().ask(run_facts, run_id)
-    sample = service().ask(review_sample, run_id)
-    if sample is None:
-        raise BadRequest("no_sample", "No answers of this run were drawn for review; POST draws some.", "run_id", status=404)
-    return sample
+    return service().ask(review_sample, service().ask(run_facts, run_id).run)
 
 
 document("POST /api/v1/runs/<run_id>/review", post_review, NoParameters)

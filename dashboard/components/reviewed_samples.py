@@ -45,15 +45,15 @@ def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
     )
 
 
-def review_section(sample: ReviewSample | None, run: ReviewedRun | None, waiting: str) -> list[Component]:
+def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) -> list[Component]:
     """Return what is known from a random sample of a run's answers: how far its review is, and the estimates.
 
     Args:
-        sample: the answers drawn; None if none were.
+        sample: the answers drawn.
         run: the estimates; None without a sample.
         waiting: address of the list of answers that wait for review.
     """
-    if sample is None or run is None:
+    if run is None or sample.questions is None or sample.at is None:
         return []
     drawn = (
         f"{counted(sample.size, 'answer')} of {counted(sample.questions, 'question')} drawn at random for review by {sample.by}, "

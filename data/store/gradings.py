@@ -95,10 +95,10 @@ class Draw(NamedTuple):
     @classmethod
     def from_note(cls, note: str) -> Draw:
         """Read the note of a row of the log."""
-        found = re.fullmatch(DRAWN_NOTE, note)
-        if found is None:
+        match = re.fullmatch(DRAWN_NOTE, note)
+        if match is None:
             raise ValueError(f"not the note of a drawn answer: {note!r}")
-        return cls(*map(int, found.groups()))
+        return cls(*map(int, match.groups()))
 
     @property
     def probability(self) -> float:

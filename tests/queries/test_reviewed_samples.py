@@ -227,7 +227,7 @@ def test_a_sample_makes_the_round_trip(store, run, tmp_path):
 
 def test_other_notes_are_no_draws(store, run):
     correct_grades(store, run, [Correction("q001", "guess 0", 1.0, note="drawn for review: by hand")], "bob")
-    assert review_sample(store.snapshot(), run) is None and reviewed_runs(store.snapshot(), SELECTION).runs == []
+    assert review_sample(store.snapshot(), run).size == 0 and reviewed_runs(store.snapshot(), SELECTION).runs == []
     assert len(corrections(store.snapshot(), run)) == 1
 
 

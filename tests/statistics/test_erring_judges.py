@@ -47,11 +47,11 @@ def estimate(random, key, confidence, right, judged):
     values = [MEANS[key](confidence.ravel(), grades.ravel(), Conventions()).reshape(right.shape) for grades in (right, judged)]
     questions, clues = right.shape
     drawn, clue = random.permutation(questions)[:REVIEWED], random.integers(0, clues, REVIEWED)
-    graded, there = (clues * part[drawn, clue] for part in values)
+    graded, judged_drawn = (clues * part[drawn, clue] for part in values)
     effect = {"accuracy": 1.0, "overconfidence": 1.0, "brier": np.sqrt(((1 - 2 * confidence) ** 2).mean())}[key]
     items = np.full(questions, float(clues))
     return prediction_powered_mean(
-        values[1].sum(axis=1), items, drawn, graded, there, items[drawn], clues * float(effect), LEVEL
+        values[1].sum(axis=1), items, drawn, graded, judged_drawn, items[drawn], clues * float(effect), LEVEL
     )  # fmt: skip
 
 

@@ -24,8 +24,8 @@ def prediction_powered_mean(
     items: Floats,
     drawn: Ints,
     graded: Floats,
-    judged_there: Floats,
-    items_there: Floats,
+    judged_drawn: Floats,
+    items_drawn: Floats,
     one_error: float,
     level: float,
 ) -> PredictionPowered:
@@ -41,8 +41,8 @@ def prediction_powered_mean(
         drawn: indices of the questions of which one item was drawn at random, shape (n,), at least two.
         graded: value of the drawn item by people's grade, multiplied by the number of items from which it was drawn, shape (n,);
             0 where the mean leaves the drawn item out.
-        judged_there: the same by the judge's grade, shape (n,).
-        items_there: the number of items from which it was drawn, 0 where the mean leaves the drawn item out, shape (n,).
+        judged_drawn: the same by the judge's grade, shape (n,).
+        items_drawn: the number of items from which it was drawn, 0 where the mean leaves the drawn item out, shape (n,).
         one_error: by how much an error of the judge typically changes ``graded``, at least 0.
         level: nominal coverage, in (0, 1).
 
@@ -58,24 +58,24 @@ def prediction_powered_mean(
     rest = np.ones(questions, dtype=bool)
     rest[drawn] = False
     # Relative to people's mean on the sample, the number of items of a question hardly matters.
-    level_there = float(graded.sum() / items_there.sum())
-    judged, graded, judged_there = (
-        values - level_there * count for values, count in ((judged, items), (graded, items_there), (judged_there, items_there))
+    centre = float(graded.sum() / items_drawn.sum())
+    judged, graded, judged_drawn = (
+        values - centre * count for values, count in ((judged, items), (graded, items_drawn), (judged_drawn, items_drawn))
     )
 
     def variance(values: Floats) -> float:
         return float(values.var(ddof=1)) if len(values) > 1 else 0.0
 
     # The estimate is a mean over the sample plus a sum over the other questions, which are independent.
-    there = judged_there - share * judged[drawn]
-    spread = variance(there) + sample * others / questions**2 * variance(judged[rest])
-    tuning = float(np.clip(np.cov(graded, there)[0, 1] / spread, 0.0, 1.0)) if spread > ROUNDING_TOLERANCE else 0.0
+    contrast = judged_drawn - share * judged[drawn]
+    spread = variance(contrast) + sample * others / questions**2 * variance(judged[rest])
+    tuning = float(np.clip(np.cov(graded, contrast)[0, 1] / spread, 0.0, 1.0)) if spread > ROUNDING_TOLERANCE else 0.0
     per_question = float(items.mean())
-    change = (tuning * float(judged.mean()) + float((graded - tuning * judged_there).mean())) / per_question
+    change = (tuning * float(judged.mean()) + float((graded - tuning * judged_drawn).mean())) / per_question
     of_all = tuning * judged - change * items
-    of_sample = graded - tuning * judged_there + share * of_all[drawn]
+    of_sample = graded - tuning * judged_drawn + share * of_all[drawn]
     squares = variance(of_sample) * (sample - 1) + one_error**2
     error = np.sqrt(squares / (sample - 1) / sample + others / questions**2 * variance(of_all[rest])) / per_question
     margin = float(stdtrit(sample - 1, (1 + level) / 2)) * float(error)
-    mean = level_there + change
+    mean = centre + change
     return PredictionPowered(mean, mean - margin, mean + margin, tuning)

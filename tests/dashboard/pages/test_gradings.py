@@ -14,6 +14,7 @@ from data.store.gradings import Correction, correct_grades, draw_for_review
 from queries.reviewed_samples import review_sample
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+from tests.helpers.json_api import get
 
 RESPONSES = """question_id,clue,guess,confidence,correct,correct.second
 q1,0,Rome,0.25,0,1
@@ -148,5 +149,7 @@ def test_a_sample_is_reviewed_on_the_page(reviewed):
 
 def test_pages_that_rank_name_judges_that_err(reviewed):
     app, _, _ = reviewed
+    (run,) = get(app.test_client(), "/api/v1/leaderboard?dataset=toy")["reviewed"]
+    assert run["judge_error"] == pytest.approx(0.1) and run["means"]["accuracy"]["judged"] == 0.5
     shown = markup(app, "/", "?dataset=toy")
     assert "gamma · verbalized is graded by a judge that errs about 10 %: accuracy 0." in shown and "instead of 0.500" in shown

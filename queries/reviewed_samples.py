@@ -186,12 +186,14 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
     answers = snapshot.frame(
-        f"""{with_clauses}, drawn_answers as ({DRAWN_ANSWERS})
+        f"""{with_clauses}, drawn_answers as ({DRAWN_ANSWERS}),
+        counted as (select d.*, (select count(*) from {snapshot.responses([run])} a where a.question_id = d.question_id
+            and a.clue = d.clue and a.guess is not distinct from d.guess and not a.failed) as same from drawn_answers d)
         select c.place, r.confidence, r.correct, s.question_id is not null as sampled,
-            d.note, d.grade, count(*) over (partition by r.question_id, r.clue, r.guess) as same
+            d.note, d.grade, d.same
         from ({responses}) r join chosen_questions c using (question_id)
         left join drawn_answers s on s.question_id = r.question_id
-        left join drawn_answers d on d.question_id = r.question_id and d.clue = r.clue and d.guess is not distinct from r.guess
+        left join counted d on d.question_id = r.question_id and d.clue = r.clue and d.guess is not distinct from r.guess
             and not r.failed
         order by c.place, r.clue, r.sample""",
         parameters | {"graded_run": run},

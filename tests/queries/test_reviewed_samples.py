@@ -10,6 +10,7 @@ from data.store.audit import Audit
 from data.store.gradings import Correction, Draw, correct_grades, draw_for_review, drawn_answers
 from data.store.query_to_file import export
 from data.store.run_withdrawal import NoSuchRun
+from queries.changes_since_data_version import pinned_version, version_changes
 from queries.dataset_bundle import bundle
 from queries.gradings import corrections, graded_guesses, gradings
 from queries.metrics import Conventions
@@ -250,3 +251,46 @@ def test_no_interval_is_without_width():
     ones = np.ones(100)
     result = prediction_powered_mean(ones, ones, np.arange(100), ones, ones, ones, 1.0, 0.95)
     assert result.value == 1 and result.low < 1 < result.high
+
+
+def test_a_draw_leaves_pinned_links_as_they_are(store, run):
+    pinned = pinned_version(store.snapshot(), SELECTION).version
+    draw_for_review(store, run, 60, 7, "ann")
+    assert version_changes(store.snapshot(), SELECTION, pinned).same
+    review(store, run)
+    assert not version_changes(store.snapshot(), SELECTION, pinned).same
+
+
+def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
+    """Each question was asked four times; a grade of a guess is that of all its samples."""
+
+    def sampled(importing, folder):
+        opened = open_store(folder / "store", threads=1)
+        questions = [f"q{number:03}" for number in range(60)]
+        clues = [{"question_id": q, "clue": 0, "text": "some words"} for q in questions]
+        put(opened, write(folder / "toy", questions=table([{"question_id": q} for q in questions]), clues=table(clues)))
+        answers = [
+            {
+                "question_id": q,
+                "clue": 0,
+                "guess": "ab"[sample > 0],
+                "confidence": 0.5,
+                "correct": int(sample > 0),
+                "sample": sample,
+            }
+            for q in questions
+            for sample in range(4)
+        ]
+        (folder / "m.csv").write_text(table(answers))
+        put(opened, folder / "m.csv", dataset="toy", model="m")
+        return opened
+
+    store = prefilled(sampled)
+    ((run,),) = rows(store, "select run from runs")
+    draw_for_review(store, run, 60, 5, "ann")
+    drawn = review_sample(store.snapshot(), run).answers
+    assert {answer.probability for answer in drawn} == {0.25}
+    correct_grades(store, run, [Correction(a.question_id, a.guess, float(a.guess == "b")) for a in drawn], "bob")
+    result = estimated(store)
+    assert (result.drawn, result.judge_error) == (60, 0)
+    assert result.means["accuracy"].value == pytest.approx(0.75)

@@ -85,9 +85,43 @@
         if (button) correct(button.closest("tr[data-graded]"), button.dataset.grade);
     });
 
+    // Draws answers at random for review, and lists them.
+    function drawForReview(host) {
+        if (field("token") && !clueline.api.token()) {
+            say("This server asks for a token. Enter it in the field above and try again.", true);
+            field("token").focus();
+            return;
+        }
+        const button = host.querySelector("button");
+        button.disabled = true;
+        const address = `/api/v1/runs/${encodeURIComponent(host.dataset.run)}/review`;
+        clueline.api.send("POST", address, JSON.stringify({ size: Number(field("review-size").value) }), (status, answer) => {
+            button.disabled = false;
+            if (status !== 201) {
+                say(clueline.api.explain(status, answer), true);
+                return;
+            }
+            const query = new URLSearchParams(window.location.search);
+            query.set("graded_run", host.dataset.run);
+            query.set("show", "drawn");
+            window.location.search = query.toString();
+        });
+    }
+
+    // Adds the controls that draw answers for review.
+    document.addEventListener("arrived", () => {
+        const host = document.querySelector(".review-draw");
+        if (!host || host.firstChild) return;
+        const button = clueline.element("button", { type: "button", class: "quiet" }, "Draw at random for review");
+        button.addEventListener("click", () => drawForReview(host));
+        host.append(clueline.element("label", { for: "review-size" }, "Answers"), clueline.element("input", {
+            type: "number", id: "review-size", class: "text", min: "1", max: "10000", value: "100",
+        }), button);
+    });
+
     // Adds the box for a note. It is created here, because fragments of the page are read-only.
     document.addEventListener("arrived", () => {
-        const host = document.querySelector(".grade-note");
+        const host = document.querySelector(".grade-note:not(.review-draw)");
         if (!host || host.firstChild) return;
         host.append(clueline.element("label", { for: "grade-note" }, "Note, stored with each correction"),
             clueline.element("input", { type: "text", id: "grade-note", class: "text", maxlength: "500", autocomplete: "off" }));

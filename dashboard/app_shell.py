@@ -29,6 +29,7 @@ from dashboard.components.messages import (
     withdrawn_banner,
 )
 from dashboard.components.page_foot import page_foot
+from dashboard.components.reviewed_samples import judge_notice
 from dashboard.components.static_html import content_markup, markup
 from dashboard.error_messages import public_message
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
@@ -41,6 +42,7 @@ from queries.engine.common_questions import coverage
 from queries.gradings import grading_coverage
 from queries.leaderboard import grading_disagreement
 from queries.question_draft import DraftText
+from queries.reviewed_samples import reviewed_runs
 from queries.runs import run
 from queries.selection.parameter_kinds import BadRequest
 
@@ -138,6 +140,7 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
         disagreement = service().ask(grading_disagreement, request.selection)
         above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+        above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

@@ -75,7 +75,7 @@ def documentation() -> str:
         "`correct.NAME` is another grading of the same answers. NAME consists of a-z, 0-9 and -, and `grading=NAME` selects it.",
         "Any other column of `questions` or of responses is an attribute: at most 50 per table, of up to 500 characters each. "
         "Responses with more are imported without their attributes, with a warning; questions with more are refused.",
-        "`corrections` is the log of reviewers' corrections of grades, as an export writes it.",
+        "`corrections` is the log of reviewers' corrections of grades and of answers drawn for review, as an export writes it.",
         "",
     ]
     for name, columns in TABLES.items():

@@ -70,7 +70,7 @@ BAND = Choice("consistency band: `simultaneous` (the default) or `pointwise`", B
 
 GUESSES = Choice(
     "which guesses: those on which gradings `differ` (the default), on which Clueline's rules are `uncertain`, that were "
-    "`corrected`, or `all`",
+    "`corrected`, that were `drawn` for review and wait for it, or `all`",
     SHOWN,
     "There are no guesses {value!r}.",
     blank=True,

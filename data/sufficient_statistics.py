@@ -2,7 +2,8 @@
 
 They are defined only here, as functions of arrays. An import stores them, a filter on clues recomputes them from the clues that
 remain, and a batch of arrays can be summed without a store. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``,
-which creates its column, and a migration, which computes it for existing stores.
+which creates its column, and a migration, which computes it for existing stores. Those in ``UNSTORED_SUMS`` need neither: they
+are computed from the items when a metric reads them.
 
 Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """
@@ -40,6 +41,7 @@ class Items:
             human team heard any of them.
         sequences: if questions have several samples, index of the first item of each sample and, last, the number of items;
             shape (samples + 1,). None if each question is one sequence of clues.
+        words: number of words of each item's clue, shape (items,). None if each clue counts as one.
     """
 
     confidence: Floats
@@ -47,6 +49,7 @@ class Items:
     first: Ints
     curves: dict[str, Floats] | None = None
     sequences: Ints | None = None
+    words: Floats | None = None
 
     @property
     def clue_sequences(self) -> Ints:
@@ -85,6 +88,23 @@ class Items:
             silent[:count] *= 1 - self.confidence[rows]
             result[rows] = right[:count]
         return result
+
+    def total_of_pairs(self, value: Callable[[Ints, Ints], Floats]) -> Floats:
+        """Sum a function of two items over all pairs of items of the same sequence of clues, for each question.
+
+        Args:
+            value: function from the indices of the earlier and of the later item of some pairs, shape (pairs,) each, to numbers.
+
+        Returns:
+            Shape (questions,).
+        """
+        sequences = self.clue_sequences
+        remaining = np.repeat(sequences[1:], np.diff(sequences)) - np.arange(len(self.confidence))  # items up to the end
+        totals, earlier = np.zeros(len(self.confidence)), np.arange(len(self.confidence))
+        for distance in range(1, int(remaining.max(initial=0))):
+            earlier = earlier[remaining[earlier] > distance]
+            totals[earlier] += value(earlier, earlier + distance)
+        return self.total(totals)
 
     def curve(self, name: str) -> Floats:
         """Return a human curve, shape (items,), NaN where there is none."""
@@ -172,8 +192,49 @@ CURVE_SUMS = _by_name(
         *(_reward(curve) for curve in TEAM_CURVES),  # eq. 2 takes the curve's increments as probabilities
     ]
 )
-STATISTICS = ITEM_SUMS | CURVE_SUMS
-COLUMNS = tuple(STATISTICS)
+
+
+def _words(items: Items) -> Floats:
+    return np.ones(len(items.confidence)) if items.words is None else items.words
+
+
+def _pairs_apart(values: Callable[[Items], Floats]) -> Callable[[Items], Floats]:
+    def compute(items: Items) -> Floats:
+        x = values(items)
+        return items.total_of_pairs(lambda earlier, later: np.abs(np.sign(x[later] - x[earlier])))
+
+    return compute
+
+
+def _with_people(curve: str) -> list[Statistic]:
+    """Return the statistics that compare confidence with a human curve."""
+
+    def h(items: Items) -> Floats:
+        return items.curve(curve)
+
+    def concordance(items: Items) -> Floats:
+        x, y = items.confidence, h(items)
+        return items.total_of_pairs(lambda earlier, later: np.sign(x[later] - x[earlier]) * np.sign(y[later] - y[earlier]))
+
+    def area(items: Items) -> Floats:
+        return items.total(_words(items) * np.abs(items.confidence - h(items)))
+
+    return [
+        Statistic(f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", _pairs_apart(h)),
+        Statistic(f"{curve}_concordance", f"pairs with c and h in the same order - in opposite order, h = {curve}", concordance),
+        Statistic(f"{curve}_area", f"sum w |c - h|, w = words of the clue, h = {curve}", area),
+    ]
+
+
+UNSTORED_SUMS = _by_name(
+    [
+        Statistic("words", "sum w, w = words of the clue", lambda i: i.total(_words(i))),
+        Statistic("confidence_apart", "number of pairs of clues that differ in c", _pairs_apart(lambda i: i.confidence)),
+        *(statistic for curve in CURVES for statistic in _with_people(curve)),
+    ]
+)
+STATISTICS = ITEM_SUMS | CURVE_SUMS | UNSTORED_SUMS
+COLUMNS = tuple(ITEM_SUMS | CURVE_SUMS)  # of the table
 
 
 def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:

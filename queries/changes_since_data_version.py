@@ -17,7 +17,7 @@ from datetime import datetime
 import msgspec
 
 from data.store import Snapshot
-from data.store.gradings import REVIEWED
+from data.store.gradings import IS_DRAWN, REVIEWED
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
@@ -123,7 +123,8 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     corrected: list[str] = []
     rules: list[str] = []
     if selection.grading_in_force == REVIEWED:
-        sql = "select run, max(corrected_at) > $since from corrections where dataset = $d group by 1 order by 1"
+        sql = f"""select run, max(corrected_at) > $since from corrections where dataset = $d and not {IS_DRAWN}
+            group by 1 order by 1"""
         ever = [row for row in snapshot.rows(sql, {"d": selection.dataset, "since": since}) if not named or row[0] in named]
         corrected = [run for run, later in ever if later]
         rules = [*RULES[int(parts[4] or 0) :]] if ever else []

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import first_rows
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
-from data.store.gradings import IMPORTED, REVIEWED
+from data.store.gradings import IMPORTED, IS_DRAWN, REVIEWED
 from queries.metrics.kernels.arrays import Floats
 from queries.query_time_limit import check_time_limit
 from queries.runs import run as run_facts
@@ -22,9 +22,19 @@ from queries.selection.parameter_kinds import BadRequest
 
 MAX_RUNS = 200  # runs compared in one answer
 MAX_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines; more would take minutes
+# The answers that were last drawn from the run $graded_run for review, with the grade that a reviewer gave, null where none did.
+DRAWN_ANSWERS = f"""
+    with log as (from corrections where run = $graded_run),
+    drawn as (from log where {IS_DRAWN} qualify corrected_at = max(corrected_at) over ()),
+    decided as (from log where not {IS_DRAWN})
+    select d.question_id, d.clue, d.guess, any_value(d.note) as note, any_value(d.corrected_at) as drawn_at,
+        any_value(d.corrected_by) as drawn_by, arg_max_null(c.correct, c.number) as grade
+    from drawn d left join decided c on c.question_id = d.question_id and c.guess is not distinct from d.guess
+        and (c.clue is null or c.clue = d.clue)
+    group by all"""
 RIGHT = 0.5  # an answer of at least this correctness counts as right when gradings are compared
-Show = Literal["differ", "uncertain", "corrected", "all"]
-SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "all")
+Show = Literal["differ", "uncertain", "corrected", "drawn", "all"]
+SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "drawn", "all")
 
 
 class RunGrading(msgspec.Struct):
@@ -217,7 +227,7 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
         selection: its filters on questions, clues and responses apply; its dataset is that of the run.
         run: id of the run.
         show: guesses on which gradings differ, guesses about which Clueline's rules are uncertain, guesses that a reviewer
-            corrected, or all guesses.
+            corrected, guesses that were drawn at random for review and wait for it, or all guesses.
         most: how many are listed. All are counted, except ``uncertain`` ones: these are only looked for among the first 20,000.
 
     Raises:
@@ -230,8 +240,10 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
     grades = f"[{', '.join(_columns(names))}]"
     conditions = {
         "differ": f"len(list_distinct({grades})) > 1",
-        "corrected": """exists (from corrections c where c.run = $graded_run and c.question_id = a.question_id
-            and c.guess is not distinct from a.guess)""",
+        "corrected": f"""exists (from corrections c where c.run = $graded_run and c.question_id = a.question_id
+            and c.guess is not distinct from a.guess and not {IS_DRAWN})""",
+        "drawn": f"""exists (from ({DRAWN_ANSWERS}) d where d.grade is null and d.question_id = a.question_id and d.clue = a.clue
+            and d.guess is not distinct from a.guess)""",
         "uncertain": "a.guess is not null",
         "all": "true",
     }
@@ -243,7 +255,7 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
             "position, clues[1], guess",
             MAX_EXAMINED if show == "uncertain" else most,
         ),
-        parameters | ({"graded_run": run} if show == "corrected" else {}),
+        parameters | ({"graded_run": run} if show in ("corrected", "drawn") else {}),
     )
     kind = snapshot.rows("select kind from datasets where dataset = $d", {"d": facts.dataset})[0][0]
     guesses = []
@@ -261,8 +273,8 @@ def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Sho
 def corrections(snapshot: Snapshot, run: str) -> list[GradeCorrection]:
     """Return every correction of a run, oldest first."""
     rows = snapshot.rows(
-        """select number, question_id, clue, guess, correct, strftime(corrected_at, '%Y-%m-%dT%H:%M:%S.%fZ'), corrected_by, note
-        from corrections where run = $run order by number""",
+        f"""select number, question_id, clue, guess, correct, strftime(corrected_at, '%Y-%m-%dT%H:%M:%S.%fZ'), corrected_by, note
+        from corrections where run = $run and not {IS_DRAWN} order by number""",
         {"run": run},
     )
     return [GradeCorrection(*row) for row in rows]
@@ -280,13 +292,13 @@ def _judged(kind: str, answer: str | None, guess: str | None) -> tuple[str | Non
 def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
     """Return the gradings of a run in order, starting with its first, without accuracies."""
     rows = snapshot.rows(
-        """select coalesce(g.name, $imported), coalesce(g.source, 'import'),
+        f"""select coalesce(g.name, $imported), coalesce(g.source, 'import'),
             case when g.name = $reviewed then c.by when g.source = 'added' then g.added_by else r.imported_by end,
             strftime(case when g.name = $reviewed then c.at when g.source = 'added' then g.added_at else r.imported_at end,
                 '%Y-%m-%dT%H:%M:%S.%fZ'), coalesce(c.count, 0)
         from runs r left join gradings g using (run) left join (
             select arg_max_null(corrected_by, number) as by, max(corrected_at) as at, count(*) as count
-            from corrections where run = $run) c on g.name = $reviewed
+            from corrections where run = $run and not {IS_DRAWN}) c on g.name = $reviewed
         where r.run = $run order by g.position, g.name""",
         {"run": run, "reviewed": REVIEWED, "imported": IMPORTED},
     )

@@ -18,6 +18,7 @@ from queries.engine.ranked_metric_rows import MetricCell, RunRow, metric_cells, 
 from queries.engine.run_pairs import runs_by_id
 from queries.engine.stored_or_computed_rows import chosen, failed_calls
 from queries.metrics import CATALOGUE, Metric
+from queries.reviewed_samples import ReviewedRun, reviewed_runs
 from queries.selection import Selection, selection_keys
 
 ACCURACY = CATALOGUE["accuracy"]
@@ -97,6 +98,7 @@ class Leaderboard(msgspec.Struct):
         lead: key of the metric that the page sorts by, unless told otherwise. It penalises bad guesses, which proper scores such
             as Brier's do not: a wrong guess at confidence 0 has the best possible Brier score.
         gradings: how far the gradings of the runs disagree, and who leads under each.
+        reviewed: the runs of which answers were drawn at random for review, with estimates of their means over all their answers.
     """
 
     data_version: str
@@ -108,6 +110,7 @@ class Leaderboard(msgspec.Struct):
     lead: str
     rows: list[LeaderboardRow]
     gradings: GradingDisagreement
+    reviewed: list[ReviewedRun]
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
@@ -163,6 +166,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         lead=leading_metric(has_people(snapshot, selection.dataset)).key,
         rows=[rows[run] for run in counts.answered if run in rows],
         gradings=grading_disagreement(snapshot, selection),
+        reviewed=reviewed_runs(snapshot, selection).runs,
     )
 
 

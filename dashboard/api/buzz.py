@@ -8,8 +8,9 @@ from flask import Response
 from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from queries.buzzing import Buzz, BuzzParameters, CategoryOutcomes, buzz, category_outcomes
+from queries.buzzing import Buzz, BuzzParameters, CategoryOutcomes, PeopleMedian, buzz, category_outcomes, people_median
 from queries.buzzing.category_outcomes import CategoryOutcome
+from queries.buzzing.people_median import Share
 from queries.buzzing.results import ThresholdOutcome
 from queries.selection import Request
 
@@ -20,6 +21,10 @@ COLUMNS = (
     *(f"{name}_{end}" for name in INTERVALS for end in ("low", "high")),
     *("optimum", "optimum_until", "optimum_expected_wins"),
     *("given_correct", "given_incorrect", "buzz_rate", "survey_score", "missing"),
+)
+
+MEDIAN_COLUMNS = (
+    *("run", "model", "elicitation", "threshold", "what", "words", "category", "questions", "share", "low", "high", "missing"),
 )
 
 
@@ -72,3 +77,31 @@ def get_buzz_categories_csv(query: Request[BuzzParameters]) -> Response:
         for outcome in group.categories
     ]
     return csv_response(["name", "kind", "threshold", *fields], rows, "buzz-categories")
+
+
+def _median(query: Request[BuzzParameters]) -> PeopleMedian:
+    return service().ask(people_median, query.selection, query.parameters.rules)
+
+
+@get_selected("/api/v1/buzz/median", BuzzParameters)
+def get_buzz_median(query: Request[BuzzParameters]) -> Response:
+    """How often each run is right before the median of the correct human buzzes, or within some words of it, and how often
+    it is earlier by category, with intervals.
+    """
+    return json_response(_median(query))
+
+
+@get_selected("/api/v1/buzz/median.csv", BuzzParameters)
+def get_buzz_median_csv(query: Request[BuzzParameters]) -> Response:
+    """The same as CSV: of each run, a row for `earlier`, one for each number of words `within`, and `earlier` by category."""
+    answer = _median(query)
+    rows: list[list[object]] = []
+    for run in answer.runs:
+        shares: list[tuple[str, int | None, str | None, int, Share | None]]
+        shares = [("earlier", None, None, run.questions, run.earlier)]
+        shares += [("within", words, None, run.questions, share) for words, share in zip(answer.words, run.within, strict=False)]
+        shares += [("earlier", None, part.category, part.questions, part.earlier) for part in run.categories]
+        for *facts, share in shares:
+            ends = [share.share, share.low, share.high, None] if share else [None, None, None, run.missing]
+            rows.append([run.run, run.model, run.elicitation, run.threshold, *facts, *ends])
+    return csv_response(MEDIAN_COLUMNS, rows, "buzz-median")

@@ -1,26 +1,38 @@
-"""Gradings of runs, and corrections by reviewers."""
+"""Gradings of runs, corrections by reviewers, and random samples of answers for review."""
 
 from __future__ import annotations
 
+import secrets
 from typing import Annotated
 
 import msgspec
 from flask import Response, request
 
-from dashboard.access.json_bodies import InvalidJson, decode_json
+from dashboard.access.json_bodies import InvalidJson, decode_json, read_body
 from dashboard.api.endpoint_decorators import api, document, get, get_selected, pairs
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.run_withdrawal import no_such_run
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES
-from data.store.gradings import MAX_NOTE_LENGTH, Correction, NoSuchGuess, correct_grades
+from data.store.gradings import (
+    DRAWN,
+    MAX_NOTE_LENGTH,
+    Correction,
+    NoSuchGuess,
+    NothingToDraw,
+    correct_grades,
+    draw_for_review,
+)
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
+from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 MAX_GRADES = 1000  # grades that one request can correct
+MAX_DRAWN = 10_000  # answers of one draw
+MAX_SEED = 2**31
 MAX_CORRECTED = 100_000  # corrected guesses of a run that are listed
 
 
@@ -46,6 +58,13 @@ class RunCorrections(msgspec.Struct):
     run: str
     corrections: list[GradeCorrection]
     guesses: list[GradedGuess]
+
+
+class _Draw(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /api/v1/runs/<run_id>/review``."""
+
+    size: int = 100
+    seed: int | None = None
 
 
 class GuessesParameters(Parameters, frozen=True):
@@ -123,6 +142,8 @@ def _read() -> list[Correction]:
         if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > MAX_NOTE_LENGTH:
             message = f"`clue` counts from 0, and `note` can have at most {MAX_NOTE_LENGTH} characters."
             raise BadRequest("bad_value", message, "grades")
+        if (grade.note or "").startswith(DRAWN):
+            raise BadRequest("bad_value", f"`note` cannot begin with “{DRAWN.strip()}”: that marks drawn answers.", "grades")
     return [
         Correction(
             question_id=grade.question_id,
@@ -136,3 +157,63 @@ def _read() -> list[Correction]:
 
 
 document("POST /api/v1/runs/<run_id>/grades", post_grades, NoParameters)
+
+
+@get_selected("/api/v1/gradings/reviewed", NoParameters)
+def get_reviewed(query: Request[NoParameters]) -> Response:
+    """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
+    (accuracy, net score, Brier score, overconfidence, log score) estimated by prediction-powered inference, with intervals.
+    """
+    return json_response(service().ask(reviewed_runs, query.selection))
+
+
+@get_selected("/api/v1/gradings/reviewed.csv", NoParameters)
+def get_reviewed_csv(query: Request[NoParameters]) -> Response:
+    """The estimates as CSV, a row per run and metric. `missing` says why cells are blank."""
+    header = ["run", "model", "elicitation", "drawn", "reviewed", "judge_error", "metric", "judged", "value", "low", "high",
+              "judge_weight", "missing"]  # fmt: skip
+    rows = []
+    for run in service().ask(reviewed_runs, query.selection).runs:
+        facts = [run.run, run.model, run.elicitation, run.drawn, run.reviewed, run.judge_error]
+        for key in MEANS:
+            mean = run.means.get(key)
+            rows.append([*facts, key, *(msgspec.structs.astuple(mean) if mean else [None] * 5), run.missing])
+    return csv_response(header, rows, "reviewed")
+
+
+@get("/api/v1/runs/<run_id>/review", NoParameters)
+def get_review(parameters: NoParameters, run_id: str) -> Response:
+    """The answers of a run that were last drawn at random for review: seed, how likely each was to be drawn, and the reviewer's
+    grade.
+    """
+    return json_response(_sample(run_id))
+
+
+@api.post("/api/v1/runs/<run_id>/review")
+def post_review(run_id: str) -> Response:
+    """Draw answers of a run at random for review: `{"size": 100, "seed": 7}`; without `seed`, one is drawn, too. Questions are
+    drawn, and one answer of each. Responds as `GET` does. Reviewers then grade them (`POST /api/v1/runs/<run_id>/grades`), also
+    where they agree with the first grading. A later draw replaces this one.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    draw = read_body(_Draw)
+    if not 0 < draw.size <= MAX_DRAWN or not 0 <= (draw.seed or 0) < MAX_SEED:
+        message = f"`size` is from 1 to {MAX_DRAWN:,}, and `seed` from 0 to {MAX_SEED - 1:,}."
+        raise BadRequest("bad_value", message, "size")
+    with no_such_run(run_id):
+        try:
+            draw_for_review(
+                service().store, run_id, draw.size, secrets.randbelow(MAX_SEED) if draw.seed is None else draw.seed, by
+            )
+        except NothingToDraw:
+            raise BadRequest("no_answers", "The run has no answers to draw from.", "size", status=422) from None
+    service().read_current()
+    return json_response(_sample(run_id), 201)
+
+
+def _sample(run_id: str) -> ReviewSample:
+    return service().ask(review_sample, service().ask(run_facts, run_id).run)
+
+
+document("POST /api/v1/runs/<run_id>/review", post_review, NoParameters)

@@ -18,6 +18,7 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
+from dashboard.components.people_median import people_median_section
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_against_human_teams import against_teams
 from dashboard.components.threshold_explorer import threshold_explorer_section
@@ -27,7 +28,7 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from data.plurals import counted
-from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
+from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
 from queries.buzzing.buzz_parameters import RULES, SCALES, default_curve
 from queries.datasets import Dataset
 
@@ -59,6 +60,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         if runs
         else nothing_selected(PATH, request.selection, "answers", request.facets),
         against_teams(result.explorer, names, colours) if runs else None,
+        people_median_section(service().ask(people_median, request.selection, rules), names, colours),
         buzz_curves(result.curves, names, colours),
         buzz_categories(service().ask(category_outcomes, request.selection, rules), request.facets, names, colours),
         buzz_rates(result.habits, names, colours),

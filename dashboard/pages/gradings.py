@@ -14,16 +14,21 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.gradings_side_by_side import agreement_table, gradings_list, guesses_table
 from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link, question_path, run_path
+from dashboard.components.reviewed_samples import draw_button, review_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES, known_run
 from data.plurals import counted
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
+from queries.reviewed_samples import review_sample, reviewed_runs
 
 PATH = "/gradings"
 MAX_LISTED = 100  # guesses
-SHOW_NAMES = {"": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected", "all": "all"}
+SHOW_NAMES = {
+    "": "gradings differ", "uncertain": "rules are uncertain", "corrected": "corrected", "drawn": "drawn, waiting for review",
+    "all": "all",
+}  # fmt: skip
 OFF = "This server accepts no corrections (CLUELINE_UPLOADS=off); its operator makes them on the command line."
 KEYS = (
     "Keys in the table: y right, n wrong, u undo, arrows to move. Each correction is stored with your name and the time and is "
@@ -93,6 +98,12 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
                 className="heading",
             ),
             gradings_list(facts) if facts else None,
+            *review_section(
+                service().ask(review_sample, run),
+                next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None),
+                request.link(PATH, graded_run=run, show="drawn"),
+            ),
+            None if mode == "off" else draw_button(run),
             html.P(_counted(result, show), className="note"),
             html.P([page_link("The run", href=request.link(run_path(run), dataset=None)), " · ",
                     page_link(f"Leaderboard by the grading “{REVIEWED}”", href=request.link("/", grading=REVIEWED))
@@ -117,7 +128,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
 def _counted(result: GradedGuesses, show: Show) -> str:
     what = {
         "differ": "on which the gradings differ", "uncertain": "about which Clueline's rules are uncertain",
-        "corrected": "that were corrected", "all": "in all",
+        "corrected": "that were corrected", "drawn": "that were drawn for review and wait for it", "all": "in all",
     }[show]  # fmt: skip
     listed = f"; the first {len(result.guesses):,} are listed" if result.total > len(result.guesses) else ""
     return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."

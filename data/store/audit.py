@@ -21,8 +21,8 @@ from data.store.register_of_current_version import Register
 
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
-    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "added_grading",
-    "invited_players", "erased_answers", "tagged", "refused",
+    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "drew_for_review", "graded",
+    "added_grading", "invited_players", "erased_answers", "tagged", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")
@@ -39,7 +39,7 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
             ``system:NAME`` for the operating-system user who ran a command, or ``player`` for a player of a session. Blank if
             unknown, as for a wrong token.
         dataset, run, token: what the action applies to. ``token`` is the token's name; its secret is never stored.
-        grades: how many grades were corrected.
+        grades: how many grades were corrected, or answers drawn for review.
         grading: name of a grading that a stored run was given.
         reason: code of the refusal.
         attempt: method and path of the refused request.

@@ -7,8 +7,13 @@ objects, ``grades.NAME`` and ``statistics.NAME``. Under that grading, they are r
 
 A reviewer's decision is never overwritten. A correction is a new row of ``corrections``, which says who made it and when. The
 grading ``reviewed`` is the first grading with the corrections applied: for each response, the last correction that covers it.
-A correction without a value (``correct`` is null) undoes earlier ones. The cost of a correction grows with the size of its run.
-Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in another opinion on answers that nobody corrected.
+A correction without a value (``correct`` is null) undoes earlier ones. A correction can also confirm a grade. The cost of a
+correction grows with the size of its run. Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in
+another opinion on answers that nobody corrected.
+
+The log also says which answers were drawn at random for review: a row whose note is a ``DRAWN_NOTE`` names one, how likely it
+was to be drawn, and from how many questions. It changes no grade. Reviewed answers of a random sample say how often the first
+grading errs on all answers; corrections made otherwise do not.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import duckdb
+import numpy as np
 import polars as pl
 from anyascii import anyascii
 
@@ -40,6 +46,10 @@ RESERVED = (IMPORTED, GRADED, REVIEWED)
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 MAX_NAME_LENGTH = 40  # characters
 MAX_NOTE_LENGTH = 500  # characters
+DRAWN = "drawn for review: "  # how the note of a drawn answer begins
+_WHOLE = "([1-9][0-9]{0,9})"
+DRAWN_NOTE = f"{DRAWN}seed ([0-9]{{1,10}}), {_WHOLE} of {_WHOLE} questions, 1 of {_WHOLE} answers, probability [0-9.e-]+"
+IS_DRAWN = f"regexp_full_match(coalesce(note, ''), '{DRAWN_NOTE}')"  # SQL: whether a row of the log says that an answer was drawn
 
 
 class Correction(NamedTuple):
@@ -61,6 +71,51 @@ class Correction(NamedTuple):
 
 class NoSuchGuess(Exception):
     """The run has no such guess; the message says which."""
+
+
+class NothingToDraw(Exception):
+    """The run has no answers."""
+
+
+class Draw(NamedTuple):
+    """How an answer was drawn for review.
+
+    Attributes:
+        seed: of the random numbers.
+        size: number of questions drawn, at random without replacement.
+        questions: from how many questions.
+        answers: number of answers to the question, of which one was drawn.
+    """
+
+    seed: int
+    size: int
+    questions: int
+    answers: int
+
+    @classmethod
+    def from_note(cls, note: str) -> Draw:
+        """Read the note of a row of the log."""
+        match = re.fullmatch(DRAWN_NOTE, note)
+        if match is None:
+            raise ValueError(f"not the note of a drawn answer: {note!r}")
+        return cls(*map(int, match.groups()))
+
+    @property
+    def probability(self) -> float:
+        """How likely the answer was to be drawn, in (0, 1]."""
+        return self.size / self.questions / self.answers
+
+    @property
+    def note(self) -> str:
+        """The note that is stored.
+
+        >>> Draw(7, 100, 1901, 5).note
+        'drawn for review: seed 7, 100 of 1901 questions, 1 of 5 answers, probability 0.0105208'
+        """
+        return (
+            f"{DRAWN}seed {self.seed}, {self.size} of {self.questions} questions, 1 of {self.answers} answers, "
+            f"probability {self.probability:.6g}"
+        )
 
 
 def grading_name(text: str, taken: Collection[str] = ()) -> str:
@@ -112,6 +167,75 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
     Audit(store.register).record("corrected_grades", by, run=run, grades=str(len(corrections)))
 
 
+def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:
+    """Draw answers of a run at random for review, one of each drawn question, and record them in the log.
+
+    Questions are drawn without replacement, and then one answer of each. A larger draw with the same seed draws the same answers
+    and more. Failed calls are no answers. A later draw replaces an earlier one; no row of the log is removed.
+
+    Args:
+        store: the store that holds the run.
+        run: its id.
+        size: how many answers; if the run answered fewer questions, one of each.
+        seed: of the random numbers, at least 0.
+        by: name of the reviewer's token; None for the operating-system user.
+
+    Returns:
+        How many answers were drawn.
+
+    Raises:
+        NoSuchRun: there is no such run.
+        NothingToDraw: it has no answers.
+        StoreError: the store cannot be read or written.
+    """
+    dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
+    objects = store.new_objects()
+    drawn: list[tuple[object, ...]] = []
+
+    def change(connection: duckdb.DuckDBPyConnection) -> None:
+        dataset = dataset_of(connection, run)
+        responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+        rows = connection.execute(
+            f"""select question_id, clue, guess from {responses} semi join questions using (dataset, question_id)
+            where not failed order by question_id, clue, sample"""
+        ).fetchall()
+        drawn[:] = drawn_answers(rows, size, seed)
+        if not drawn:
+            raise NothingToDraw(run)
+        _record(connection, dataset, run, drawn, by)
+        connection.execute("drop table given")
+        renew_revisions(connection, [dataset])
+
+    store.write(change)
+    Audit(store.register).record("drew_for_review", by, run=run, grades=str(len(drawn)))
+    return len(drawn)
+
+
+def drawn_answers(answers: Sequence[tuple[str, int, str | None]], size: int, seed: int) -> list[tuple[object, ...]]:
+    """Draw a random sample of answers, one of each drawn question.
+
+    Args:
+        answers: question, clue and guess of each, sorted by question.
+        size: how many to draw.
+        seed: of the random numbers.
+
+    Returns:
+        The rows of the log, each with the fields of ``Correction``.
+    """
+    if not answers:
+        return []
+    questions = np.unique([question for question, _, _ in answers], return_index=True)[1]
+    ends = np.append(questions[1:], len(answers))
+    random = np.random.default_rng(seed)
+    chosen, places = random.permutation(len(questions))[:size], random.random(len(questions))
+    rows: list[tuple[object, ...]] = []
+    for number in np.sort(chosen).tolist():
+        count = int(ends[number] - questions[number])
+        question, clue, guess = answers[int(questions[number]) + int(places[number] * count)]
+        rows.append((question, guess, None, clue, Draw(seed, len(chosen), len(questions), count).note))
+    return rows
+
+
 def dataset_of(connection: duckdb.DuckDBPyConnection, run: str) -> str:
     """Return the dataset of a run. Raises ``NoSuchRun``."""
     row = connection.execute("select dataset from runs where run = $run", {"run": run}).fetchone()
@@ -129,14 +253,7 @@ def _add_corrections(
     by: str | None,
 ) -> None:
     """Add corrections to the log. Raises ``NoSuchGuess`` if a correction covers no guess of the run."""
-    schema = {
-        "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
-        "nth": pl.Int32,
-    }  # fmt: skip
-    table = pl.DataFrame([(*row, nth) for nth, row in enumerate(corrections, 1)], schema=schema, orient="row")
-    given = ArrowStream(table)
-    connection.execute("create or replace temp table given as select * from given")
-    del given
+    _record(connection, dataset, run, corrections, by)
     responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
     unknown = connection.execute(
         f"""select question_id, clue, guess from given g where nth not in (
@@ -147,6 +264,21 @@ def _add_corrections(
         question_id, clue, guess = unknown
         where = f"question {question_id!r}" if clue is None else f"clue {clue} of question {question_id!r}"
         raise NoSuchGuess(f"the run did not answer {where} with {guess!r}")
+    connection.execute("drop table given")
+
+
+def _record(
+    connection: duckdb.DuckDBPyConnection, dataset: str, run: str, entries: Iterable[Sequence[object]], by: str | None
+) -> None:
+    """Add rows to the log, each with the fields of ``Correction``. They are also in a new temporary table ``given``."""
+    schema = {
+        "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
+        "nth": pl.Int32,
+    }  # fmt: skip
+    table = pl.DataFrame([(*row, nth) for nth, row in enumerate(entries, 1)], schema=schema, orient="row")
+    given = ArrowStream(table)
+    connection.execute("create or replace temp table given as select * from given")
+    del given
     connection.execute(
         """insert into corrections by name
         select $dataset as dataset, $run as run,
@@ -155,7 +287,6 @@ def _add_corrections(
         from given order by nth""",
         {"dataset": dataset, "run": run, "by": system_user() if by is None else by},
     )
-    connection.execute("drop table given")
 
 
 def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
@@ -168,7 +299,7 @@ def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterab
         objects: where the grades are written.
         runs: ids of runs.
     """
-    corrected = {run for (run,) in connection.execute("select distinct run from corrections").fetchall()}
+    corrected = {run for (run,) in connection.execute(f"select distinct run from corrections where not {IS_DRAWN}").fetchall()}
     for run in runs:
         if run not in corrected:
             continue
@@ -179,8 +310,8 @@ def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterab
         # The join has only equalities: with any other condition, DuckDB would compare every row with every other.
         sql = f"""with latest as (
                 select r.file_row_number as row, arg_max({{'correct': c.correct}}, c.number) as correction
-                from {rows} r join corrections c on c.run = r.run and c.question_id = r.question_id
-                    and c.guess is not distinct from r.guess
+                from {rows} r join (from corrections where not {IS_DRAWN}) c on c.run = r.run
+                    and c.question_id = r.question_id and c.guess is not distinct from r.guess
                 where (c.clue is null or c.clue = r.clue) and not r.failed group by 1
             )
             select r.question_id, r.clue, r.sample, coalesce(l.correction.correct, r.correct) as correct,

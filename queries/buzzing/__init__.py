@@ -12,6 +12,7 @@ from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcome
 from queries.buzzing.cumulative_curves import buzz_curves
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
+from queries.buzzing.people_median import PeopleMedian, people_median
 from queries.buzzing.question_buzzes import Buzzpoint, buzzpoint
 from queries.buzzing.rates_by_correctness import buzz_rates
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
@@ -27,6 +28,7 @@ __all__ = [
     "Buzzpoint",
     "CategoryOutcomes",
     "FractionAccuracy",
+    "PeopleMedian",
     "Rules",
     "ThresholdExplorer",
     "accuracy_by_fraction",
@@ -36,5 +38,6 @@ __all__ = [
     "buzz_rates",
     "buzzpoint",
     "category_outcomes",
+    "people_median",
     "threshold_explorer",
 ]

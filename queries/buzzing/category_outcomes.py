@@ -73,14 +73,25 @@ def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) ->
     answer = CategoryOutcomes(snapshot.version, selection_keys(selection), data.missing, [], [])
     if data.missing:
         return answer
-    facts = snapshot.frame("select position, category from questions where dataset = $dataset", {"dataset": selection.dataset})
-    of_position: dict[int, str | None] = dict(facts.iter_rows())
-    category = [of_position[position] for position in data.positions.tolist()]
-    answer.categories = sorted(set(category), key=lambda name: (name is None, name or ""))
-    number = {name: index for index, name in enumerate(answer.categories)}
-    places = np.array([number[name] for name in category], dtype=np.int64)
+    answer.categories, places = question_categories(snapshot, selection, data.positions)
     answer.groups = list(_groups(data, places, answer.categories))
     return answer
+
+
+def question_categories(snapshot: Snapshot, selection: Selection, positions: Ints) -> tuple[list[str | None], Ints]:
+    """Return the categories of some questions in order, None last, and the number of each question's category.
+
+    Args:
+        snapshot: the store.
+        selection: which dataset.
+        positions: positions of the questions in the dataset, shape (questions,).
+    """
+    facts = snapshot.frame("select position, category from questions where dataset = $dataset", {"dataset": selection.dataset})
+    of_position: dict[int, str | None] = dict(facts.iter_rows())
+    category = [of_position[position] for position in positions.tolist()]
+    names = sorted(set(category), key=lambda name: (name is None, name or ""))
+    number = {name: index for index, name in enumerate(names)}
+    return names, np.array([number[name] for name in category], dtype=np.int64)
 
 
 def _groups(data: BuzzingData, places: Ints, names: Sequence[str | None]) -> Iterator[BuzzOutcomes]:

@@ -40,6 +40,8 @@ class Samples:
     def means(self, columns: Mapping[str, Floats], rows: Mapping[str, Floats]) -> dict[str, Floats]:
         """Replace the value of each row that has samples by the mean over its samples.
 
+        If there is a column ``questions``, which says where a metric is defined, the mean is that over the samples where it is.
+
         Args:
             columns: columns of the samples, each of shape (samples,).
             rows: columns of the evidence, each of shape (rows,).
@@ -52,4 +54,10 @@ class Samples:
             counts = np.bincount(self.row, minlength=len(values))
             sums = np.bincount(self.row, columns[name], len(values))
             result[name] = np.where(counts > 0, sums / np.maximum(counts, 1), values)
+        if "questions" in result:
+            defined = result["questions"]
+            result = {
+                name: np.where(defined > 0, values / np.where(defined > 0, defined, 1.0), values)
+                for name, values in result.items()
+            }
         return result

@@ -17,7 +17,7 @@ from data.human_curves import CURVES
 from data.ragged_arrays import entries_of
 from data.store import Snapshot
 from data.store.run_cache import Sized
-from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
+from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, UNSTORED_SUMS, Bins, Items, sums
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.query_time_limit import check_time_limit
 
@@ -134,18 +134,29 @@ class Clues:
     Attributes:
         first: index of the first clue of the question at each position, shape (positions,).
         order: index of each clue among the dataset's rows in the table, shape (clues,).
+        words: number of words of each clue, shape (clues,).
         curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None if the dataset
             has no curves.
     """
 
     first: Ints
     order: NDArray[np.int32]
+    words: Floats
     curves: dict[str, Floats] | None
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.first.nbytes + self.order.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
+        return (
+            self.first.nbytes
+            + self.order.nbytes
+            + self.words.nbytes
+            + sum(curve.nbytes for curve in (self.curves or {}).values())
+        )
+
+    def curves_at(self, clues: Ints) -> dict[str, Floats] | None:
+        """Return each human curve at some clues, given by their indices, shape (n,); None if the dataset has no curves."""
+        return self.curves and {name: curve[clues] for name, curve in self.curves.items()}
 
     def numbered(self) -> tuple[Ints, Ints]:
         """Return the position of each clue's question, and its number within the question from 0, each of shape (clues,)."""
@@ -184,7 +195,7 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
     def read(name: str, missing: list[str]) -> dict[str, Floats]:
         unread = [run for run in missing if run not in tables]
         if unread:
-            tables.update(snapshot.read_runs("statistics", unread, sorted(names)))
+            tables.update(snapshot.read_runs("statistics", unread, sorted({*names} - UNSTORED_SUMS.keys())))
         return {run: float_array(tables[run][name]) for run in missing}
 
     def compute(name: str, missing: list[str]) -> dict[str, Floats]:
@@ -192,20 +203,20 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
 
     def source(name: str) -> Callable[[list[str]], dict[str, Floats]]:
         # The stored sums of human curves cover imported people only: with other people they are computed again.
-        return partial(compute if snapshot.people and name in CURVE_SUMS else read, name)
+        computed = name in UNSTORED_SUMS or (snapshot.people and name in CURVE_SUMS)
+        return partial(compute if computed else read, name)
 
     return {name: snapshot.cached(dataset, f"statistics.{name}", runs, source(name)) for name in sorted(names)}
 
 
 def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Iterator[tuple[str, Items]]:
     """Yield the items of each run with the human curves at their clues."""
-    curves, first = clues(snapshot, dataset).curves, clues(snapshot, dataset).first
+    of_clues = clues(snapshot, dataset)
     for run, part in zip(runs, run_items(snapshot, dataset, runs), strict=True):
         row = np.repeat(np.arange(len(part.positions)), np.diff(part.first))
-        at = first[part.positions[row]] + part.clue
+        at = of_clues.first[part.positions[row]] + part.clue
         sequences = None if part.sample is None else sequence_starts(row, part.sample)
-        here = None if curves is None else {name: curve[at] for name, curve in curves.items()}
-        yield run, Items(part.confidence, part.correct, part.first, here, sequences)
+        yield run, Items(part.confidence, part.correct, part.first, of_clues.curves_at(at), sequences, of_clues.words[at])
 
 
 def sequence_starts(question: Ints, sample: Ints) -> Ints:
@@ -288,12 +299,12 @@ def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, faile
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
-    """Return the clues of a dataset and the human curves at them."""
+    """Return the clues of a dataset, with their lengths and the human curves at them."""
 
     def read(_: list[str]) -> dict[str, Clues]:
         # Rows are numbered in the order of the table, in which ``clue_mask`` gets them.
         table = snapshot.frame(
-            f"""select q.position, c.row, {", ".join(f"h.{name}" for name in CURVES)}
+            f"""select q.position, c.row, c.word_end, {", ".join(f"h.{name}" for name in CURVES)}
             from (select *, row_number() over () - 1 as row from clues where dataset = $dataset) c
             join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
             order by q.position, c.clue""",
@@ -303,7 +314,10 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
         first = np.searchsorted(positions, np.arange(positions.max(initial=-1) + 1))
         curves = {name: float_array(table[name]) for name in CURVES}
         unheard = all(np.isnan(curve).all() for curve in curves.values())
-        return {"": Clues(first, table["row"].cast(pl.Int32).to_numpy(), None if unheard else curves)}
+        ends = float_array(table["word_end"])
+        words = np.diff(ends, prepend=0.0)
+        words[first] = ends[first]
+        return {"": Clues(first, table["row"].cast(pl.Int32).to_numpy(), words, None if unheard else curves)}
 
     return snapshot.cached(dataset, "clues", [""], read)[0]
 

@@ -152,17 +152,15 @@ def computed_rows(
         starts = np.flatnonzero(np.diff(part.place, prepend=-1))
         if not len(starts):
             continue
-        curves = None
-        if clues.curves:
-            at = clues.first[positions[part.place]] + part.clue
-            curves = {name: curve[at] for name, curve in clues.curves.items()}
+        at = clues.first[positions[part.place]] + part.clue
         sequences = None
         if part.sample is not None:
             sequences = run_columns.sequence_starts(part.place, part.sample)
         if by_sample and sequences is not None and part.sample is not None:
             starts, sequences = sequences[:-1], None
             samples.append(part.sample[starts])
-        items = Items(part.confidence, part.correct, np.append(starts, len(part.place)), curves, sequences)
+        first = np.append(starts, len(part.place))
+        items = Items(part.confidence, part.correct, first, clues.curves_at(at), sequences, clues.words[at])
         run.append(np.full(len(starts), index))
         places.append(part.place[starts])
         for name, values in sums(items, plain).items():

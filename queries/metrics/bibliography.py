@@ -52,6 +52,15 @@ ENTRIES = {
   pages   = {1--3},
   year    = {1950}
 }""",
+    "kendall1945ties": """@article{kendall1945ties,
+  author  = {Kendall, Maurice G.},
+  title   = {The Treatment of Ties in Ranking Problems},
+  journal = {Biometrika},
+  volume  = {33},
+  number  = {3},
+  pages   = {239--251},
+  year    = {1945}
+}""",
     "murphy1973vector": """@article{murphy1973vector,
   author  = {Murphy, Allan H.},
   title   = {A New Vector Partition of the Probability Score},
@@ -238,6 +247,7 @@ ENTRIES = {
 NAMES = {
     "GRACE": "sung2025grace", "LifeEval": "michael2026lifeeval", "Sakai": "sakai2026hmr", "Baan et al. 2022": "baan2022stop",
     "Kull et al. 2019": "kull2019beyond", "Brier 1950": "brier1950verification", "Murphy 1973": "murphy1973vector",
+    "Kendall 1945": "kendall1945ties",
     "Stephenson, Coelho & Jolliffe 2008": "stephenson2008two",
     "Dimitriadis, Gneiting & Jordan 2021": "dimitriadis2021stable", "Naeini et al. 2015": "naeini2015obtaining",
     "Gupta et al. 2021": "gupta2021calibration", "Si et al. 2022": "si2022reexamining", "Kalai et al. 2025": "kalai2025why",

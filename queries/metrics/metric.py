@@ -235,8 +235,12 @@ class Metric(MetricFacts):
 
     @property
     def of_items(self) -> bool:
-        """Whether confidence, correctness and human curves of items determine it."""
-        return not {"difficulty", "whole distribution", "votes"} & {*self.needs}
+        """Whether confidence and correctness of items determine it, weighted by human curves or not.
+
+        A metric that compares confidence with people, whatever is right, is not: an extra question would need people.
+        """
+        compares = "human buzzes" in self.needs and "correctness" not in self.needs
+        return not compares and not {"difficulty", "whole distribution", "votes"} & {*self.needs}
 
     @property
     def ranks(self) -> bool:

@@ -78,3 +78,27 @@ def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
 
 def _contains(place, text):
     assert text in place.inner_text()
+
+
+def test_answers_are_drawn_and_then_reviewed(review):
+    page, token = review
+    page.goto("/gradings?dataset=toy")
+    draw = page.get_by_role("button", name="Draw at random for review")
+    draw.click()
+    message = page.locator("#grades-message")
+    eventually(page, lambda: _contains(message, "asks for a token"))
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Answers", exact=True).fill("2")
+    draw.click()
+    page.wait_for_url("**show=drawn**")
+    rows = page.locator("tr[data-graded]")
+    rows.nth(1).wait_for()
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    assert page.get_by_text("2 answers of 2 questions drawn at random for review by ann").count() == 1
+    rows.first.focus()
+    page.keyboard.press("y")
+    page.locator("tr.decided").first.wait_for()
+    page.reload()
+    page.get_by_text("1 reviewed").wait_for()
+    assert rows.count() == 1

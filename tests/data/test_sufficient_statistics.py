@@ -23,6 +23,7 @@ from data.sufficient_statistics import (
     CURVES,
     ITEM_SUMS,
     STATISTICS,
+    UNSTORED_SUMS,
     Bins,
     Items,
     bin_of,
@@ -169,7 +170,7 @@ def test_stored_sums_equal_the_computed_ones(random_data):
 
 
 def test_each_statistic_has_a_meaning():
-    assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS]
+    assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS, *UNSTORED_SUMS]
     assert all(statistic.meaning for statistic in STATISTICS.values())
     assert {*CURVE_SUMS}.isdisjoint(ITEM_SUMS)
 
@@ -339,3 +340,16 @@ def test_difficulty(given, human, runs, wanted, tmp_path):
     difficulty.derive_accuracies(connection, objects, "d")
     difficulty.derive(connection, "d")
     assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]
+
+
+def test_pairs_are_those_of_one_sequence():
+    """Two samples of three clues: pairs of different samples do not count."""
+    h = np.array([0.0, 0.5, 1.0] * 2)
+    items = Items(
+        np.array([0.1, 0.9, 0.5, 0.3, 0.3, 0.2]), np.ones(6), np.array([0, 6]), dict.fromkeys(CURVES, h), np.array([0, 3, 6]),
+        np.array([1.0, 2.0, 3.0] * 2),
+    )  # fmt: skip
+    totals = sufficient_statistics.sums(items, UNSTORED_SUMS)
+    assert (totals["confidence_apart"], totals["survival_apart"], totals["survival_concordance"]) == (5, 6, 1 - 2)
+    # 0.1 + 2 x 0.4 + 3 x 0.5, and 0.3 + 2 x 0.2 + 3 x 0.8
+    assert totals["words"] == 12 and totals["survival_area"] == pytest.approx(2.4 + 3.1)

@@ -116,6 +116,24 @@ def outcome(questions, tau, curve):
     }
 
 
+def median_time(question):
+    """Return the median time of the correct buzzes of people, inf if there are none."""
+    buzzes = [buzz for buzz, _ in question.teams if buzz is not None and buzz[1]]
+    times = [question.words if word >= question.words else word + 0.5 for word, _ in buzzes]
+    return median(times) if times else math.inf
+
+
+def by_median(questions, tau, words=None):
+    """Return the share of the questions heard with a right buzz before people's median, or at most so many words after it."""
+    worth = []
+    for question in questions:
+        if question.teams:
+            clue, at = buzzed(question, tau), median_time(question)
+            ahead = clue and (clue["word_end"] < at if words is None else clue["word_end"] - at <= words)
+            worth.append(clue["correct"] if ahead else 0.0)
+    return mean(worth)
+
+
 def habit(questions, tau):
     """Return P(buzz | correct), P(buzz | incorrect), buzzes per clue seen and the survey score."""
     seen, buzzes, scores = [], [], []

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from scipy.stats import kendalltau
+
 from queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import reference_vote_metrics
 from tests.helpers.run_tables import with_runs
@@ -22,6 +24,7 @@ class Answered:
     difficulty: float | None = None
     whole: list[reference_vote_metrics.Whole] = field(default_factory=list)  # its items with a whole distribution
     fold: int = 0  # from a hash of the question's id
+    words: list[int] | None = None  # of each item's clue; None: one
 
 
 @dataclass
@@ -77,12 +80,13 @@ class Rows:
         kept = self.kept_questions(selection)
         for question, fold in zip(kept, question_folds(question["question_id"] for question in kept).tolist(), strict=True):
             name = question["question_id"]
-            items, whole = [], []
+            items, whole, words = [], [], []
             for clue in range(question["clues"]):
                 answer = self.responses.get((run, name, clue))
                 counts = all(self._counts(selection, name_of_run, name, clue) for name_of_run in (run, *others))
                 if counts and low <= self.clues[name, clue]["revealed"] <= high:
                     items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
+                    words.append(self.clues[name, clue]["word_end"] - (self.clues[name, clue - 1]["word_end"] if clue else 0))
                     if answer["options"] is not None:
                         polled = {name for votes in self.votes.values() for name in votes}
                         whole.append(
@@ -91,7 +95,7 @@ class Rows:
                             )
                         )
             if items:
-                answered[name] = Answered(items, question["difficulty"], whole, fold)
+                answered[name] = Answered(items, question["difficulty"], whole, fold, words)
         return answered
 
     def _counts(self, selection, run, question, clue):
@@ -327,6 +331,29 @@ def reward(items, curve):
     return math.fsum(m[t] * by[t] for t in range(len(items))) + (1 - math.fsum(m)) * by[last]
 
 
+def taus(questions, conventions):
+    """Kendall's tau-b of each question where neither the confidence nor the curve is constant."""
+    lists = [
+        ([c for c, _, _ in q.items], [h[conventions.human or "buzz_share"] for _, _, h in q.items]) for q in heard(questions)
+    ]
+    return [kendalltau(c, h).statistic for c, h in lists if len({*c}) > 1 and len({*h}) > 1]
+
+
+def human_tau(questions, conventions):
+    return mean(taus(questions, conventions))
+
+
+def human_area(questions, conventions):
+    """The area word by word."""
+    areas = []
+    for question in heard(questions):
+        gaps = [abs(c - h[conventions.human or "buzz_share"]) for c, _, h in question.items]
+        areas.append(
+            mean([gap for gap, words in zip(gaps, question.words or [1] * len(gaps), strict=True) for _ in range(words)])
+        )
+    return mean(areas)
+
+
 def grace_mce(questions, conventions):
     return mean([1 - r(mean([(2 * y - 1) * c for c, y, _ in question.items])) for question in questions])
 
@@ -501,6 +528,7 @@ METRICS = {
     metric.__name__: metric
     for metric in (
         brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
+        human_tau, human_area,
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
         net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
         brier_skill, log_score, log_infinite, aurc, e_aurc, augrc, prr, accuracy_at_50, accuracy_at_80, accuracy_at_90,
@@ -512,8 +540,10 @@ def used(key, questions, conventions):
     """Return the questions that a metric can use."""
     if key in reference_vote_metrics.METRICS:
         return reference_vote_metrics.used(key, questions)
-    if key in ("calscore", "calscore2"):
+    if key in ("calscore", "calscore2", "human_area"):
         return len(heard(questions))
+    if key == "human_tau":
+        return len(taus(questions, conventions))
     if key == "calscore_weighted":
         return sum(not unweighted(question, conventions.human or "buzz_share") for question in heard(questions))
     if key in ("hard_easy_slope", "hard_easy_slope_se"):

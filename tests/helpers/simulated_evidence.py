@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from data.sufficient_statistics import BIN_COLUMNS
+from data import sufficient_statistics
+from data.human_curves import CURVES
+from data.sufficient_statistics import BIN_COLUMNS, UNSTORED_SUMS, Items
 from queries.engine.evidence import Evidence, Run
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions
@@ -65,6 +67,10 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
     place = row * 11 + np.searchsorted(edges, c[answered], side="right")
     for name, values in zip(BIN_COLUMNS, (np.ones_like(c), c, y), strict=True):
         sums[name] = np.bincount(place, values[answered], runs * questions * 11).reshape(-1, 11)
+    if answered.any(axis=-1).all():
+        first = np.append(0, np.cumsum(answered.sum(axis=-1).reshape(-1)))
+        items = Items(c[answered], y[answered], first, dict.fromkeys(CURVES, h[answered]))
+        sums |= sufficient_statistics.sums(items, UNSTORED_SUMS)
     sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),

@@ -236,7 +236,7 @@ def slowly(method, answered, fold_of):
         others = [item for other, answers in answered.items() if folds[other] != folds[name] for item in answers.items]
         fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
-        recalibrated[name] = reference.Answered(items, question.difficulty, fold=question.fold)
+        recalibrated[name] = reference.Answered(items, question.difficulty, fold=question.fold, words=question.words)
     return recalibrated
 
 

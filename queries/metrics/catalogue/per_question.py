@@ -31,6 +31,20 @@ def _calscore2_column(conventions: Conventions) -> str:
     return f"{conventions.team_curve}_reward"
 
 
+def _of_people(conventions: Conventions, name: str) -> str:
+    """Return the name of a statistic of confidence and the human curve in use."""
+    return f"{conventions.human or CALSCORE_CURVE}_{name}"
+
+
+def _human_tau(sums: Sums, conventions: Conventions) -> Sums:
+    concordance, apart = (sums[_of_people(conventions, name)] for name in ("concordance", "apart"))
+    return mean_over_questions(per_question.tau_b(concordance, sums["confidence_apart"], apart))
+
+
+def _human_area(sums: Sums, conventions: Conventions) -> Sums:
+    return mean_over_questions(arrays.ratio(sums[_of_people(conventions, "area")], sums["words"]))
+
+
 def _points(sums: Sums) -> tuple[Floats, Floats, Floats]:
     """Return which questions have a difficulty and items (1, else 0), their difficulty and their overconfidence, else 0."""
     gap = arrays.ratio(sums["confidence"] - sums["correct"], sums["items"])
@@ -148,6 +162,49 @@ QUESTIONS = (
         caveat="The paper calls it MCE, which elsewhere means the maximum calibration error. Rewards accuracy as much as "
         "calibration.",
         axioms=("U", "O", "UO"),
+    ),
+    Metric(
+        key="human_tau",
+        name="Confidence follows people",
+        label="Human \u03c4",
+        symbol=r"\tau_h",
+        direction="higher",
+        low=-1,
+        high=1,
+        formula=r"\mathrm{mean}_q\; \tau_b\bigl((c_t)_t, (h_t)_t\bigr)",
+        words="Rank correlation (Kendall's tau-b) of confidence and the human curve over the clues of a question; a mean over "
+        "questions. 1: the run gets surer where more people know.",
+        source="Kendall 1945; human curve: GRACE sec. 4.1",
+        needs=("confidence", "human buzzes"),
+        reads=lambda c: ("confidence_apart", _of_people(c, "apart"), _of_people(c, "concordance")),
+        contributions=_human_tau,
+        value=mean,
+        level="question",
+        human=CALSCORE_CURVE,
+        undefined="no human team heard these questions, or confidence or the human curve never changes within one",
+        caveat="Only the order within a question counts, not whether answers are right. The share of correct buzzes is often 1 "
+        "from the first buzz on; under human=team_share or human=survival, more questions count.",
+    ),
+    Metric(
+        key="human_area",
+        name="Area between confidence and people",
+        label="Human area",
+        symbol=r"A_h",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"\mathrm{mean}_q\; \frac{\sum_t w_t \lvert c_t - h_t \rvert}{\sum_t w_t}",
+        words="Mean distance of confidence from the human curve over the words of a question; a mean over questions. A clue of "
+        "w words counts w times.",
+        source="Clueline; human curve: GRACE sec. 4.1",
+        needs=("confidence", "human buzzes"),
+        reads=lambda c: ("words", _of_people(c, "area")),
+        contributions=_human_area,
+        value=mean,
+        level="question",
+        human=CALSCORE_CURVE,
+        undefined="no human team heard any of these questions",
+        caveat="A run that knows answers before people do, and says so, is far from them: this is likeness, not calibration.",
     ),
     Metric(
         key="hard_easy_slope",

@@ -60,6 +60,22 @@ def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Float
     )
 
 
+def tau_b(concordance: Floats, apart: Floats, other_apart: Floats) -> Floats:
+    """Compute Kendall's tau-b from counts of pairs: (P - Q) / sqrt((pairs not tied in a) (pairs not tied in b)). Kendall 1945.
+
+    Args:
+        concordance: P - Q, pairs in the same order minus pairs in opposite order, shape (...,).
+        apart, other_apart: number of pairs that are not tied in the first and in the second list, shape (...,).
+
+    Returns:
+        In [-1, 1], shape (...,); NaN where all values of a list are equal.
+
+    >>> float(tau_b(np.array(1.0), np.array(3.0), np.array(3.0)).round(3))
+    0.333
+    """
+    return np.clip(ratio(concordance, np.sqrt(apart * other_apart)), -1.0, 1.0)
+
+
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
     """Compute GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
 

@@ -76,6 +76,13 @@ def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     return clipped
 
 
+def log_score_of_items(confidence: Floats, correct: Floats) -> Floats:
+    """Compute -(y ln c + (1 - y) ln(1 - c)) of each item, c clipped to [1e-6, 1 - 1e-6], shape (n,)."""
+    right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
+    score: Floats = -(correct * right + (1 - correct) * wrong)
+    return score
+
+
 def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute the logarithmic score, and the share of items with a score that would be infinite without clipping. Good 1952.
 
@@ -90,8 +97,7 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     >>> log_scores(np.array([0.5, 1.0]), np.array([1.0, 0.0]), ItemWeights.equal(2)).round(4).tolist()
     [[7.2543], [0.5]]
     """
-    right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
-    score = -(correct * right + (1 - correct) * wrong)
+    score = log_score_of_items(confidence, correct)
     infinite = ((confidence == 0) & (correct > 0)) | ((confidence == 1) & (correct < 1))
     items, scores, infinites = weights.sums(np.ones_like(score), score, infinite.astype(float))
     return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(MIN_PROBABILITY)], [1.0]])

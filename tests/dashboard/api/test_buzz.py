@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from queries.buzzing import Rules, buzz
+from queries.buzzing import Rules, buzz, people_median
 from queries.metrics import Conventions
 from queries.selection import Selection
 from queries.selection.view_parameters_base import key_forms
@@ -52,6 +52,21 @@ def test_the_table_has_the_same_numbers(client, query):
             assert row[name] == ("" if value is None else text), name
         assert all(reason in row["missing"] for reason in (run["missing"] | habit["missing"]).values())
         assert (row["scale"], row["curve"]) == (answer["explorer"]["scale"], answer["explorer"]["curve"])
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_shares_before_people_as_json_and_table(client, snapshot, query):
+    answer = get(client, f"/api/v1/buzz/median?{query}")
+    assert answer == plain(people_median(snapshot, *ASKED[query]))
+    rows = table(client, f"/api/v1/buzz/median.csv?{query}")
+    shares = [
+        share
+        for run in answer["runs"]
+        for share in [run["earlier"], *run["within"], *(part["earlier"] for part in run["categories"])]
+    ]
+    shown = [(row["share"], row["low"], row["high"]) for row in rows]
+    empty = {"share": None, "low": None, "high": None}
+    assert shown == [tuple("" if end is None else str(end) for end in (share or empty).values()) for share in shares]
 
 
 def test_a_threshold_per_run(client):

@@ -7,7 +7,7 @@ import pytest
 from data.store import open_store
 from data.store.audit import Audit
 from tests.helpers.bundle_factory import put, write
-from tests.helpers.json_api import error, get
+from tests.helpers.json_api import error, get, table
 from tests.helpers.uploads import upload_client
 
 RESPONSES = """question_id,clue,guess,confidence,correct,correct.second
@@ -126,3 +126,56 @@ def test_a_file_is_scored_by_one_of_its_own_gradings(server, cli, tmp_path):
     assert score() == pytest.approx(2 / 3) and score("--grading", "second") == 1
     refused = cli("score", *where, "--grading", "third", store=server.service.store.url)
     assert refused.returncode == 2 and "imported, second, graded" in refused.stderr
+
+
+def drawn(server, body, status=201, token=True):
+    headers = server.auth if token else {}
+    answer = server.client.post(f"/api/v1/runs/{server.run}/review", data=json.dumps(body).encode(), headers=headers)
+    assert answer.status_code == status, answer.json
+    return answer.json
+
+
+def test_answers_are_drawn_for_review(server):
+    assert get(server.client, f"/api/v1/runs/{server.run}/review")["size"] == 0
+    sample = drawn(server, {"size": 100, "seed": 7})
+    assert (sample["seed"], sample["size"], sample["questions"], sample["by"], sample["reviewed"]) == (7, 2, 2, "ann", 0)
+    assert {answer["question_id"]: answer["probability"] for answer in sample["answers"]} == {"q1": 0.5, "q2": 1}
+    correct(
+        server,
+        [{"question_id": answer["question_id"], "guess": answer["guess"], "correct": True} for answer in sample["answers"]],
+    )
+    again = get(server.client, f"/api/v1/runs/{server.run}/review")
+    assert again["reviewed"] == 2 and [answer["grade"] for answer in again["answers"]] == [1, 1]
+    (run,) = get(server.client, "/api/v1/gradings/reviewed?dataset=toy")["runs"]
+    assert (run["drawn"], run["reviewed"], run["means"]) == (2, 2, {}) and "fewer than 40" in run["missing"]
+    rows = table(server.client, "/api/v1/gradings/reviewed.csv?dataset=toy")
+    assert [row["metric"] for row in rows] == ["accuracy", "net_score", "brier", "overconfidence", "log_score"]
+    assert rows[0]["missing"] == run["missing"]
+    assert drawn(server, {})["seed"] != drawn(server, {})["seed"]
+
+
+@pytest.mark.parametrize("body", [{"size": 0}, {"size": 20_000}, {"seed": -1}, {"size": "many"}, {"many": 3}, []])
+def test_a_bad_draw_is_refused(server, body):
+    assert drawn(server, body, 400)["error"]["code"] == "bad_value"
+
+
+def test_a_draw_needs_a_token_and_a_run(server):
+    assert drawn(server, {}, 401, token=False)["error"]["code"] == "no_token"
+    server.run = "nothing"
+    assert drawn(server, {}, 404)["error"]["code"] == "unknown_run"
+
+
+def test_a_note_cannot_pass_for_a_draw(server):
+    note = "drawn for review: seed 7, 2 of 2 questions, 1 of 1 answers, probability 1"
+    answer = correct(server, [{"question_id": "q2", "guess": "Nile", "correct": None, "note": note}], 400)
+    assert "cannot begin with" in answer["error"]["message"]
+
+
+def test_a_draw_on_the_command_line(server, cli):
+    store = server.service.store.url
+    answer = cli("grades", server.run, "--review", "5", "--seed", "3", store=store)
+    assert answer.returncode == 0 and "2 answers drawn with seed 3" in answer.stdout
+    answer = cli("grades", server.run, "--show", "drawn", store=store)
+    assert "2 answers drawn at random for review, 0 reviewed" in answer.stdout and "Nile" in answer.stdout
+    refused = cli("grades", server.run, "--correct", "q2", "Nile", "right", "--note", "drawn for review: me", store=store)
+    assert refused.returncode == 2 and "cannot begin with" in refused.stderr

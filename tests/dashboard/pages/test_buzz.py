@@ -6,12 +6,13 @@ import json
 import pytest
 from dash import html
 
+from dashboard.components.numbers import percent
 from dashboard.components.static_html import descendants
 from dashboard.page_registry import PAGES, read_page
 from dashboard.static_html_extraction import divide_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from queries.buzzing import Rules, buzz
+from queries.buzzing import Rules, buzz, people_median
 from queries.metrics import Conventions
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
@@ -185,3 +186,11 @@ def test_many_runs_without_people(fresh, tmp_path):
         nothing = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
         assert len(divide_page(nothing).states) == 1
+
+
+def test_the_page_shows_shares_before_people(drawn, snapshot):
+    shown = words(drawn(PYRAMID))
+    assert {"Earlier than people", "Earlier than people, by category", "By 10 words before it"} <= {*shown}
+    run = people_median(snapshot, Selection("pyramid"), Rules(curve="dataset")).runs[0]
+    assert percent(run.earlier.share) in shown
+    assert f"{percent(run.categories[0].earlier.low)} to {percent(run.categories[0].earlier.high)}" in shown

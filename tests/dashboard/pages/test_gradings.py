@@ -10,9 +10,11 @@ from dashboard.app import create_app
 from dashboard.app_shell import draw
 from dashboard.settings import Settings
 from data.store import open_store
-from data.store.gradings import Correction, correct_grades
-from tests.helpers.bundle_factory import put, write
+from data.store.gradings import Correction, correct_grades, draw_for_review
+from queries.reviewed_samples import review_sample
+from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+from tests.helpers.json_api import get
 
 RESPONSES = """question_id,clue,guess,confidence,correct,correct.second
 q1,0,Rome,0.25,0,1
@@ -108,3 +110,46 @@ def test_disputed_answers_are_marked_and_can_be_left_out(app, store):
 def test_where_no_uploads_are_taken_nothing_can_be_corrected(store):
     content = drawn(create_app(Settings(store=store.url, workers=1, uploads="off")), "gradings", "")
     assert not rows(content) and "CLUELINE_UPLOADS=off" in words(content) and "Rome" in words(content)
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory):
+    """An app on a store with a run of which 60 answers were drawn, all of them reviewed, and every tenth grade is wrong."""
+    root = tmp_path_factory.mktemp("reviewed")
+    opened = open_store(root / "store", threads=1)
+    questions = [f"q{number:02}" for number in range(80)]
+    put(opened, write(root / "toy", questions=table([{"question_id": q} for q in questions]),
+                      clues=table([{"question_id": q, "clue": 0, "text": "two words"} for q in questions])))  # fmt: skip
+    answers = [{"question_id": q, "clue": 0, "guess": q, "confidence": 0.6, "correct": int(q[1:]) % 2} for q in questions]
+    (root / "m.csv").write_text(table(answers))
+    (run,) = put(opened, root / "m.csv", dataset="toy", model="gamma").runs
+    draw_for_review(opened, run, 60, 7, "ann")
+    sample = review_sample(opened.snapshot(), run).answers
+    grades = [float(int(answer.guess[1:]) % 2) for answer in sample]
+    corrections = [
+        Correction(answer.question_id, answer.guess, 1 - grade if place % 10 == 0 else grade)
+        for place, (answer, grade) in enumerate(zip(sample, grades, strict=True))
+    ]
+    app = create_app(Settings(store=opened.url, workers=1))
+    waiting = drawn(app, "gradings", f"graded_run={run}&show=drawn")
+    correct_grades(opened, run, corrections, "bob")
+    return create_app(Settings(store=opened.url, workers=1)), run, waiting
+
+
+def test_a_sample_is_reviewed_on_the_page(reviewed):
+    app, run, waiting = reviewed
+    text = json.dumps(plain(waiting), ensure_ascii=False)
+    assert "60 answers of 80 questions drawn at random for review by ann" in text and "Review 60 more" in text
+    assert "60 of the 60 drawn answers wait for review" in text and len(rows(waiting)) == 60
+    content = drawn(app, "gradings", f"graded_run={run}&show=drawn")
+    text = json.dumps(plain(content), ensure_ascii=False)
+    assert "Graded by a judge that errs about 10 %" in text and "By the judge alone" in text and not rows(content)
+    assert "review-draw" in text
+
+
+def test_pages_that_rank_name_judges_that_err(reviewed):
+    app, _, _ = reviewed
+    (run,) = get(app.test_client(), "/api/v1/leaderboard?dataset=toy")["reviewed"]
+    assert run["judge_error"] == pytest.approx(0.1) and run["means"]["accuracy"]["judged"] == 0.5
+    shown = markup(app, "/", "?dataset=toy")
+    assert "gamma · verbalized is graded by a judge that errs about 10 %: accuracy 0." in shown and "instead of 0.500" in shown

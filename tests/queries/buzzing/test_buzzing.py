@@ -16,7 +16,7 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries import buzzing
-from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
+from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz, people_median
 from queries.engine import run_columns, stored_or_computed_rows
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.selection import Selection, read_address, read_facets
@@ -220,6 +220,58 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
                 same(getattr(run.outcome, name), value)
             for name, value in reference.habit(questions, used).items():
                 same(getattr(habit, name), value)
+
+
+@MANY
+@given(data=st.data())
+def test_shares_before_people_over_random_selections(snapshot, offered, tossups, data):
+    selection = data.draw(selections(offered))
+    tau = data.draw(st.sampled_from([0.0, 0.1, 0.3, 1.0]))
+    result = people_median(snapshot, selection, Rules(threshold=tau))
+    category = {question["question_id"]: question["category"] for question in tossups.rows.questions}
+    for run in result.runs:
+        asked = tossups.questions(selection, run.run)
+        heard = {name: question for name, question in asked.items() if question.teams}
+        assert run.questions == len(heard) and (run.missing is None) == bool(heard)
+        assert run.unanswered == sum(math.isinf(reference.median_time(question)) for question in heard.values())
+        if not heard:
+            assert (run.earlier, run.within, run.categories) == (None, [], [])
+            continue
+        same(run.earlier.share, reference.by_median(heard.values(), tau))
+        for words, share in zip(result.words, run.within, strict=True):
+            same(share.share, reference.by_median(heard.values(), tau, words))
+        assert [part.category for part in run.categories] == sorted({category[name] for name in heard})
+        for part in run.categories:
+            of_category = [question for name, question in heard.items() if category[name] == part.category]
+            assert part.questions == len(of_category)
+            same(part.earlier.share, reference.by_median(of_category, tau))
+        for share, count in [(run.earlier, run.questions), *((part.earlier, part.questions) for part in run.categories)]:
+            assert (share.low is None) == (share.high is None) == (count < 2)
+            assert count < 2 or (share.low <= share.share <= share.high and share.low < share.high)
+
+
+def test_the_median_of_people_by_hand(tmp_path):
+    """Three teams are right at words 2.5, 6.5 and 12 (the end), one is wrong; the clues end at words 4, 8 and 12."""
+    folder = tmp_path / "race"
+    _write(folder / "questions.csv", ["question_id"], [["q1"], ["q2"]])
+    _write(folder / "clues.csv", ["question_id", "clue", "text"], [[q, t, WORD * 4] for q in ("q1", "q2") for t in range(3)])
+    teams = {"a": (2, "true"), "b": (6, "true"), "c": (12, "true"), "d": (0, "false")}
+    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], [["q1", "m", t, "human"] for t in teams])
+    buzzes = [["q1", "m", team, *buzz] for team, buzz in teams.items()]
+    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    stated = {"early": (0.9, 0.9, 0.9), "late": (0.1, 0.9, 0.9), "never": (0.1, 0.1, 0.1)}
+    for model, confidences in stated.items():
+        rows = [[q, t, "x", c, 1, model] for q in ("q1", "q2") for t, c in enumerate(confidences)]
+        _write(folder / "responses" / f"{model}.csv", ["question_id", "clue", "guess", "confidence", "correct", "model"], rows)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "race", "kind": "incremental"}))
+    store = open_store(tmp_path / "store")
+    ingest.import_paths(store, [folder], ImportOptions())
+    result = people_median(store.snapshot(), Selection("race"), Rules(threshold=0.5))
+    shares = {run.model: (run.earlier.share, *(share.share for share in run.within)) for run in result.runs}
+    assert result.words == [-20, -10, 0, 10, 20]
+    assert shares == {"early": (1, 0, 0, 1, 1, 1), "late": (0, 0, 0, 0, 1, 1), "never": (0, 0, 0, 0, 0, 0)}
+    assert {run.questions for run in result.runs} == {1} and {run.earlier.low for run in result.runs} == {None}
+    store.close()
 
 
 @MANY

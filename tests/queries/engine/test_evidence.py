@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
+from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, ITEM_SUMS, STATISTICS, pooled
 from queries.engine import distribution_statistics
 from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense
@@ -210,7 +210,7 @@ def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
 def test_statistics_of_all_clues_match_the_stored_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*stored.sums} <= {*COLUMNS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD}
+    assert {*stored.sums} <= {*STATISTICS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD}
     for name, values in stored.sums.items():
         assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
     assert {*BIN_COLUMNS} <= {*stored.binned} <= {*BIN_COLUMNS, *distribution_statistics.COLUMNS}

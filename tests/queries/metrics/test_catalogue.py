@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from data import human_curves, sufficient_statistics
-from data.sufficient_statistics import pooled
+from data.sufficient_statistics import UNSTORED_SUMS, Items, pooled
 from queries.engine import distribution_statistics
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.kernels.item_totals import net_reward
@@ -49,7 +49,7 @@ def test_every_fact_is_filled_in(metric):
 def test_every_column_a_metric_reads_exists(metric):
     for conventions in CONVENTIONS:
         kept = {
-            *sufficient_statistics.COLUMNS,
+            *sufficient_statistics.STATISTICS,
             *sufficient_statistics.BIN_COLUMNS,
             *distribution_statistics.COLUMNS,
             "difficulty",
@@ -60,7 +60,7 @@ def test_every_column_a_metric_reads_exists(metric):
     assert metric.binned == bool({*sufficient_statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
     assert ("whole distribution" in metric.needs) == bool({*distribution_statistics.COLUMNS} & {*reads})
     assert ("difficulty" in metric.needs) == ("difficulty" in reads)
-    assert (metric.human is not None) == any(name in sufficient_statistics.CURVE_SUMS for name in reads)
+    assert (metric.human is not None) == any(name.startswith(HUMAN_CURVES) for name in reads)
 
 
 @pytest.mark.parametrize("reward, expected", [(1 + 2**-51, 0), (-(2**-60), 1), (0.25, 0.75)])
@@ -122,6 +122,10 @@ def _statistics(confidences, corrects, chance):
         sums[f"{curve}_sign_confidence"] = np.array([(w * (2 * y - 1) * c).sum() for w, c, y in parts])
         sums[f"{curve}_weight"] = np.array([w.sum() for w in weights])
         sums[f"{curve}_reward"] = chance.random(len(statistics))
+    first = np.append(0, np.cumsum([len(c) for c in confidences]))
+    curves = {curve: chance.random(first[-1]) for curve in HUMAN_CURVES}
+    items = Items(np.concatenate(confidences), np.concatenate(corrects), first, curves, words=chance.integers(1, 9, first[-1]))
+    sums |= sufficient_statistics.sums(items, UNSTORED_SUMS)
     net = np.array([net_reward(c, y, STANDARD_T).sum() for c, y in zip(confidences, corrects, strict=True)])
     return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics)), HALF_REWARD: net}
 

@@ -871,6 +871,16 @@ OF_QUESTIONS = {
 }  # fmt: skip
 for _, values in OF_QUESTIONS.values():
     values["hard_easy_slope_se"] = math.nan  # a standard error needs three questions
+# HEARD rises from 0.25 to 0.75, KNOWN does not change.
+LIKE_PEOPLE = {
+    "nothing": (math.nan, math.nan), "one question of one item": (math.nan, 0.45), "one question": (1, 0.1),
+    "all correct": (1, 0.1),
+    "none correct": (1, 0.1), "one confidence throughout": (math.nan, 0.25), "confidence 0 throughout": (math.nan, 0.5),
+    "confidence 1 throughout": (math.nan, 0.5), "right on the easy one, wrong on the hard one": (1, 0.1),
+    "people know at once": (math.nan, 0.6), "nobody heard it, nobody knows how hard it is": (math.nan, math.nan),
+}  # fmt: skip
+for case, (tau, area) in LIKE_PEOPLE.items():
+    OF_QUESTIONS[case][1].update(human_tau=tau, human_area=area)
 
 
 def statistics_of(questions):
@@ -880,8 +890,10 @@ def statistics_of(questions):
         confidence, correct = np.array(pairs, float).reshape(-1, 2).T
         h = np.array(curve[: len(pairs)] if curve else [math.nan] * len(pairs), float)
         items = sufficient_statistics.Items(confidence, correct, np.array([0, len(pairs)]), dict.fromkeys(CURVES, h))
-        columns.append(sufficient_statistics.sums(items))
-    sums = {name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in sufficient_statistics.COLUMNS}
+        columns.append(sufficient_statistics.sums(items, sufficient_statistics.STATISTICS))
+    sums = {
+        name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in sufficient_statistics.STATISTICS
+    }
     return sums | {
         "difficulty": np.array([math.nan if statistics[0] is None else statistics[0] for statistics in questions], float)
     }

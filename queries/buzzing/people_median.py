@@ -1,0 +1,160 @@
+"""Runs against the median of people: how often a run is right before it, or within some words of it, and in which categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.buzzing.buzz_inputs import NO_PEOPLE, RunBuzzing, read_buzzing
+from queries.buzzing.buzz_parameters import Rules
+from queries.buzzing.category_outcomes import question_categories
+from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints
+from queries.engine.bootstrap import cluster_count, question_clusters
+from queries.engine.inference import bounded_mean_interval
+from queries.engine.run_columns import sum_by_place
+from queries.metrics.kernels.arrays import Floats
+from queries.selection import Selection, selection_keys
+
+WORDS = (-20, -10, 0, 10, 20)  # words after the median
+
+
+class Share(msgspec.Struct):
+    """A share of questions, in [0, 1], with its 95 % interval; None of a single question."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+class CategoryShare(msgspec.Struct):
+    """A share of the questions of one category; the category is None for questions without one."""
+
+    category: str | None
+    questions: int
+    earlier: Share
+
+
+class RunAndMedian(msgspec.Struct):
+    """A run against the median of people.
+
+    Attributes:
+        threshold: the run buzzes above it; None where ``missing`` says why.
+        questions: number of questions that the run answered and a human team heard.
+        unanswered: number of these that no team answered correctly, so that any right buzz is before the median.
+        earlier: share of these questions on which the run's buzz is right and before the median.
+        within: share on which it is right and at most so many words after the median, for each of ``PeopleMedian.words``.
+        categories: ``earlier`` by category, in the order of the categories' names.
+        missing: why there are no shares; else None.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    threshold: float | None
+    questions: int
+    unanswered: int
+    earlier: Share | None
+    within: list[Share]
+    categories: list[CategoryShare]
+    missing: str | None
+
+
+class PeopleMedian(msgspec.Struct):
+    """Answer of ``/api/v1/buzz/median``. ``words`` are numbers of words after the median, negative before it."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    missing: str | None
+    words: list[int]
+    runs: list[RunAndMedian]
+
+
+def people_median(snapshot: Snapshot, selection: Selection, rules: Rules) -> PeopleMedian:
+    """Return how often each run is right before the median of people, or within some words of it.
+
+    The median of a question is that of its correct human buzzes, in words. Where people heard a question and none was right,
+    there is none, and any right buzz is before it. A graded correctness counts with its value.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        rules: when a run buzzes.
+    """
+    data = read_buzzing(snapshot, selection, rules)
+    answer = PeopleMedian(snapshot.version, selection_keys(selection), data.missing, [*WORDS], [])
+    if data.missing:
+        return answer
+    names, category = question_categories(snapshot, selection, data.positions)
+    medians = median_times(data.clue_table)
+    answer.runs = [_run(player, medians, names, category) for player in data.runs]
+    return answer
+
+
+def median_times(clue_table: ClueTable) -> Floats:
+    """Return the median time of the correct human buzzes of each question, shape (questions,).
+
+    A buzz during a word counts as half a word after the one before, and a buzz after the last word as at the end. inf where
+    no team was right, NaN where none heard the question.
+    """
+    people = clue_table.teams.filter(team_kind="human")
+    words = pl.Series(clue_table.words[people["question"].to_numpy()])
+    time = pl.when(people["word"] >= words).then(words).otherwise(people["word"] + 0.5).cast(pl.Float64)
+    right = people.select("question", time=pl.when(people["correct"]).then(time))
+    of_questions = right.group_by("question").agg(pl.col("time").median().fill_null(np.inf))
+    medians = np.full(len(clue_table.first), np.nan)
+    medians[of_questions["question"].to_numpy()] = of_questions["time"].to_numpy()
+    return medians
+
+
+def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], category: Ints) -> RunAndMedian:
+    heard = player.questions[player.heard]
+    missing = None if len(heard) else NO_PEOPLE
+    if player.buzzes is None:
+        missing = missing or "no answer of the run has a score on the chosen scale"
+    answer = RunAndMedian(
+        run=player.run.run,
+        model=player.run.model,
+        elicitation=player.run.elicitation,
+        threshold=player.threshold,
+        questions=len(heard),
+        unanswered=int(np.isinf(medians[heard]).sum()),
+        earlier=None,
+        within=[],
+        categories=[],
+        missing=missing,
+    )
+    if missing or player.buzzes is None:
+        return answer
+    question = player.question[player.buzzes]
+    late = player.clue_table.word_end[player.at[player.buzzes]] - medians[question]
+    in_time = np.stack([late < 0, *(late <= words for words in WORDS)], axis=-1)
+    right = np.zeros((len(medians), in_time.shape[1]))
+    right[question] = in_time * player.correct[player.buzzes][:, None]
+    answer.earlier, *answer.within = _shares(right, heard)
+    for place, name in enumerate(names):
+        part = heard[category[heard] == place]
+        if len(part):
+            answer.categories.append(CategoryShare(name, len(part), _shares(right[:, :1], part)[0]))
+    return answer
+
+
+def _shares(right: Floats, questions: Ints) -> list[Share]:
+    """Return the share of some questions in each column, with intervals that hold where few questions are right, or wrong.
+
+    Args:
+        right: correctness of each question of the selection that is in time, else 0, shape (questions, columns).
+        questions: numbers of the questions, at least one, shape (n,).
+    """
+    selected = len(right)
+    cluster, clusters = question_clusters(selected)[questions], cluster_count(selected)
+    sums, asked = (sum_by_place(column, cluster, clusters) for column in (right[questions], np.ones(len(questions))))
+    low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, 1.0)
+    shares = right[questions].mean(axis=0)
+    return [
+        Share(share, *((below, above) if np.isfinite(below) else (None, None)))
+        for share, below, above in zip(shares.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]

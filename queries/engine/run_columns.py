@@ -17,7 +17,7 @@ from data.human_curves import CURVES
 from data.ragged_arrays import entries_of
 from data.store import Snapshot
 from data.store.run_cache import Sized
-from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
+from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, LIKELIER_SUMS, Bins, Items, sums
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.query_time_limit import check_time_limit
 
@@ -184,15 +184,16 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
     def read(name: str, missing: list[str]) -> dict[str, Floats]:
         unread = [run for run in missing if run not in tables]
         if unread:
-            tables.update(snapshot.read_runs("statistics", unread, sorted(names)))
+            tables.update(snapshot.read_runs("statistics", unread, sorted({*names} - LIKELIER_SUMS.keys())))
         return {run: float_array(tables[run][name]) for run in missing}
 
     def compute(name: str, missing: list[str]) -> dict[str, Floats]:
         return {run: sums(items, [name])[name] for run, items in _items_with_curves(snapshot, dataset, missing)}
 
     def source(name: str) -> Callable[[list[str]], dict[str, Floats]]:
-        # The stored sums of human curves cover imported people only: with other people they are computed again.
-        return partial(compute if snapshot.people and name in CURVE_SUMS else read, name)
+        # The stored sums of human curves cover imported people only: with other people they are computed again. Those of the
+        # likelier side of forecasts are not stored.
+        return partial(compute if name in LIKELIER_SUMS or (snapshot.people and name in CURVE_SUMS) else read, name)
 
     return {name: snapshot.cached(dataset, f"statistics.{name}", runs, source(name)) for name in sorted(names)}
 

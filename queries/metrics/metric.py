@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
-from data.sufficient_statistics import Closed
+from data.sufficient_statistics import Closed, likelier_side
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,8 @@ class Conventions:
         t: confidence threshold of the net score, in [0, 1): an item is answered where its confidence is above t.
         head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the team curve unless another one
             is chosen. This is a property of the dataset, not a choice.
+        forecasts: whether items are forecasts: confidence is the probability of yes, and correctness is the outcome. This is a
+            property of the dataset, too.
     """
 
     binning: str = "width10"
@@ -44,6 +46,7 @@ class Conventions:
     beta: float = 1.0
     t: float = 0.5
     head_to_head: bool = False
+    forecasts: bool = False
 
     @property
     def reward(self) -> str:
@@ -192,6 +195,8 @@ class Metric(MetricFacts):
         distance: the kind of distance from calibration, None if the metric is not one. Its interval needs care near 0.
         gaps: for a distance computed from bins, a function from totals to the sums of c - y per bin, shape (..., bins).
         recut: whether its bins are cut again in each replicate, so that weights must be whole numbers.
+        of_likelier_side: whether forecasts count as answers: the likelier one of yes and no (see
+            ``data.sufficient_statistics.likelier_side``). Other metrics compare the probability of yes with the outcome.
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
         of_accuracy: whether it is a function of the accuracy alone, largest at 1/2. Its interval is the range over that of
@@ -220,6 +225,7 @@ class Metric(MetricFacts):
     distance: Distance | None = None
     gaps: Value | None = None
     recut: bool = False
+    of_likelier_side: bool = False
     variant: bool = False
     interval_of: str | None = None
     of_accuracy: bool = False
@@ -227,6 +233,12 @@ class Metric(MetricFacts):
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()
+
+    def side(self, confidence: Floats, correct: Floats, conventions: Conventions) -> tuple[Floats, Floats]:
+        """Return confidence and correctness of items as the metric reads them, from those that are stored, shape (n,) each."""
+        if conventions.forecasts and self.of_likelier_side:
+            return likelier_side(confidence, correct)
+        return confidence, correct
 
     @property
     def by_sample(self) -> bool:

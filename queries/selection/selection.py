@@ -14,6 +14,7 @@ from typing import Annotated, Any, Generic, Literal
 
 import msgspec
 
+from data.dataset_kinds import FORECAST
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.store.gradings import REVIEWED
@@ -426,9 +427,15 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
-    """Return the conventions of a selection, with ``head_to_head`` set as in its dataset."""
-    rows = snapshot.rows("select head_to_head from datasets where dataset = $d", {"d": selection.dataset})
-    return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
+    """Return the conventions of a selection, with ``head_to_head`` and ``forecasts`` set as in its dataset."""
+    rows = snapshot.rows("select head_to_head, kind from datasets where dataset = $d", {"d": selection.dataset})
+    head_to_head, kind = rows[0] if rows else (False, "")
+    return replace(selection.conventions, head_to_head=bool(head_to_head), forecasts=kind == FORECAST)
+
+
+def has_forecasts(snapshot: Snapshot, dataset: str) -> bool:
+    """Check whether the answers of a dataset are forecasts."""
+    return dataset_conventions(snapshot, Selection(dataset)).forecasts
 
 
 @dataclass(frozen=True)
@@ -480,8 +487,10 @@ def read_address(
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
     of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
     selection = selection.replace(response_attributes=of_responses)
-    if facets.head_to_head and selection.people in ("", IMPORTED):
-        selection = selection.replace(conventions=replace(selection.conventions, head_to_head=True))
+    head_to_head = facets.head_to_head and selection.people in ("", IMPORTED)
+    if head_to_head or facets.forecasts:
+        conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
+        selection = selection.replace(conventions=conventions)
     return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))
 
 

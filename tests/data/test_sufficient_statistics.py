@@ -22,6 +22,7 @@ from data.sufficient_statistics import (
     CURVE_SUMS,
     CURVES,
     ITEM_SUMS,
+    LIKELIER_SUMS,
     STATISTICS,
     Bins,
     Items,
@@ -169,7 +170,7 @@ def test_stored_sums_equal_the_computed_ones(random_data):
 
 
 def test_each_statistic_has_a_meaning():
-    assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS]
+    assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS, *LIKELIER_SUMS]
     assert all(statistic.meaning for statistic in STATISTICS.values())
     assert {*CURVE_SUMS}.isdisjoint(ITEM_SUMS)
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions
+from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_likelier_side
 from queries.metrics.kernels import arrays, per_question
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
@@ -55,7 +55,7 @@ def _slope_error(t: Sums, conventions: Conventions) -> Floats:
     return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
-QUESTIONS = (
+QUESTIONS = with_likelier_side(
     Metric(
         key="calscore",
         name="CalScore",
@@ -140,6 +140,7 @@ QUESTIONS = (
         formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t g_t c_t\right)",
         words="Like CalScore, but without people: being confidently wrong counts the same at every clue; a mean over questions.",
         source="GRACE sec. 4.2",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns("items", "sign_confidence"),
         contributions=lambda sums, _: mean_over_questions(per_question.grace_mce(sums["sign_confidence"], sums["items"])),

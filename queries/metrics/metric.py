@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,17 @@ class Counterexample:
         return tuple((changed.get(index, c), y) for index, (c, y) in enumerate(self.items))
 
 
+class Wording(NamedTuple):
+    """Name, short name and words of a metric, as in ``MetricFacts``."""
+
+    name: str
+    label: str
+    words: str
+
+
+OF_LIKELIER_SIDE = "The answer is the likelier side of each forecast, with confidence max(p, 1 − p)."
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
     """The facts that every entry of the catalogue states.
@@ -133,6 +144,7 @@ class MetricFacts:
         caveat: what a reader must know before trusting the metric.
         undefined: the reason shown where there is no value. It completes "missing where ...".
         level: ``item`` pools all items, ``question`` averages over questions.
+        of_forecasts: what it is called where items are forecasts; None if the same.
     """
 
     key: str
@@ -149,6 +161,7 @@ class MetricFacts:
     caveat: str = ""
     undefined: str = "no items are selected"
     level: Literal["item", "question"] = "item"
+    of_forecasts: Wording | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +246,13 @@ class Metric(MetricFacts):
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()
+
+    def worded(self, forecasts: bool) -> Metric:
+        """Return the metric as it is called where items are forecasts, or where they are not."""
+        wording = self.of_forecasts
+        if wording is None and self.of_likelier_side:
+            wording = Wording(self.name, self.label, f"{self.words} {OF_LIKELIER_SIDE}")
+        return replace(self, **wording._asdict(), of_forecasts=wording) if forecasts and wording else self
 
     def side(self, confidence: Floats, correct: Floats, conventions: Conventions) -> tuple[Floats, Floats]:
         """Return confidence and correctness of items as the metric reads them, from those that are stored, shape (n,) each."""

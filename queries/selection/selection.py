@@ -18,7 +18,7 @@ from data.dataset_kinds import FORECAST
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.store.gradings import REVIEWED
-from queries.metrics import HUMAN_CURVES, Conventions
+from queries.metrics import HUMAN_CURVES, Conventions, Metric
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.filters import (
     ColumnFilter,
@@ -491,7 +491,19 @@ def read_address(
     if head_to_head or facets.forecasts:
         conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
         selection = selection.replace(conventions=conventions)
-    return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))
+    return Request(selection, facets, _worded(decode(parameters, texts, facets), facets), tuple(ignored))
+
+
+def _worded(parameters: P, facets: Facets) -> P:
+    """Return parameters whose metrics are called as they are in a dataset."""
+    metrics: dict[str, object] = {}
+    for name in parameters.__struct_fields__ if facets.forecasts else ():
+        value = getattr(parameters, name)
+        if isinstance(value, Metric):
+            metrics[name] = value.worded(facets.forecasts)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Metric):
+            metrics[name] = tuple(metric.worded(facets.forecasts) for metric in value)
+    return parameters.replace(**metrics)
 
 
 def read_selection(query: Iterable[tuple[str, str]], facets_of: Callable[[str | None], Facets]) -> Selection:

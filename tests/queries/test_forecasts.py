@@ -9,6 +9,8 @@ from queries.decide import decide
 from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.question import question
+from queries.question_order import ordered_questions
 from queries.reliability import reliability
 from queries.selection import Selection
 from queries.triptych import triptych
@@ -188,6 +190,20 @@ def test_no_question_that_somebody_foresaw_is_unsolved(snapshot):
     assert {row.question_id for row in unsolved(snapshot, SIMULATED).questions} == {
         f"q{place}" for place in np.flatnonzero((right == 0).all(axis=0))
     }
+
+
+def test_single_answers_are_those_of_the_likelier_side(snapshot):
+    c, y = sides(PROBABILITY[0], OUTCOME)
+    run = rows_of(snapshot, "select run from runs where model = 'm00'")[0]
+    for name in ("q0", "q1", "q399"):
+        (shown,) = [answers for answers in question(snapshot, SIMULATED, name).runs if answers.run == run]
+        place = int(name[1:])
+        assert (shown.clues[0].confidence, shown.clues[0].correct) == pytest.approx((c[place], y[place]), abs=EXACT)
+        assert shown.clues[0].guess == ("yes" if PROBABILITY[0][place] >= 0.5 else "no")
+    ordered = ordered_questions(snapshot, SIMULATED, f"-wrong:{run}")
+    wrong = (1 - y) * c
+    assert ordered.values == pytest.approx(sorted(wrong, reverse=True), abs=EXACT)
+    assert ordered.values[0] == pytest.approx(wrong[int(ordered.questions[0][1:])], abs=EXACT)
 
 
 def test_shares_have_no_accuracy(store, tmp_path):

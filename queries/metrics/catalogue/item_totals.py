@@ -14,7 +14,7 @@ from queries.metrics.catalogue.shared import (
     with_likelier_side,
 )
 from queries.metrics.kernels import arrays, item_totals
-from queries.metrics.metric import Conventions, Floats, Metric, Sums
+from queries.metrics.metric import Conventions, Floats, Metric, Sums, Wording
 
 RIGHT = {False: "correct", True: SIDES_RIGHT}  # number of right answers, by whether the items are forecasts
 # The sum that stands for y^2 in the Brier score: an outcome that is a share is no probability, of which a score is expected.
@@ -88,6 +88,9 @@ ITEMS = with_likelier_side(
         words="Mean correctness.",
         of_likelier_side=True,
         source="standard",
+        of_forecasts=Wording(
+            "Accuracy", "Accuracy", "Share of forecasts whose likelier side came true; a probability of 1/2 counts half."
+        ),
         needs=("correctness",),
         reads=lambda conventions: ("items", RIGHT[conventions.forecasts]),
         value=lambda t, conventions: arrays.ratio(t[RIGHT[conventions.forecasts]], t["items"]),
@@ -130,6 +133,7 @@ ITEMS = with_likelier_side(
         formula=r"\frac{1}{N}\sum_i c_i",
         words="Mean confidence.",
         source="standard",
+        of_forecasts=Wording("Mean probability of yes", "Probability", "Mean probability of yes."),
         needs=("confidence",),
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
@@ -147,10 +151,15 @@ ITEMS = with_likelier_side(
         formula=r"\frac{1}{N}\sum_i (c_i - y_i)",
         words="Mean confidence minus accuracy; 0 is best, ranked by distance from 0.",
         source="LifeEval eq. 10",
+        of_forecasts=Wording(
+            "Bias towards yes",
+            "Bias to yes",
+            "Mean probability of yes minus the share of yes; 0 is best, ranked by distance from 0.",
+        ),
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
-        caveat="Overconfidence in one place and underconfidence in another cancel out.",
+        caveat="Too much in one place and too little in another cancel out.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_likelier_side
 from queries.metrics.kernels import arrays, per_question
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
 
 CALSCORE_CURVE = "buzz_share"  # the default
 
@@ -162,6 +162,11 @@ QUESTIONS = with_likelier_side(
         words="Least-squares slope of overconfidence on difficulty over questions. Above 0, harder questions bring more "
         "overconfidence.",
         source="LifeEval table 2; Lichtenstein & Fischhoff 1977",
+        of_forecasts=Wording(
+            "Bias towards yes by difficulty",
+            "Bias by diff.",
+            "Least-squares slope of the bias towards yes on difficulty over questions.",
+        ),
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
         contributions=_overconfidence_on_difficulty,

@@ -155,7 +155,7 @@ def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, faile
         facets.dataset,
         run=runs if len(runs) < len(facets.runs) else (),
         conventions=replace(conventions, head_to_head=facets.head_to_head, forecasts=facets.forecasts),
-        failed=failed,
+        failed=failed and not facets.forecasts,
     )
 
 

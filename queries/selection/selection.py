@@ -190,7 +190,7 @@ class Selection(Parameters, frozen=True):
             "as not answered",
             "Failed calls",
             ("left out", "counted as wrong at confidence 0"),
-            lambda facets: facets.failed > 0,
+            lambda facets: facets.failed > 0 and not facets.forecasts,
         ),
     ] = False
     grading: Annotated[
@@ -485,6 +485,12 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
+    if (
+        facets.forecasts and selection.failed
+    ):  # the probability 0 of a failed call would be a perfect forecast of what did not happen
+        raise BadRequest(
+            "bad_value", "A failed call has no probability of yes, so it cannot count as wrong here.", "failed", ["0"]
+        )
     of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
     selection = selection.replace(response_attributes=of_responses)
     head_to_head = facets.head_to_head and selection.people in ("", IMPORTED)

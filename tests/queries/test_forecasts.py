@@ -6,13 +6,16 @@ import pytest
 from data.importing.report import Refused
 from data.store import open_store
 from queries.decide import decide
+from queries.engine.bootstrap import MAX_CLUSTERS
+from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
 from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
 from queries.question_order import ordered_questions
 from queries.reliability import reliability
-from queries.selection import Selection
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
 from queries.triptych import triptych
 from queries.unsolved_questions import unsolved
 from tests.helpers.bundle_factory import put, rows, write
@@ -218,6 +221,26 @@ def test_shares_have_no_accuracy(store, tmp_path):
     assert np.dot(parts, [1, -1, 1, 1]) == pytest.approx(row.metrics["brier"].value, abs=EXACT)
     y = np.array([1, 1, 0.5, 0.25])
     assert row.metrics["net_score"].value == pytest.approx(net(np.maximum(p[0], 1 - p[0]), y, 0.5), abs=EXACT)
+
+
+def test_a_failed_call_is_no_forecast(store, tmp_path):
+    put_table(store, tmp_path, PROBABILITY[:1], OUTCOME)
+    with pytest.raises(BadRequest, match="has no probability of yes"):
+        read_selection([("failed", "1")], lambda dataset: read_facets(store.snapshot(), dataset))
+
+
+def test_many_questions_are_summed_alike(store, tmp_path):
+    repeat = 1 + MAX_CLUSTERS // QUESTIONS
+    p, o = np.tile(PROBABILITY[:2], repeat), np.tile(OUTCOME, repeat)
+    put_table(store, tmp_path, p, o)
+    keys = ("brier", "accuracy", "hmr", "uncertainty", "overconfidence", "ece")
+    metrics = [CATALOGUE[key] for key in keys]
+    assert isinstance(measured_runs(store.snapshot(), SIMULATED, metrics), SummedRuns)
+    for row, stated in zip(leaderboard(store.snapshot(), SIMULATED, metrics, True).rows, p, strict=True):
+        for key in ("brier", "accuracy", "uncertainty", "overconfidence", "ece"):
+            cell = row.metrics[key]
+            assert cell.value == pytest.approx(EXPECTED[key](stated, o), abs=EXACT)
+            assert cell.low <= cell.value <= cell.high and cell.low < cell.high
 
 
 def test_a_half_is_half_right(store, tmp_path):

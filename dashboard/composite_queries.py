@@ -154,8 +154,8 @@ def _shown_selection(facets: Facets, rows: Rows, conventions: Conventions, faile
     return Selection(
         facets.dataset,
         run=runs if len(runs) < len(facets.runs) else (),
-        conventions=replace(conventions, head_to_head=facets.head_to_head),
-        failed=failed,
+        conventions=replace(conventions, head_to_head=facets.head_to_head, forecasts=facets.forecasts),
+        failed=failed and not facets.forecasts,
     )
 
 

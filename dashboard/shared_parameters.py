@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -58,6 +58,16 @@ class View(Kind[str]):
         if view and (not view.startswith("/") or view.startswith("//") or "\\" in view or not view.isprintable()):
             raise BadRequest("bad_value", f"{key} must be a page's path and query, such as /reliability?dataset=pyramid.", key)
         return view
+
+
+def metric_names(metrics: Iterable[Metric], facets: Facets, standard: str = "") -> dict[str, str]:
+    """Return the names of metrics in a dataset, by key, which is blank for the ``standard`` one."""
+    return {"" if metric.key == standard else metric.key: metric.worded(facets.forecasts).name for metric in metrics}
+
+
+def default_columns(facets: Facets) -> Sequence[str]:
+    """Return the keys of the metrics that the leaderboard shows by default, the leading one first."""
+    return tuple(dict.fromkeys(("brier", *DEFAULT_METRICS))) if facets.forecasts else DEFAULT_METRICS
 
 
 def default_metric(facets: Facets) -> str:

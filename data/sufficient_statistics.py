@@ -11,7 +11,7 @@ Notation, as in GRACE: an item has a confidence c and a correctness y, both in [
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -26,12 +26,15 @@ BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it
 BINS_USED = "bins"  # bit k is set if bin k holds items
 BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists over the bins that hold items, lowest bin first
+SIDE_DECIMALS = 15  # of 1 - p: as floats, 1 - 0.07 is not 0.93, which would break ties
 ROUNDING = 1e-9  # how close a confidence must be to a multiple of 5 %: as floats, 0.15 and 0.35 are not multiples of 0.05
 
 
 @dataclass(frozen=True)
 class Items:
     """Items grouped by question. Within a question, they are in the order of clues, or of samples and then clues.
+
+    A forecast is an item, too: its confidence is the probability of yes, and its correctness is the outcome.
 
     Attributes:
         confidence, correct: in [0, 1], shape (items,).
@@ -62,6 +65,12 @@ class Items:
         Items are added in their order, so the same items have the same sum on every machine.
         """
         return np.add.reduceat(values, self.first[:-1])
+
+    @cached_property
+    def likelier_side(self) -> Items:
+        """These items, which must be forecasts, as answers: see ``likelier_side``."""
+        confidence, correct = likelier_side(self.confidence, self.correct)
+        return replace(self, confidence=confidence, correct=correct)
 
     @cached_property
     def sign_confidence(self) -> Floats:
@@ -109,6 +118,24 @@ class Items:
     def curve(self, name: str) -> Floats:
         """Return a human curve, shape (items,), NaN where there is none."""
         return np.full(len(self.confidence), np.nan) if self.curves is None else self.curves[name]
+
+
+def likelier_side(probability: Floats, outcome: Floats) -> tuple[Floats, Floats]:
+    """Turn forecasts into answers: the likelier one of yes and no.
+
+    Args:
+        probability: p of yes, in [0, 1], shape (items,).
+        outcome: 1 for yes, 0 for no, or a share in between, shape (items,).
+
+    Returns:
+        The confidence max(p, 1 - p), and the correctness, which is 1/2 where p is 1/2; each of shape (items,).
+
+    >>> likelier_side(np.array([0.8, 0.07, 0.5]), np.array([0.0, 0.0, 1.0]))
+    (array([0.8 , 0.93, 0.5 ]), array([0. , 1. , 0.5]))
+    """
+    opposite = np.round(1 - probability, SIDE_DECIMALS)
+    confidence = np.where(probability < 0.5, opposite, probability)
+    return confidence, np.select([probability > 0.5, probability < 0.5], [outcome, 1 - outcome], 0.5)
 
 
 @dataclass(frozen=True)
@@ -192,6 +219,7 @@ CURVE_SUMS = _by_name(
         *(_reward(curve) for curve in TEAM_CURVES),  # eq. 2 takes the curve's increments as probabilities
     ]
 )
+COLUMNS = (*ITEM_SUMS, *CURVE_SUMS)  # those that the store holds
 
 
 def _words(items: Items) -> Floats:
@@ -226,15 +254,28 @@ def _with_people(curve: str) -> list[Statistic]:
     ]
 
 
+def _sides_right(items: Items) -> Floats:
+    graded = (items.correct > 0) & (items.correct < 1)
+    return items.total(np.where(graded, np.nan, items.likelier_side.correct))
+
+
+def _of_likelier_side(statistic: Statistic) -> Statistic:
+    meaning = f"{statistic.meaning}, of the likelier side of forecasts"
+    return Statistic(LIKELIER + statistic.name, meaning, lambda items: statistic.compute(items.likelier_side))
+
+
+LIKELIER = "likelier_"  # prefix of the sums of the likelier side
+SIDES_RIGHT = "sides_right"  # for the accuracy: if an outcome is a share, neither side is the right one
 UNSTORED_SUMS = _by_name(
     [
         Statistic("words", "sum w, w = words of the clue", lambda i: i.total(_words(i))),
         Statistic("confidence_apart", "number of pairs of clues that differ in c", _pairs_apart(lambda i: i.confidence)),
         *(statistic for curve in CURVES for statistic in _with_people(curve)),
+        *(_of_likelier_side(statistic) for name, statistic in ITEM_SUMS.items() if name != "items"),
+        Statistic(SIDES_RIGHT, "sum y of the likelier side, NaN if an outcome is a share", _sides_right),
     ]
 )
 STATISTICS = ITEM_SUMS | CURVE_SUMS | UNSTORED_SUMS
-COLUMNS = tuple(ITEM_SUMS | CURVE_SUMS)  # of the table
 
 
 def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:

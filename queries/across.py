@@ -38,7 +38,7 @@ class AcrossCell(msgspec.Struct):
         overconfidence: mean confidence minus accuracy, in [-1, 1], with its 95 % interval ``overconfidence_low`` to
             ``overconfidence_high``.
         sign: ``overconfident`` where this interval lies above 0, ``underconfident`` where it lies below, ``neither`` where it
-            contains 0, ``unknown`` without an interval.
+            contains 0, ``unknown`` without an interval and of forecasts, where ``overconfidence`` is a bias towards yes.
     """
 
     run: str
@@ -183,7 +183,7 @@ def across(
                 board.gradings.share,
             )
         )
-        for name, cell in _cells(board, metric).items():
+        for name, cell in _cells(board, metric, facet.forecasts).items():
             model, elicitation, run = name
             key = (model, elicitation) if rows == "models" else (model, elicitation, run)
             table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None)).cells[facet.dataset] = cell
@@ -201,7 +201,7 @@ def across(
     return Across(version, metric.key, columns, ordered, tag, [groups[value] for value in sorted(groups)])
 
 
-def _cells(board: Leaderboard, metric: Metric) -> dict[tuple[str, str, str], AcrossCell]:
+def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[str, str, str], AcrossCell]:
     """Return the cells of one dataset by model, elicitation and run."""
     values = [row.metrics[metric.key].value if row.ranked else None for row in board.rows]
     losses = metric.loss(np.array([math.nan if value is None else value for value in values]))
@@ -223,7 +223,7 @@ def _cells(board: Leaderboard, metric: Metric) -> dict[tuple[str, str, str], Acr
             overconfidence=confidence.value,
             overconfidence_low=confidence.low,
             overconfidence_high=confidence.high,
-            sign=_sign(confidence),
+            sign="unknown" if forecasts else _sign(confidence),  # forecasts have a bias towards yes instead
         )
     return cells
 

@@ -28,7 +28,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from queries.engine.stored_or_computed_rows import selection_clauses
-from queries.metrics import CATALOGUE
+from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.decisions import (
     CELLS,
@@ -47,7 +47,7 @@ from queries.selection import Selection, number, selection_keys
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")
-BRIER = CATALOGUE["brier"]
+BRIER, NET_SCORE = CATALOGUE["brier"], CATALOGUE["net_score"]
 # Columns of the sums by cluster of questions: items, sum of y, sums of y and of 1 - y above each threshold.
 RIGHT, WRONG = slice(2, 2 + CELLS), slice(2 + CELLS, 2 + 2 * CELLS)
 
@@ -75,7 +75,8 @@ class RunDecisions(msgspec.Struct):
     Attributes:
         questions, items: number of questions and of answers that everything here is computed from.
         metrics: metrics of selective prediction, by key.
-        murphy: mean elementary score at each t, in [0, 2]; lower is better.
+        murphy: mean elementary score at each t, in [0, 2]; lower is better. Of forecasts, it compares the probability of yes with
+            the outcome; everything else here is about the likelier side.
         net_score: mean reward of an item at each t below 1: 1 for a right answer, -t / (1 - t) for a wrong one, 0 for none.
         answered: share of the items with a confidence above each t, in [0, 1].
         risk: share of errors among these items, in [0, 1]; None where there are none.
@@ -211,19 +212,17 @@ def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
 
 def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDecisions:
     check_time_limit()
-    confidence, correct = evidence.items_of(run)
-    order = np.argsort(confidence, kind="stable")
-    confidence, correct = confidence[order], correct[order]
+    confidence, correct = _sorted_items(evidence, run, NET_SCORE)
     right, wrong = answered(THRESHOLDS, confidence, correct)
     above, count = right + wrong, float(len(confidence))
     facts = evidence.run_facts(run)
-    sums = _by_cluster(evidence, run)
+    sums = _by_cluster(evidence, run, NET_SCORE)
     sums = sums[sums[:, 0] > 0]
     per_question = count / facts["questions"]
     return RunDecisions(
         **facts,
         metrics=metrics,
-        murphy=_numbers(murphy_curve(THRESHOLDS, confidence, correct)),
+        murphy=_numbers(murphy_curve(THRESHOLDS, *_sorted_items(evidence, run, BRIER))),
         net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_question),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
@@ -233,9 +232,19 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
     )
 
 
-def _by_cluster(evidence: Evidence, run: int) -> Floats:
-    """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS)."""
-    confidence, correct = evidence.items_of(run)
+def _sorted_items(evidence: Evidence, run: int, metric: Metric) -> tuple[Floats, Floats]:
+    """Return confidence and correctness of the items of a run as a metric reads them, in order of confidence."""
+    confidence, correct = evidence.items_of(run, metric)
+    order = np.argsort(confidence, kind="stable")
+    return confidence[order], correct[order]
+
+
+def _by_cluster(evidence: Evidence, run: int, metric: Metric) -> Floats:
+    """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS).
+
+    Confidence and y are those that the metric reads.
+    """
+    confidence, correct = evidence.items_of(run, metric)
     rows = slice(evidence.starts[run], evidence.ends[run])
     group = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
     groups = evidence.drawn_from
@@ -326,7 +335,7 @@ def _loss_differences(evidence: Evidence, a: int, b: int) -> tuple[Floats, Float
 
 def _losses(evidence: Evidence, run: int) -> tuple[Floats, Floats]:
     """Return items, shape (clusters,), and sums of elementary scores at each threshold, shape (clusters, CELLS)."""
-    sums = _by_cluster(evidence, run)
+    sums = _by_cluster(evidence, run, BRIER)
     return sums[:, 0], 2 * (THRESHOLDS * sums[:, WRONG] + (1 - THRESHOLDS) * (sums[:, 1:2] - sums[:, RIGHT]))
 
 

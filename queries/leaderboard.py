@@ -19,7 +19,7 @@ from queries.engine.run_pairs import runs_by_id
 from queries.engine.stored_or_computed_rows import chosen, failed_calls
 from queries.metrics import CATALOGUE, Metric
 from queries.reviewed_samples import ReviewedRun, reviewed_runs
-from queries.selection import Selection, selection_keys
+from queries.selection import Selection, has_forecasts, selection_keys
 
 ACCURACY = CATALOGUE["accuracy"]
 LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much
@@ -163,7 +163,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         clues=counts.clues,
         common=restricted.common if restricted and restricted.differs else None,
         common_clues=restricted.common_clues if restricted and restricted.differs else None,
-        lead=leading_metric(has_people(snapshot, selection.dataset)).key,
+        lead=lead_of(snapshot, selection.dataset).key,
         rows=[rows[run] for run in counts.answered if run in rows],
         gradings=grading_disagreement(snapshot, selection),
         reviewed=reviewed_runs(snapshot, selection).runs,
@@ -177,7 +177,7 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         snapshot: the store.
         selection: filters and conventions. Which grading it names does not matter.
     """
-    lead = leading_metric(has_people(snapshot, selection.dataset))
+    lead = lead_of(snapshot, selection.dataset)
     disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
     disagreement = GradingDisagreement(disputed, 0.0, lead.key, [])
     if disputed:
@@ -249,9 +249,14 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
     return selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE]
 
 
-def leading_metric(people: bool) -> Metric:
-    """Return the metric by which runs are sorted: CalScore where human teams played the dataset, else the net score."""
-    return CATALOGUE["calscore" if people else "net_score"]
+def leading_metric(people: bool, forecasts: bool) -> Metric:
+    """Return the metric by which runs are sorted: Brier of forecasts, CalScore where human teams played, else the net score."""
+    return CATALOGUE["brier" if forecasts else "calscore" if people else "net_score"]
+
+
+def lead_of(snapshot: Snapshot, dataset: str) -> Metric:
+    """Return the leading metric of a dataset."""
+    return leading_metric(has_people(snapshot, dataset), has_forecasts(snapshot, dataset))
 
 
 def has_people(snapshot: Snapshot, dataset: str) -> bool:

@@ -37,7 +37,7 @@ class MetricDefinition(msgspec.Struct, frozen=True):
     """One metric.
 
     ``axioms`` is None where the axioms do not apply, or where nothing is stated. A metric that the leaderboard does not have is
-    in the answer of ``address``, in its ``fields``.
+    in the answer of ``address``, in its ``fields``. ``of_forecasts`` says what it is where answers are forecasts, if it differs.
     """
 
     key: str
@@ -58,6 +58,7 @@ class MetricDefinition(msgspec.Struct, frozen=True):
     axioms: MetricAxioms | None
     undefined: str
     caveat: str
+    of_forecasts: str | None
     notes: list[str]
     address: str | None
     fields: list[str]
@@ -113,12 +114,13 @@ def metric_definitions() -> MetricDefinitions:
     )
 
 
-SHARED_FACTS = {field.name for field in fields(MetricFacts)} - {"low", "high", "needs"}
+SHARED_FACTS = {field.name for field in fields(MetricFacts)} - {"low", "high", "needs", "of_forecasts"}
 
 
 def _definition(entry: MetricFacts, family: str) -> MetricDefinition:
     metric = entry if isinstance(entry, Metric) else None
     analysis = entry if isinstance(entry, AnalysisMetric) else None
+    forecast = metric.worded(forecasts=True) if metric else entry
     return MetricDefinition(
         **{name: getattr(entry, name) for name in SHARED_FACTS},
         family=family,
@@ -128,6 +130,7 @@ def _definition(entry: MetricFacts, family: str) -> MetricDefinition:
         human=metric.human if metric else None,
         binned=metric.binned if metric else False,
         axioms=_axioms(metric) if metric else None,
+        of_forecasts=None if forecast is entry else f"{forecast.name}: {forecast.words}",
         notes=[note.key for note in NOTES if entry.key in note.metrics],
         address=analysis.address if analysis else None,
         fields=list(analysis.fields) if analysis else [],

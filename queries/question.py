@@ -10,8 +10,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from data.dataset_kinds import NO, YES
 from data.life_table import best_guess, survivors
 from data.store import Snapshot
+from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import float_array, sample_numbers
@@ -68,8 +70,8 @@ class ClueResponse(msgspec.Struct):
 
     Attributes:
         clue: number of the clue, from 0.
-        guess: what the run answered.
-        correct, confidence: in [0, 1].
+        guess: what the run answered; of a forecast, the likelier side.
+        correct, confidence: in [0, 1]; of a forecast, those of the likelier side.
         buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0 for a
             failed call that the selection does not count.
         contribution: the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people, and
@@ -338,7 +340,8 @@ def _runs(
     index_of = {run.run: index for index, run in enumerate(evidence.runs)}
     runs = []
     for (run, model, elicitation), part in parts.items():
-        answers = part.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
+        shown = of_likelier_side(part) if evidence.conventions.forecasts else part
+        answers = shown.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
         counted = [row for row, answer in enumerate(answers) if one_question.failed or not answer["failed"]]
         mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
         for sample in sizes:
@@ -368,6 +371,14 @@ def _runs(
             )
         )
     return runs
+
+
+def of_likelier_side(forecasts: pl.DataFrame) -> pl.DataFrame:
+    """Replace guess, confidence and correctness of forecasts with those of the likelier side; failed calls stay as they are."""
+    confidence, correct = likelier_side(*(float_array(forecasts[name]) for name in ("confidence", "correct")))
+    side = pl.when(pl.col("confidence") < 0.5).then(pl.lit(NO)).otherwise(pl.lit(YES))
+    changed: dict[str, pl.Expr | pl.Series] = {"guess": side, "confidence": pl.Series(confidence), "correct": pl.Series(correct)}
+    return forecasts.with_columns(**{name: pl.when("failed").then(name).otherwise(new) for name, new in changed.items()})
 
 
 def _responses_of_metrics(part: pl.DataFrame, failed: bool) -> Responses:

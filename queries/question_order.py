@@ -16,7 +16,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import Selection
+from queries.selection import Selection, has_forecasts
 from queries.selection.parameter_kinds import BadRequest
 
 # The facts of a question that it can be sorted by.
@@ -182,16 +182,21 @@ def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFram
 def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     """Return how confident the run of a selection was in a wrong guess before people knew the answer, by question.
 
-    This is the maximum of (1 - h)(1 - y) c over clues and samples, in [0, 1]. If people played the dataset, questions that no
-    human team heard are left out, because nobody can say what people knew. If nobody played it at all, h is 0.
+    This is the maximum of (1 - h)(1 - y) c over clues and samples, in [0, 1]. The guess of a forecast is its likelier side. If
+    people played the dataset, questions that no human team heard are left out, because nobody can say what people knew. If nobody
+    played it at all, h is 0.
     """
     join = "join" if has_people(snapshot, selection.dataset) else "left join"
     curve = selection.conventions.human_curve_or_default
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
+    wrong = "(1 - p.correct) * p.confidence"
+    if has_forecasts(snapshot, selection.dataset):
+        no = "p.correct * (1 - p.confidence)"
+        wrong = f"case when p.confidence > 0.5 then {wrong} when p.confidence < 0.5 then {no} else 0.25 end"
     return snapshot.frame(
         f"""{with_clauses}
-        select p.question_id, max((1 - coalesce(h.{curve}, 0)) * (1 - p.correct) * p.confidence) as value
+        select p.question_id, max((1 - coalesce(h.{curve}, 0)) * {wrong}) as value
         from ({responses}) p {join} curves h using (dataset, question_id, clue) group by 1""",
         parameters,
     )

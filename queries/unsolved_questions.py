@@ -73,7 +73,7 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
     size = len(evidence.selected_questions)
     accuracy, confidence = evidence.per_question(ACCURACY), evidence.per_question(CONFIDENCE)
     runs = np.bincount(evidence.places, minlength=size)
-    right = np.bincount(evidence.places, accuracy > 0, minlength=size)
+    right = np.bincount(evidence.places, accuracy != 0, minlength=size)  # NaN where an outcome is a share
     answered = runs >= MIN_RUNS
     disputed = disputed_runs(snapshot, counted)
     hidden = [counted.undisputed and str(name) in disputed for name in evidence.selected_questions]

@@ -172,7 +172,7 @@ def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str], *,
     if answer.disputed:
         words.append(disputed_mark())
     guess = html.Td(words, className="guess" if answer.guess else "missing")
-    if answer.graded == "table" or len(guesses) > 1:  # a probability of being right, or a share of answers
+    if answer.graded == "table" or len(guesses) > 1 or 0 < answer.correct < 1:  # a share or a probability
         mark = html.Td(short(answer.correct), className="number mark")
     else:
         right = answer.correct >= 0.5

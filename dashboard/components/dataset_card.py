@@ -5,12 +5,14 @@ from __future__ import annotations
 from dash import html
 
 from dashboard.components.links import page_link
+from data.dataset_kinds import FORECAST
 from data.plurals import counted
 from queries.datasets import Dataset
 
 KINDS = {
     "incremental": "questions revealed clue by clue", "single": "single-shot questions",
     "lifeeval": "lifespans, scored by the life table", "votes": "items with human votes",
+    FORECAST: "forecasts: a probability of yes, and what came true",
 }  # fmt: skip
 
 

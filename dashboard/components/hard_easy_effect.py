@@ -15,10 +15,11 @@ from dashboard.components.which_runs_get_panels import panels_note, with_panels
 from dashboard.figures.hard_easy_effect import hard_easy_figure
 from data.plurals import counted
 from queries.hard_easy_effect import Difficulty
+from queries.metrics import CATALOGUE
 
 
 def hard_easy(
-    result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = ""
+    result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = "", *, forecasts: bool
 ) -> list[Component | None]:
     """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
 
@@ -28,7 +29,9 @@ def hard_easy(
         colours: colour of each run, by run id.
         link: address of a question, with ``ID`` in place of its id.
         panels: which runs have a panel; see ``Panels``.
+        forecasts: whether answers are forecasts.
     """
+    gap = CATALOGUE["overconfidence"].worded(forecasts)
     if result.untested:
         return [html.P(result.untested, className="note")]
     if not any(run.points for run in result.runs):
@@ -49,9 +52,10 @@ def hard_easy(
         panels_note(len(result.runs), len(shown)),
         figure(
             "hard-easy",
-            hard_easy_figure(shown, names, colours, link),
-            "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
-            "95 % interval. A rising line is the hard-easy effect"
+            hard_easy_figure(shown, names, colours, link, gap.name.lower()),
+            f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
+            "difficulty, with the least-squares line and its 95 % interval"
+            + ("" if forecasts else ". A rising line is the hard-easy effect")
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to open its question",
         ),

@@ -31,6 +31,7 @@ def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, Sourc
         "Needs": ", ".join(entry.needs),
         "Human curve": f"{CURVE_NAMES[entry.human]}, unless another is chosen" if entry.human else None,
         "Axioms": _satisfied(entry),
+        "Of forecasts": entry.of_forecasts,
         "Caveat": entry.caveat,
         "Missing": f"when {entry.undefined}" if entry.undefined != EVERYWHERE_UNDEFINED else None,
         "Where": _where(entry) if entry.address else None,

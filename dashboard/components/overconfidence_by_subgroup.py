@@ -12,12 +12,12 @@ from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.overconfidence_by_subgroup import parts_figure
 from queries.breakdown import Breakdown
-from queries.metrics import CATALOGUE
+from queries.metrics import CATALOGUE, Metric
 
 GAP = CATALOGUE["overconfidence"]
 
 
-def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours, gap: Metric) -> html.Figure:
     """Return overconfidence by category or radius.
 
     Args:
@@ -25,6 +25,7 @@ def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str],
         result: breakdown of the metric ``GAP``, with intervals.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
+        gap: ``GAP``, as it is called in the dataset.
     """
     rows = [
         row(
@@ -38,8 +39,8 @@ def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str],
     ]
     return figure(
         f"by-{by}",
-        parts_figure(result, GAP.key, names, colours),
-        f"Overconfidence by {by}, with 95 % intervals: right of the line, a run's confidence exceeds its accuracy",
-        table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {by}"),
+        parts_figure(result, gap, names, colours),
+        f"{gap.name} by {by}, with 95 % intervals. {gap.words}",
+        table(["Run", gap.label, "95 % interval", "Questions"], rows, f"{gap.name} by {by}"),
         legend(names, names, colours),
     )

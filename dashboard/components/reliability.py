@@ -75,18 +75,20 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> 
     return table(head, rows, "Bins")
 
 
-def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
+def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Div:
     """Return how far each ranked run is over- and underconfident.
 
     Args:
         board: leaderboard with the metrics ``SPLIT``.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
+        forecasts: whether answers are forecasts.
     """
     rows = []
     for row in (row for row in board.rows if row.ranked):
         cells = [row.metrics[metric.key] for metric in SPLIT]
         values = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
         rows.append(html.Tr([html.Th(named(colours.get(row.run), names[row.run]), scope="row"), *values]))
-    heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in SPLIT]
+    shown = [metric.worded(forecasts) for metric in SPLIT]
+    heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in shown]
     return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")

@@ -10,7 +10,7 @@ from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, plain
 from queries.hard_easy_effect import HardEasyFit
 
 
-def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> PlotlyJson:
+def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str, gap: str) -> PlotlyJson:
     """Draw a panel per run: a dot per question, the fitted line and its interval.
 
     Args:
@@ -18,6 +18,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
         link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
+        gap: what the vertical axis shows.
     """
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
@@ -28,7 +29,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
             "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
             "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
             "text": [plain(point.question_id) for point in run.points],
-            "hovertemplate": "%{text}<br>difficulty %{x:.3f}<br>overconfidence %{y:.3f}<extra></extra>",
+            "hovertemplate": f"%{{text}}<br>difficulty %{{x:.3f}}<br>{gap} %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
         edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": FAINT}, **axes}
         data.append({**edge, "y": [at.low for at in run.line]})
@@ -42,7 +43,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
         [names[run.run] for run in runs],
         x={"title": "difficulty", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
         y={
-            "title": "overconfidence",
+            "title": gap,
             "range": [-1.05, 1.05],
             "dtick": 0.5,
             "tickformat": ".2~f",

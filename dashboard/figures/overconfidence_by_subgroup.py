@@ -8,17 +8,17 @@ from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import MUTED, OTHERS, PlotlyJson, plain
 from queries.breakdown import Breakdown, BreakdownPart
-from queries.metrics import CATALOGUE
+from queries.metrics import Metric
 
 ROW = 17  # pixels per run of a part
 
 
-def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> PlotlyJson:
+def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Names) -> PlotlyJson:
     """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row.
 
     Args:
         breakdown: breakdown with intervals.
-        metric: key of the metric.
+        metric: the metric.
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
     """
@@ -26,7 +26,7 @@ def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names
     rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}
     lowest = len(rows)
     data = [
-        _dots(part, metric, place, names, colours, {run: rows.get(run, lowest) for run in runs})
+        _dots(part, metric.key, place, names, colours, {run: rows.get(run, lowest) for run in runs})
         for place, part in enumerate(breakdown.parts)
     ]
     lines = lowest + (len(rows) < len(runs))
@@ -34,8 +34,8 @@ def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names
         data,
         [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
         x={
-            "title": CATALOGUE[metric].name,
-            "range": _range(breakdown, metric),
+            "title": metric.name,
+            "range": _range(breakdown, metric.key),
             "zeroline": True,
             "zerolinecolor": MUTED,
             "tickformat": ".2~f",

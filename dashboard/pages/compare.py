@@ -26,7 +26,7 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import WantedDifference, default_metric, known_run
+from dashboard.shared_parameters import WantedDifference, default_metric, known_run, metric_names
 from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
@@ -42,7 +42,6 @@ PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of metrics over sorted pairs, which are not sums, take a hundred times as long as all others together. They are
 # shown only on request.
 DEFAULT_METRICS = tuple(metric for metric in RANKED if metric.pairs is None)
-NAMED = {metric.key: metric.name for metric in RANKED}
 
 
 class ComparePage(PageParameters, frozen=True):
@@ -82,7 +81,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     tones = (colours.own[a], colours.own[b])
     names = (runs[a], runs[b])
     standard = default_metric(request.facets)
-    metrics = {"" if metric.key == standard else metric.key: metric.name for metric in PER_QUESTION}
+    metrics = metric_names(PER_QUESTION, request.facets, standard)
 
     def link(question_id: str) -> str:
         return request.link(question_path(request.selection.dataset, question_id), dataset=None)
@@ -106,7 +105,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
                 menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
                 menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", NAMED, named_metrics, "Default metrics"),
+                several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
             ],
             className="controls",
         ),

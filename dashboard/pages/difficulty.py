@@ -39,7 +39,8 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     result = service().ask(difficulty, request.selection)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
-    colours = run_colours(request.facets, highlighted_runs(request, GAP))
+    gap = GAP.worded(request.facets.forecasts)
+    colours = run_colours(request.facets, highlighted_runs(request, gap))
     names = run_names(result.runs)
     return [
         html.Div(
@@ -59,9 +60,10 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             colours,
             request.link(question_path(request.selection.dataset, "ID"), dataset=None),
             request.parameters.panels,
+            forecasts=request.facets.forecasts,
         ),
         *(
-            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [GAP], True), names, colours)
+            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), names, colours, gap)
             for by, values in (("radius", request.facets.radii), ("category", request.facets.categories))
             if len(values) > 1
         ),

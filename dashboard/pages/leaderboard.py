@@ -27,7 +27,7 @@ from dashboard.components.run_names_and_colours import RunColours, run_colours, 
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import DEFAULT_METRICS
+from dashboard.shared_parameters import DEFAULT_METRICS, default_columns, metric_names
 from data.plurals import counted
 from queries.confident_early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
@@ -41,7 +41,6 @@ from queries.selection.view_parameters_base import named_key
 
 # Scores of a run that always states confidence 0.
 ZERO_CONFIDENCE_SCORES = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
-NAMED = {metric.key: metric.name for metric in CATALOGUE.values()}
 TABLES = tuple(table.key for table in published().tables)
 
 
@@ -76,16 +75,17 @@ class LeaderboardPage(PageParameters, frozen=True):
             blank=True,
         ),
     ] = ""
-    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default")] = tuple(
-        CATALOGUE[key] for key in DEFAULT_METRICS
+    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default", dataset_default=default_columns)] = (
+        tuple(CATALOGUE[key] for key in DEFAULT_METRICS)
     )
 
 
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
     chosen, sort = request.parameters.metrics, request.parameters.sort
-    lead = leading_metric(request.facets.human_teams > 0)
-    metrics = tuple(dict.fromkeys((*chosen, *ACCURACY_AND_CONFIDENCE, lead)))
+    lead = leading_metric(request.facets.human_teams > 0, request.facets.forecasts)
+    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, lead))
+    metrics = tuple(dict.fromkeys((*chosen, *needed)))
     board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
@@ -105,11 +105,16 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                 html.P(
                     f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
                     + counted(board.questions if board.common is None else board.common, "question")
-                    + _meaning(sort),
+                    + _meaning(sort, metrics),
                     className="lead",
                 ),
                 several(
-                    "metrics", "Columns", NAMED, [metric.key for metric in chosen], "Default columns", default=DEFAULT_METRICS
+                    "metrics",
+                    "Columns",
+                    metric_names(CATALOGUE.values(), request.facets),
+                    [metric.key for metric in chosen],
+                    "Default columns",
+                    default=default_columns(request.facets),
                 ),
                 published_menu(reference),
             ],
@@ -146,7 +151,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
-        confidence_gap(board, names, colours) if board.rows else None,
+        confidence_gap(board, names, colours) if board.rows and not request.facets.forecasts else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), lead), names, colours),
     ]
 
@@ -172,9 +177,9 @@ def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
     return early_mistake_story(surest, question, colours)
 
 
-def _meaning(sort: str) -> str:
+def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
     """What the metric that sorts the runs says."""
-    metric = CATALOGUE.get(sort.removeprefix("-"))
+    metric = next((metric for metric in metrics if metric.key == sort.removeprefix("-")), None)
     if metric is None:
         return ""
     sentence = metric.words.partition(". ")[0].rstrip(".")

@@ -21,7 +21,7 @@ from dashboard.composite_queries import question_list, question_order, selected_
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.service import service
-from dashboard.shared_parameters import Sort, default_metric
+from dashboard.shared_parameters import Sort, default_metric, metric_names
 from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import Metric
@@ -55,7 +55,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     if not total:
         return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
-    metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
+    metrics = metric_names(QUESTION_METRICS, request.facets, standard)
     revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
     own = request.parameters.sort if grid.extra_column else ""
     keys = {"metric": request.written("metric"), "revision": revision, "own": own}

@@ -88,7 +88,9 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(shown, names, colours, after, request.parameters.confidence, band),
         triptych_section(service().ask(triptych, request.selection), names, colours, {run.run for run in shown}),
-        split_table(service().ask(leaderboard, request.selection, SPLIT, False), names, colours),
+        split_table(
+            service().ask(leaderboard, request.selection, SPLIT, False), names, colours, forecasts=request.facets.forecasts
+        ),
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
     ]

@@ -49,6 +49,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     diagram = service().ask(reliability, alone, DEFAULT_BAND).runs
     ranked = sum(other.ranked for other in board.rows)
     metric = CATALOGUE[default_metric(request.facets)]
+    shown = tuple(metric.worded(request.facets.forecasts) for metric in SHOWN)
     better = "" if metric.direction == "higher" else "-"
     page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
 
@@ -61,7 +62,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         provenance(facts),
         html.Div(
             [
-                metrics_and_ranks_table(row, SHOWN, ranked),
+                metrics_and_ranks_table(row, shown, ranked),
                 reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False) if diagram else None,
             ],
             className="side-by-side wide-left",

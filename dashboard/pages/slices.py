@@ -21,7 +21,7 @@ from dashboard.components.slices_table import slices_section
 from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import known_run
+from dashboard.shared_parameters import known_run, metric_names
 from data.plurals import counted
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -95,7 +95,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     colours = run_colours(request.facets, list(runs))
-    metrics = {"" if metric.key == DEFAULT_METRIC else metric.key: metric.name for metric in RANKED}
+    metrics = metric_names(RANKED, request.facets, DEFAULT_METRIC)
     link = partial(_link, request)
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from data.dataset_kinds import FORECAST, outcome
 from data.life_table import probability_within
 from data.quizbowl.answer_lines import parse_answer_line
 
@@ -15,8 +16,8 @@ SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "c
 
 def doubt(line: str, guess: str | None) -> str | None:
     """Return why a person should review the grade of a guess; None if the grade is clear."""
-    outcome, rule = parse_answer_line(line).judge(guess)
-    return rule if outcome == "review" else None
+    verdict, rule = parse_answer_line(line).judge(guess)
+    return rule if verdict == "review" else None
 
 
 def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
@@ -26,14 +27,18 @@ def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
         guesses: rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``, distinct.
 
     Returns:
-        ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], null if the question has no answer to grade
-        by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``, null without a grade.
+        ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], of a forecast the outcome, null if the question
+        has no answer to grade by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``, null
+        without a grade.
     """
     rows: list[tuple[str, str, str | None, float | None, str | None]] = []
     for kind, dataset, question, guess, answer, sex, age, radius in guesses:
         correct: float | None = None
         graded: str | None = None
-        if kind == "lifeeval":
+        if kind == FORECAST:
+            correct = outcome(answer)
+            graded = None if correct is None else "answer"
+        elif kind == "lifeeval":
             k = _number(guess)
             correct, graded = (0.0 if k is None else float(probability_within(k, radius, age, sex))), "table"
         elif answer is not None:

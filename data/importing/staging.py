@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
+from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
 from data.importing.document_rows import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
@@ -48,7 +49,6 @@ from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MAX_MOMENTS = 100  # in a series of forecasts
-KINDS = ("incremental", "single", "lifeeval", "votes")
 
 TABLES = f"""
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,

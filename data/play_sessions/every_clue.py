@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from data.dataset_kinds import FORECAST
 from data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Row, Share
 from data.play_sessions.session_definition import SessionQuestion
 from data.quizbowl.answer_lines import parse_answer_line
@@ -47,13 +48,13 @@ class EveryClue(ClueByClue[Answer]):
 
 
 def questions_with_clues(snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-    """Return the questions of a dataset that have an answer line and whose clues all have a text."""
+    """Return the questions of a dataset that have an answer line and whose clues all have a text; none of forecasts."""
     rows = snapshot.rows(
         """select q.question_id, any_value(q.answer), list(c.text order by c.clue)
-        from questions q join clues c using (dataset, question_id)
-        where q.dataset = $d and coalesce(q.answer, '') <> ''
+        from questions q join clues c using (dataset, question_id) join datasets d using (dataset)
+        where q.dataset = $d and d.kind <> $forecast and coalesce(q.answer, '') <> ''
         group by q.question_id having count(*) = count(nullif(c.text, '')) order by min(q.position)""",
-        {"d": dataset},
+        {"d": dataset, "forecast": FORECAST},
     )
     return [SessionQuestion(question_id, tuple(clues), answer) for question_id, answer, clues in rows]
 

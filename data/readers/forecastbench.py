@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from data.dataset_kinds import FORECAST, NO, YES
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.plurals import counted
 from data.readers import Format
-from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
+from data.readers.shared.evaluation_log import EvaluationLog, dataset_id, known_questions, number
 
 FORMAT = Format(
     key="forecastbench",
@@ -26,7 +27,7 @@ FORMAT = Format(
     becomes="A dataset of the resolved questions, or a run for each forecaster, whose confidence is the probability of yes",
     source="github.com/forecastingresearch/forecastbench-datasets, CC BY-SA 4.0",
     rules="""
-The guess is always yes, and its confidence is the forecast probability: the reliability diagram is then that of the forecasts.
+The confidence is the forecast probability of yes, and the correctness is the outcome: see [Forecasts](metrics.md#forecasts).
 Import the resolution set first, or a folder with both. Questions that were not resolved to 0 or 1 are left out. A forecast of a
 market question has no date, and counts for its latest resolved date. If a set has a `user_id`, each user is a run.
 """,
@@ -124,7 +125,7 @@ def _read_resolutions(
     dataset = _dataset(name, document, options)
     log = EvaluationLog(
         name, dataset, title=options.title or dataset.replace("forecastbench-", "ForecastBench "), source=SOURCE, model=None,
-        classes=[YES, NO], licence="CC BY-SA 4.0",
+        classes=[YES, NO], licence="CC BY-SA 4.0", kind=FORECAST,
     )  # fmt: skip
     left_out = 0
     for nth, row in enumerate(document["resolutions"], start=1):

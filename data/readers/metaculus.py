@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from data.dataset_kinds import FORECAST, NO, YES
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile, misfit
 from data.plurals import counted
 from data.readers import Format
-from data.readers.shared.evaluation_log import NO, YES, EvaluationLog, number
+from data.readers.shared.evaluation_log import EvaluationLog, number
 
 FORMAT = Format(
     key="metaculus",
@@ -31,9 +32,10 @@ FORMAT = Format(
     becomes="A dataset of resolved questions, and a run for each forecaster and aggregate: the last forecast before the close",
     source="metaculus.com, the data export of questions and projects",
     rules="""
-The guess on a yes-or-no question is always yes, and its confidence is the probability. Questions with options have whole
-distributions. Forecasts made after the close, and forecasts changed or withdrawn before it, are counted and left out. So are
-questions that were annulled, ask for a number or are open.
+If all resolved questions ask yes or no, the dataset is of kind `forecast`: the confidence is the probability of yes. Otherwise
+the guess is the likeliest answer, and questions with options have whole distributions. Forecasts made after the close, and
+forecasts changed or withdrawn before it, are counted and left out. So are questions that were annulled, ask for a number or are
+open.
 
 With a number of moments (`series`), such as ten, the dataset is `metaculus-series`: the clues of a question are ten moments from
 its opening to its close, and the answers at a clue are the forecasts in force at that moment. The pages then show calibration
@@ -110,7 +112,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     )
     questions, exported = _questions(log, files[QUESTIONS], staging)
     if questions and not any(question.options for question in questions.values()):
-        log.classes = [YES, NO]
+        log.classes, log.kind = [YES, NO], FORECAST
     for question in questions.values():
         log.add_question(question.question_id, question.text, question.resolution, f"{QUESTIONS}, line {question.line}")
     forecasts = _forecasts(log, files[FORECASTS], questions, exported, staging)
@@ -282,7 +284,14 @@ def _add_forecast(
     stated = _list(forecast.row.get("Probability Yes Per Category", ""))
     if not question.options:
         probability: object = forecast.row.get("Probability Yes") or (stated[-1] if stated else None)
-        log.add_forecast(question.question_id, ELICITATION, place, probability, forecaster, clue)
+        share = number(probability)
+        if log.kind != FORECAST and share is not None and 0 <= share < 0.5:  # as with options, the guess is the likeliest answer
+            shares_of_sides = {YES: share, NO: 1 - share}
+            log.add_answer(
+                question.question_id, ELICITATION, place, model=forecaster, guess=NO, options=shares_of_sides, clue=clue
+            )
+        else:
+            log.add_forecast(question.question_id, ELICITATION, place, probability, forecaster, clue)
         return
     shares = [number(share) if share is not None else 0.0 for share in stated]
     total = sum(share for share in shares if share is not None)

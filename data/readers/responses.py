@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from data.duckdb_and_polars import literal, quoted
 from data.importing.failed_calls import is_failed
@@ -46,6 +46,7 @@ with open("responses.csv", "w", newline="") as out:
 ```
 """,
 )
+CONFIDENCES = {"confidence", "token_logprobs", "options"}  # columns of which each row needs one
 LIFEEVAL_PAIRS = {"llm", "qset"}  # columns of a file that another reader reads
 BAD_NAME = (
     "a further grading is a column `correct.NAME`, whose name has at most 40 characters of a-z, 0-9 and -; "
@@ -59,7 +60,12 @@ CHECKED_ROWS = 2000  # rows of a Parquet file that are checked for columns that 
 def recognises(incoming: Incoming) -> bool:
     """Whether a table has one of this format's columns. If others are missing, the contract reports them later."""
     columns = incoming.columns
-    return bool(columns & {"question_id", "confidence", "token_logprobs", "options"}) and not columns >= LIFEEVAL_PAIRS
+    return bool(columns & {"question_id", *CONFIDENCES}) and not (columns >= LIFEEVAL_PAIRS or has_forecasts(columns))
+
+
+def has_forecasts(columns: Set[str]) -> bool:
+    """Whether a table has columns that ``data.readers.forecasts`` reads."""
+    return {"question_id", "probability"} <= columns and not columns & CONFIDENCES
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:

@@ -7,9 +7,10 @@ from typing import Literal
 
 import duckdb
 
+from data.dataset_kinds import FORECAST
 from data.duckdb_and_polars import execute
 from data.human_curves import ROOMS
-from data.store.run_files import Objects, stored_objects
+from data.store.run_files import Objects, StoredObject, stored_objects
 
 DECIMALS = 12  # as floats, 1 - 0.7 is above 0.3, and a range up to 0.3 would leave it out
 UNITS = 2**52  # per share. Threads add in any order, which changes the digits of a sum of floats but not of integers
@@ -78,10 +79,8 @@ def add_accuracies(
         return
     connection.execute(f"""
         create or replace temp table added as
-        select s.dataset, q.question_id, count(*)::integer as runs,
-            sum((s.correct / s.items * {UNITS})::bigint)::hugeint as correct
-        from {objects.relation("statistics", parts)} s
-        join questions q on q.dataset = s.dataset and q.position = s.position group by all""")
+        select dataset, question_id, count(*)::integer as runs, sum((share * {UNITS})::bigint)::hugeint as correct
+        from ({_shares_of_right_answers(connection, objects, parts)}) join questions using (dataset, question_id) group by all""")
     connection.execute(f"""
         update accuracies a set runs = a.runs + {sign} * n.runs, correct = a.correct + {sign} * n.correct
         from added n where n.dataset = a.dataset and n.question_id = a.question_id""")
@@ -91,3 +90,22 @@ def add_accuracies(
         from added anti join accuracies using (dataset, question_id)""")
     connection.execute("delete from accuracies where runs = 0")
     connection.execute("drop table added")
+
+
+def _shares_of_right_answers(connection: duckdb.DuckDBPyConnection, objects: Objects, parts: Sequence[StoredObject]) -> str:
+    """Return SQL for ``dataset``, ``question_id`` and ``share`` of right answers, a row for each run and question.
+
+    Of forecasts, the likelier side is the answer. Its sums are not stored, so it is read from the responses.
+    """
+    kinds = execute(connection, "select dataset from datasets where kind = $kind", {"kind": FORECAST}).fetchall()
+    forecasts = {dataset for (dataset,) in kinds}
+    sql = f"""select s.dataset, question_id, correct / items as share
+        from {objects.relation("statistics", [part for part in parts if part.dataset not in forecasts])} s
+        join questions q on q.dataset = s.dataset and q.position = s.position"""
+    runs = [part.run for part in parts if part.dataset in forecasts]
+    if runs:
+        side = "case when confidence > 0.5 then correct when confidence < 0.5 then 1 - correct else 0.5 end"
+        sql += f""" union all select dataset, question_id, avg({side}) as share
+            from {objects.relation("responses", stored_objects(connection, "responses", runs=runs))}
+            where not failed group by dataset, run, question_id"""
+    return sql

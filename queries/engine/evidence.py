@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from data.sufficient_statistics import BIN_COLUMNS
+from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
 from queries.engine.bootstrap import (
     MAX_CLUSTERS,
     Draws,
@@ -32,6 +32,11 @@ from queries.query_time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence for a metric without bins
 WIDTHS = 10  # cells of confidence for a metric without bins whose distance is a sum of absolute values
+
+
+def correct_column(metric: Metric, conventions: Conventions) -> str:
+    """Return the statistic that says how many items are right as a metric sees it."""
+    return SIDES_RIGHT if conventions.forecasts and metric.of_likelier_side else "correct"
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Evidence:
         places: index of each row's question in ``selected_questions``, shape (rows,).
         sums: plain statistics by name, each of shape (rows,) or (rows, ...).
         binned: statistics of bins by name, mostly 0, each of shape (rows, width).
-        item_arrays: confidence and correctness of each item, in the order of the rows and of their clues, each of shape
+        item_arrays: stored confidence and correctness of each item, in the order of the rows and of their clues, each of shape
             (items,). Metrics that are not functions of sums are computed from them. None if no metric or binning needs them.
         conventions: the conventions under which the evidence was gathered.
         samples: the samples of questions that have several; None if no run has any.
@@ -223,7 +228,7 @@ class Evidence:
     def _computed_replicates(self, metric: Metric, step: float) -> Floats:
         if metric.pairs is not None:
             if (metric.pairs, step) not in self._of_kernels:
-                self._of_kernels[metric.pairs, step] = self._by_run(partial(item_replicates, metric, step=step))
+                self._of_kernels[metric.pairs, step] = self._by_run(partial(item_replicates, metric, step=step), metric)
             return metric.select_part(self._of_kernels[metric.pairs, step])
         if self.is_function_of_totals(metric):
             return self.cluster_totals.replicates(metric, step)
@@ -277,7 +282,7 @@ class Evidence:
             Shape (groups,), NaN where undefined.
         """
         items = np.repeat(group, self.sums["items"][self.starts[run] : self.ends[run]].astype(np.int64))
-        confidence, correct = self.items_of(run)
+        confidence, correct = self.items_of(run, metric)
         if metric.pairs is not None:
             return items_without_each(metric, confidence, correct, items, groups)
         count = self.conventions.mass_bins
@@ -369,9 +374,14 @@ class Evidence:
         cell[order] = bins
         return count, cell
 
-    def items_of(self, run: int) -> tuple[Floats, Floats]:
-        """Return confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
-        confidence, correct = self._pairs()
+    def items_of(self, run: int, metric: Metric | None = None) -> tuple[Floats, Floats]:
+        """Return confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each.
+
+        Args:
+            run: index of the run.
+            metric: for which items are returned as it reads them; None for items as they are stored.
+        """
+        confidence, correct = self._pairs(metric)
         start, end = self._cuts(self.starts)[run : run + 2]
         return confidence[start:end], correct[start:end]
 
@@ -379,10 +389,13 @@ class Evidence:
         """Count the questions of each run that the metric can use, shape (runs,)."""
         return self._total(self._usable(metric, self.contributions(metric))).astype(int)
 
-    @cached_property
-    def rarer_outcomes(self) -> Ints:
-        """Number of questions of each run with an error, or with a right answer, whichever are fewer, shape (runs,)."""
-        items, correct = self.sums["items"], self.sums["correct"]
+    def rarer_outcomes(self, metric: Metric) -> Ints:
+        """Count questions of each run with an error, or with a right answer as the metric sees it, whichever are fewer.
+
+        Returns:
+            Shape (runs,).
+        """
+        items, correct = self.sums["items"], self.sums[correct_column(metric, self.conventions)]
         outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items], axis=1)
         fewer: Ints = self._total(outcomes.astype(float)).min(axis=1).astype(np.int64)
         return fewer
@@ -486,15 +499,16 @@ class Evidence:
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
         """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
         if not self._mass_bins:
-            bins = self._by_run(partial(mass_bins_replicates, count=count))  # (3, bins, REPLICATES, runs)
+            bins = self._by_run(partial(mass_bins_replicates, count=count), None)  # (3, bins, REPLICATES, runs)
             self._mass_bins.update(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
         return self._mass_bins
 
-    def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
+    def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats], metric: Metric | None) -> Floats:
         """Compute replicates from the items of one run after another.
 
         Args:
             replicates: function from confidence, correctness, row of each item and draws to replicates, shape (..., REPLICATES).
+            metric: see ``items_of``.
 
         Returns:
             Shape (..., REPLICATES, runs).
@@ -503,13 +517,15 @@ class Evidence:
             nothing = np.zeros(0, np.int64)
             empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws("questions", nothing, self.drawn_from))
             return np.zeros((*empty.shape, 0))
-        return np.stack([self._replicates_of(run, replicates) for run in range(len(self.runs))], axis=-1)
+        return np.stack([self._replicates_of(run, replicates, metric) for run in range(len(self.runs))], axis=-1)
 
-    def _replicates_of(self, run: int, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
+    def _replicates_of(
+        self, run: int, replicates: Callable[[Floats, Floats, Ints, Draws], Floats], metric: Metric | None
+    ) -> Floats:
         rows = slice(self.starts[run], self.ends[run])
         sizes = self.sums["items"][rows].astype(np.int64)
         draws = Draws("weights" if self.smooth else "questions", self.clusters[rows], self.drawn_from)
-        return replicates(*self.items_of(run), np.repeat(np.arange(len(sizes)), sizes), draws)
+        return replicates(*self.items_of(run, metric), np.repeat(np.arange(len(sizes)), sizes), draws)
 
     @cached_property
     def clusters(self) -> NDArray[np.int64]:
@@ -546,12 +562,13 @@ class Evidence:
         assert metric.pairs is not None
         key = metric.pairs, firsts.tobytes()  # several metrics can share a kernel
         if key not in self._of_pairs:
-            self._of_pairs[key] = kernel_by_group(metric, *self._pairs(), self._cuts(firsts).tolist())
+            self._of_pairs[key] = kernel_by_group(metric, *self._pairs(metric), self._cuts(firsts).tolist())
         return metric.select_part(self._of_pairs[key]).copy()
 
-    def _pairs(self) -> tuple[Floats, Floats]:
+    def _pairs(self, metric: Metric | None = None) -> tuple[Floats, Floats]:
+        """Return the items of all runs; see ``items_of``."""
         assert self.item_arrays is not None, "gathered for metrics that need no pairs"
-        return self.item_arrays
+        return self.item_arrays if metric is None else metric.side(*self.item_arrays, self.conventions)
 
     def _cuts(self, firsts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the index of the first item of each of the rows ``firsts``, then the number of items, shape (firsts + 1,)."""

@@ -21,7 +21,7 @@ from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine import distribution_statistics, stored_or_computed_rows
 from queries.engine.bootstrap import MAX_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
-from queries.engine.evidence import Evidence, Respondents, Run
+from queries.engine.evidence import Evidence, Respondents, Run, correct_column
 from queries.engine.gather_evidence import columns_of_rows, gather
 from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties, selects_by_answers
 from queries.engine.run_columns import Floats, float_array
@@ -32,7 +32,7 @@ from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, dataset_conventions
 
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read and summed together
-ACCURACY = CATALOGUE["accuracy"]  # always read: the methods of intervals depend on how rare errors are
+ALWAYS_READ = CATALOGUE["accuracy"], CATALOGUE["uncertainty"]  # the methods of intervals depend on how rare errors are
 BIN_NUMBERS = 12  # approximate number of values that the bins of a row take in memory
 
 
@@ -105,10 +105,9 @@ class SummedRuns:
         """Number of questions of each run that the metric can use, shape (runs,)."""
         return self.cluster_totals.questions_with(metric)
 
-    @cached_property
-    def rarer_outcomes(self) -> Ints:
+    def rarer_outcomes(self, metric: Metric) -> Ints:
         """See ``Evidence.rarer_outcomes``; clusters of questions are counted instead of questions."""
-        items, correct = (self.cluster_totals.columns(ACCURACY, slice(None))[name] for name in ("items", "correct"))
+        items, correct = (self._column(_sum_part(name)) for name in ("items", correct_column(metric, self.conventions)))
         outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items])
         fewer: Ints = outcomes.sum(axis=1).min(axis=0).astype(np.int64)
         return fewer
@@ -174,7 +173,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
     if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
-    parts = _Reader(graded, selection, conventions, questions, runs, [*metrics, ACCURACY]).parts()
+    parts = _Reader(graded, selection, conventions, questions, runs, [*metrics, *ALWAYS_READ]).parts()
     answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]
     if not answered:
         return gather(snapshot, selection, metrics)

@@ -18,10 +18,12 @@ from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums,
 from queries.engine.bootstrap import LEVEL
 from queries.engine.evidence import Evidence
 from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD, Floats
+
+NET_SCORE = CATALOGUE["net_score"]
 
 
 def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = True) -> Floats:
@@ -116,7 +118,8 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
     columns = sums(extra, evidence.sums.keys() & STATISTICS.keys())
     columns["rounded"] = np.where(highest, 0.0, items)
     if NET_REWARD in evidence.sums:
-        columns[NET_REWARD] = items * net_reward(confidence, np.full(runs, float(right)), evidence.conventions.t)
+        answers = NET_SCORE.side(confidence, np.full(runs, float(right)), evidence.conventions)
+        columns[NET_REWARD] = items * net_reward(*answers, evidence.conventions.t)
     bins = bin_columns(bin_sums(extra, evidence.conventions.closed))
     order: Ints = np.argsort(np.append(evidence.run_of_rows, np.arange(runs)), kind="stable").astype(np.int64)
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
+from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, Bins, Items, bin_sums
 from queries.engine import distribution_statistics, stored_or_computed_rows
 from queries.engine.distribution_columns import RunDistributions
 from queries.engine.evidence import Evidence, Run
@@ -17,11 +17,12 @@ from queries.engine.question_difficulties import QuestionDifficulties, read_diff
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns
 from queries.engine.runs_of_many_respondents import RespondentCells
-from queries.metrics import Conventions, Metric
+from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection, dataset_conventions
 
+NET_SCORE = CATALOGUE["net_score"]
 ALWAYS_READ = ("items", "confidence", "correct")  # the methods of intervals depend on them, whatever the metric
 
 
@@ -47,6 +48,8 @@ def gather(
     snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {*ALWAYS_READ}
+    if selection.conventions.forecasts:
+        reads.add(SIDES_RIGHT)
     with_clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place",
@@ -146,7 +149,7 @@ def columns_of_rows(
     """
     sums = rows.sums
     if NET_REWARD in reads:
-        sums[NET_REWARD] = _net_rewards(rows, conventions.t)
+        sums[NET_REWARD] = _net_rewards(rows, conventions)
     if difficulties is not None:
         sums["difficulty"] = difficulties.of_rows(runs, rows.run, rows.places)
     bins = _right_closed(rows) if rebinned else rows.bins
@@ -158,10 +161,10 @@ def _right_closed(rows: stored_or_computed_rows.StatisticRows) -> Bins:
     return bin_sums(_items(rows), "right")
 
 
-def _net_rewards(rows: stored_or_computed_rows.StatisticRows, threshold: float) -> Floats:
+def _net_rewards(rows: stored_or_computed_rows.StatisticRows, conventions: Conventions) -> Floats:
     """Sum the net rewards of the items of each row, shape (rows,)."""
     items = _items(rows)
-    return items.total(net_reward(items.confidence, items.correct, threshold))
+    return items.total(net_reward(*NET_SCORE.side(items.confidence, items.correct, conventions), conventions.t))
 
 
 def _items(rows: stored_or_computed_rows.StatisticRows) -> Items:

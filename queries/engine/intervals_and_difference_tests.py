@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from queries.engine.evidence import Evidence
 from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
 from queries.engine.extra_question import extra_question_interval, extreme_replicates
 from queries.metrics import CATALOGUE, Metric
+from queries.metrics.catalogue.shared import columns
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, ratio
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import Floats
 
@@ -38,7 +41,11 @@ class Intervals(NamedTuple):
     methods: tuple[Method, ...]
 
 
-ACCURACY = CATALOGUE["accuracy"]
+# The accuracy or, of forecasts, the share of yes.
+MEAN_CORRECTNESS = replace(
+    CATALOGUE["accuracy"], reads=columns("items", "correct"), value=lambda t, _: ratio(t["correct"], t["items"]),
+    of_likelier_side=False,
+)  # fmt: skip
 FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
@@ -59,7 +66,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
         metric: the metric.
     """
     if metric.of_accuracy:
-        return _over_accuracies(metric, metric_intervals(evidence, ACCURACY), evidence)
+        return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.questions_with(source)
     replicates = evidence.replicates(source)
@@ -99,7 +106,7 @@ def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
     counts = evidence.questions_with(metric)
     few = counts < inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
-        few |= evidence.rarer_outcomes < inference.FEW_OUTCOMES
+        few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
     return few & ~_of_people(evidence) & (counts > 1)
 
 
@@ -116,7 +123,7 @@ def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
     """Compute the intervals of the net score of each run, shape (2, runs)."""
     (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
     columns = evidence.cluster_totals.columns(metric, slice(None))
-    items, earned = columns["items"], columns[evidence.conventions.reward]
+    items, earned = (columns[name] for name in metric.reads(evidence.conventions))
     per_question = items.sum(axis=0) / np.maximum(evidence.questions_with(metric), 1)
     ends = [
         np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_question[run]))
@@ -126,10 +133,16 @@ def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
 
 
 def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidence) -> Intervals:
-    """Compute the range of a function of the accuracy, largest at 1/2, over the intervals of the accuracy."""
+    """Compute the range of a function of the accuracy, largest at 1/2, over the intervals of the accuracy.
+
+    Where outcomes of forecasts are shares, it is no function of their mean, and there is no interval.
+    """
     correct = np.stack([accuracies.low, accuracies.high, np.clip(0.5, accuracies.low, accuracies.high)])
-    values = metric.value({"items": np.ones_like(correct), "correct": correct}, evidence.conventions)
-    return accuracies._replace(low=values.min(axis=0), high=values.max(axis=0))
+    totals = {"items": np.ones_like(correct), "correct": correct, "correct_sq": correct}
+    low, high = (end(metric.value(totals, evidence.conventions), axis=0) for end in (np.min, np.max))
+    outcomes = evidence.cluster_totals.totals(metric)
+    shares = outcomes["correct"] - outcomes.get("correct_sq", outcomes["correct"]) > ROUNDING_TOLERANCE * outcomes["items"]
+    return accuracies._replace(low=np.where(shares, np.nan, low), high=np.where(shares, np.nan, high))
 
 
 def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
@@ -149,7 +162,7 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
     p_calibrated = inference.calibration_test(residuals, items, metric.distance)
     if metric.of_items and few.any():
         part = evidence.of_runs(few)
-        rare = part.rarer_outcomes < inference.FEW_OUTCOMES
+        rare = part.rarer_outcomes(metric) < inference.FEW_OUTCOMES
         p_simulated = inference.rare_outcomes_test(
             *part.residuals(metric), part.confidence_in_cells(metric), part.largest_clusters, metric.distance
         )
@@ -185,8 +198,8 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     for chosen, low, high in _bootstraps_of_differences(evidence, metric):
         for run in np.flatnonzero(chosen.any(axis=1)):
             lowest, highest = low[:, [run]] - high, high[:, [run]] - low
-            below = np.sum(lowest <= TIED, axis=0) / np.isfinite(lowest).sum(axis=0)
-            above = np.sum(highest >= -TIED, axis=0) / np.isfinite(highest).sum(axis=0)
+            below = ratio(np.sum(lowest <= TIED, axis=0), np.isfinite(lowest).sum(axis=0))
+            above = ratio(np.sum(highest >= -TIED, axis=0), np.isfinite(highest).sum(axis=0))
             p_value = np.minimum(2 * np.fmin(below, above), 1.0)
             p_values[run] = np.where(chosen[run], np.fmax(p_values[run], p_value), p_values[run])
     np.fill_diagonal(p_values, np.nan)
@@ -206,7 +219,7 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
         yield np.ones((runs, runs), dtype=bool), replicates, replicates
     few = np.zeros(runs, dtype=bool)
     if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.selected <= MAX_CLUSTERS:
-        few = (evidence.rarer_outcomes < inference.FEW_OF_PAIRS) & (evidence.questions_with(metric) > 1)
+        few = (evidence.rarer_outcomes(metric) < inference.FEW_OF_PAIRS) & (evidence.questions_with(metric) > 1)
     if isinstance(evidence, Evidence) and few.any():
         yield few[:, None] | few[None, :], *extreme_replicates(evidence, metric)
 

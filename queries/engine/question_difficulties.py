@@ -17,11 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.sufficient_statistics import LIKELIER
 from queries.engine import run_columns
 from queries.engine.run_columns import float_array
 from queries.engine.stored_or_computed_rows import rows_of_questions
 from queries.metrics.kernels.arrays import Floats, Ints
-from queries.selection import Selection
+from queries.selection import Selection, has_forecasts
 
 FROM_RUNS = "runs"  # the value of ``questions.difficulty_source``
 MIN_OTHER_MODELS = 2  # so at least three models
@@ -187,13 +188,14 @@ def _other_runs(snapshot: Snapshot, dataset: str, questions: pl.DataFrame) -> Ot
     models = {run: model for run, model, _ in rows}
     positions = questions["position"].cast(pl.Int64).to_numpy()
     source = snapshot.for_reading(3 * 8 * len(rows) * len(questions))
+    right = f"{LIKELIER}correct" if has_forecasts(snapshot, dataset) else "correct"
     at_once = max(1, ROWS_AT_ONCE // max(len(questions), 1))
 
     def read(runs: Sequence[str]) -> Iterator[RunShares]:
         for names in (runs[start : start + at_once] for start in range(0, len(runs), at_once)):
-            columns = run_columns.statistic_columns(source, dataset, names, ["items", "correct"])
+            columns = run_columns.statistic_columns(source, dataset, names, ["items", right])
             rows, places = rows_of_questions(run_columns.row_positions(source, dataset, names), positions)
-            for row, place, items, correct in zip(rows, places, columns["items"], columns["correct"], strict=True):
+            for row, place, items, correct in zip(rows, places, columns["items"], columns[right], strict=True):
                 yield RunShares(place, np.rint(correct[row] / items[row] * UNITS).astype(np.int64))
 
     return OtherRuns(len(questions), models, [run for run, _, counts in rows if counts], _alike(snapshot, dataset, models), read)
@@ -224,13 +226,15 @@ def _alike(snapshot: Snapshot, dataset: str, models: Mapping[str, str]) -> dict[
 def _guesses(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.uint64]]:
     """Return clues of evenly spread questions and a hash of the guess at each, above 0, shape (2, clues) for each run.
 
-    Case and surrounding spaces do not matter. Without a guess, the correctness stands for it.
+    Case and surrounding spaces do not matter. Without a guess, the correctness stands for it. Of forecasts, the likelier side is
+    the guess.
     """
+    guess = "sign(confidence - 0.5)" if has_forecasts(snapshot, dataset) else "coalesce(lower(trim(guess)), correct::varchar)"
     first = run_columns.clues(snapshot, dataset).first
     step = -(-len(first) // QUESTIONS_COMPARED) or 1
 
     def read(missing: list[str]) -> dict[str, NDArray[np.uint64]]:
-        columns = ("clue", "hash(coalesce(lower(trim(guess)), correct::varchar)) as guess")
+        columns = ("clue", f"hash({guess}) as guess")
         results = {}
         for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, columns, failed=False):
             position = np.repeat(order.positions, np.diff(order.first))

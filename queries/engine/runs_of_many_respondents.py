@@ -86,7 +86,7 @@ class RespondentCells:
         cells = self.cells
         draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
         if metric.pairs is not None:
-            return metric.select_part(item_replicates(metric, *cells.items_of(0), self._row_of_items, draws, step))
+            return metric.select_part(item_replicates(metric, *cells.items_of(0, metric), self._row_of_items, draws, step))
         parts: list[dict[str, Floats]] = []
         columns = {name: dense(values) for name, values in cells.contributions(metric).items()}
         mass = {} if cells.is_function_of_totals(metric) else self._mass_bins(draws)

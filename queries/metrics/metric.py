@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
-from data.sufficient_statistics import Closed
+from data.sufficient_statistics import Closed, likelier_side
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,8 @@ class Conventions:
         t: confidence threshold of the net score, in [0, 1): an item is answered where its confidence is above t.
         head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the team curve unless another one
             is chosen. This is a property of the dataset, not a choice.
+        forecasts: whether items are forecasts: confidence is the probability of yes, and correctness is the outcome. This is a
+            property of the dataset, too.
     """
 
     binning: str = "width10"
@@ -44,6 +46,7 @@ class Conventions:
     beta: float = 1.0
     t: float = 0.5
     head_to_head: bool = False
+    forecasts: bool = False
 
     @property
     def reward(self) -> str:
@@ -112,6 +115,17 @@ class Counterexample:
         return tuple((changed.get(index, c), y) for index, (c, y) in enumerate(self.items))
 
 
+class Wording(NamedTuple):
+    """Name, short name and words of a metric, as in ``MetricFacts``."""
+
+    name: str
+    label: str
+    words: str
+
+
+OF_LIKELIER_SIDE = "The answer is the likelier side of each forecast, with confidence max(p, 1 − p)."
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts:
     """The facts that every entry of the catalogue states.
@@ -130,6 +144,7 @@ class MetricFacts:
         caveat: what a reader must know before trusting the metric.
         undefined: the reason shown where there is no value. It completes "missing where ...".
         level: ``item`` pools all items, ``question`` averages over questions.
+        of_forecasts: what it is called where items are forecasts; None if the same.
     """
 
     key: str
@@ -146,6 +161,7 @@ class MetricFacts:
     caveat: str = ""
     undefined: str = "no items are selected"
     level: Literal["item", "question"] = "item"
+    of_forecasts: Wording | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +208,8 @@ class Metric(MetricFacts):
         distance: the kind of distance from calibration, None if the metric is not one. Its interval needs care near 0.
         gaps: for a distance computed from bins, a function from totals to the sums of c - y per bin, shape (..., bins).
         recut: whether its bins are cut again in each replicate, so that weights must be whole numbers.
+        of_likelier_side: whether forecasts count as answers: the likelier one of yes and no (see
+            ``data.sufficient_statistics.likelier_side``). Other metrics compare the probability of yes with the outcome.
         variant: whether it is a calibration error as another project computes it, ranked only on request.
         interval_of: key of the metric with the same true value, whose interval this metric shares.
         of_accuracy: whether it is a function of the accuracy alone, largest at 1/2. Its interval is the range over that of
@@ -220,6 +238,7 @@ class Metric(MetricFacts):
     distance: Distance | None = None
     gaps: Value | None = None
     recut: bool = False
+    of_likelier_side: bool = False
     variant: bool = False
     interval_of: str | None = None
     of_accuracy: bool = False
@@ -227,6 +246,19 @@ class Metric(MetricFacts):
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()
+
+    def worded(self, forecasts: bool) -> Metric:
+        """Return the metric as it is called where items are forecasts, or where they are not."""
+        wording = self.of_forecasts
+        if wording is None and self.of_likelier_side:
+            wording = Wording(self.name, self.label, f"{self.words} {OF_LIKELIER_SIDE}")
+        return replace(self, **wording._asdict(), of_forecasts=wording) if forecasts and wording else self
+
+    def side(self, confidence: Floats, correct: Floats, conventions: Conventions) -> tuple[Floats, Floats]:
+        """Return confidence and correctness of items as the metric reads them, from those that are stored, shape (n,) each."""
+        if conventions.forecasts and self.of_likelier_side:
+            return likelier_side(confidence, correct)
+        return confidence, correct
 
     @property
     def by_sample(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from data.dataset_kinds import FORECAST
+
 IMPORTED = "imported"  # value of ``people``: those who were imported with a dataset, not a human collection
 
 
@@ -54,6 +56,11 @@ class Facets(msgspec.Struct, frozen=True):
     def quizbowl(self) -> bool:
         """Whether texts and answer lines can have quizbowl markup. In other datasets, tags and underscores are plain text."""
         return self.kind == "incremental"
+
+    @property
+    def forecasts(self) -> bool:
+        """Whether answers are forecasts: a probability of yes, and an outcome."""
+        return self.kind == FORECAST
 
     @property
     def models(self) -> tuple[str, ...]:

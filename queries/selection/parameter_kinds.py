@@ -246,10 +246,11 @@ class MetricChoice(Kind[Metric | None]):
 
 @dataclass(frozen=True)
 class MetricList(Kind[tuple[Metric, ...]]):
-    """Several metrics, written ``a,b`` or by repeating the key."""
+    """Several metrics, written ``a,b`` or by repeating the key; see ``Choice``."""
 
     metrics: Sequence[Metric] = tuple(CATALOGUE.values())
     unknown: str = "There is no metric {value!r}."
+    dataset_default: Callable[[Facets], Sequence[str]] | None = None
     repeatable: ClassVar[bool] = True
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Metric, ...]:
@@ -257,6 +258,10 @@ class MetricList(Kind[tuple[Metric, ...]]):
         known = [metric.key for metric in self.metrics]
         names = [allowed(key, name, known, facets, self.unknown) for text in texts for name in text.split(",")]
         return tuple(CATALOGUE[name] for name in dict.fromkeys(names))
+
+    def default(self, facets: Facets) -> tuple[Metric, ...] | None:
+        """See ``Kind``."""
+        return tuple(CATALOGUE[name] for name in self.dataset_default(facets)) if self.dataset_default else None
 
     def write(self, value: tuple[Metric, ...]) -> list[str]:
         """See ``Kind``."""

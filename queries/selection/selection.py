@@ -14,10 +14,11 @@ from typing import Annotated, Any, Generic, Literal
 
 import msgspec
 
+from data.dataset_kinds import FORECAST
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.store.gradings import REVIEWED
-from queries.metrics import HUMAN_CURVES, Conventions
+from queries.metrics import HUMAN_CURVES, Conventions, Metric
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.filters import (
     ColumnFilter,
@@ -189,7 +190,7 @@ class Selection(Parameters, frozen=True):
             "as not answered",
             "Failed calls",
             ("left out", "counted as wrong at confidence 0"),
-            lambda facets: facets.failed > 0,
+            lambda facets: facets.failed > 0 and not facets.forecasts,
         ),
     ] = False
     grading: Annotated[
@@ -426,9 +427,15 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
-    """Return the conventions of a selection, with ``head_to_head`` set as in its dataset."""
-    rows = snapshot.rows("select head_to_head from datasets where dataset = $d", {"d": selection.dataset})
-    return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
+    """Return the conventions of a selection, with ``head_to_head`` and ``forecasts`` set as in its dataset."""
+    rows = snapshot.rows("select head_to_head, kind from datasets where dataset = $d", {"d": selection.dataset})
+    head_to_head, kind = rows[0] if rows else (False, "")
+    return replace(selection.conventions, head_to_head=bool(head_to_head), forecasts=kind == FORECAST)
+
+
+def has_forecasts(snapshot: Snapshot, dataset: str) -> bool:
+    """Check whether the answers of a dataset are forecasts."""
+    return dataset_conventions(snapshot, Selection(dataset)).forecasts
 
 
 @dataclass(frozen=True)
@@ -478,11 +485,31 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
+    if (
+        facets.forecasts and selection.failed
+    ):  # the probability 0 of a failed call would be a perfect forecast of what did not happen
+        raise BadRequest(
+            "bad_value", "A failed call has no probability of yes, so it cannot count as wrong here.", "failed", ["0"]
+        )
     of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
     selection = selection.replace(response_attributes=of_responses)
-    if facets.head_to_head and selection.people in ("", IMPORTED):
-        selection = selection.replace(conventions=replace(selection.conventions, head_to_head=True))
-    return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))
+    head_to_head = facets.head_to_head and selection.people in ("", IMPORTED)
+    if head_to_head or facets.forecasts:
+        conventions = replace(selection.conventions, head_to_head=head_to_head, forecasts=facets.forecasts)
+        selection = selection.replace(conventions=conventions)
+    return Request(selection, facets, _worded(decode(parameters, texts, facets), facets), tuple(ignored))
+
+
+def _worded(parameters: P, facets: Facets) -> P:
+    """Return parameters whose metrics are called as they are in a dataset."""
+    metrics: dict[str, object] = {}
+    for name in parameters.__struct_fields__ if facets.forecasts else ():
+        value = getattr(parameters, name)
+        if isinstance(value, Metric):
+            metrics[name] = value.worded(facets.forecasts)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Metric):
+            metrics[name] = tuple(metric.worded(facets.forecasts) for metric in value)
+    return parameters.replace(**metrics)
 
 
 def read_selection(query: Iterable[tuple[str, str]], facets_of: Callable[[str | None], Facets]) -> Selection:

@@ -7,11 +7,13 @@ from functools import partial
 
 import numpy as np
 
+from data.dataset_kinds import FORECAST, NO, YES
 from data.importing.checks.common_mistakes import advise
 from data.importing.failed_calls import is_failed, states_an_answer
 from data.importing.staging import OF_QUESTION, Staging
 from data.plurals import counted
 from data.store.run_files import TYPES
+from data.sufficient_statistics import SIDE_DECIMALS
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
 BATCH = 500_000  # keys in memory at a time, for each of two threads
@@ -50,6 +52,11 @@ def _order(staging: Staging) -> bool:
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
     no_age = f"""s.correct is null and not s.failed and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
+    forecasts = run(f"select 1 from numbered_runs s where {IS_FORECAST} limit 1").fetchone()
+    no_side = f"not s.failed and {IS_FORECAST} and not {SIDE.format('s.guess')}"
+    if forecasts:
+        run(f"""update grades_read g set correct = 1 - g.correct
+            from responses_read s where {IS_NO} and g.file = s.file and g.ordinal = s.ordinal""")
     # Columns without any value, and the number of a single file, need not be sorted and written.
     absent = {
         name: f"null::{kind}"
@@ -66,8 +73,8 @@ def _order(staging: Staging) -> bool:
             if(s.failed, 0 * s.correct, s.correct) as correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
             or (not s.failed and s.confidence is null and s.token_logprobs is null and s.options is null)
-            {f"or coalesce({no_age}, false)" if ages else ""} as bad
-        from (select * replace ({is_failed("s")} as failed) from responses_read s) s
+            {f"or coalesce({no_age}, false)" if ages else ""} {f"or coalesce({no_side}, false)" if forecasts else ""} as bad
+        from (select * replace ({is_failed("s")} as failed) from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
         left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
@@ -145,6 +152,11 @@ def _report_bad(staging: Staging) -> None:
         f"where d.kind = 'lifeeval' and s.correct is null and not {is_failed()} and not {AGE.format('s.guess')}",
     )  # fmt: skip
     staging.report_rows(
+        "responses_read", "guess", "s.guess",
+        "'a forecast says yes or no; without a guess, the confidence is the probability of yes'",
+        f"where {IS_FORECAST} and not {is_failed()} and not {SIDE.format('s.guess')}",
+    )  # fmt: skip
+    staging.report_rows(
         "responses_read", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
         f"where confidence is null and token_logprobs is null and options is null and not {is_failed()}",
     )  # fmt: skip
@@ -160,6 +172,20 @@ def _report_bad(staging: Staging) -> None:
 
 # SQL condition that a guess is a number, nothing, or the mark of a failed call.
 AGE = "coalesce(lower(trim({0})) in ('', 'error') or isfinite(try_cast({0} as double)), {0} is null)"
+
+
+# Whether a response is a forecast, and whether a guess names a side of a question of yes or no.
+IS_FORECAST = f"s.dataset in (select dataset from datasets where kind = '{FORECAST}')"
+SIDE = f"coalesce(lower(trim({{0}})) in ('', '{YES}', '{NO}'), {{0}} is null)"
+IS_NO = f"({IS_FORECAST} and not {is_failed()} and coalesce(lower(trim(s.guess)) = '{NO}', false))"
+# Forecasts are stored as the probability of yes, and whether it came true. An answer of no, with its confidence, says the same.
+FORECASTS_OF_YES = f"""(select * replace (
+        case when {IS_FORECAST} and not {is_failed()} and {SIDE.format("s.guess")} then '{YES}' else s.guess end as guess,
+        case when {IS_NO} then round(1 - coalesce(s.confidence, case when s.options is null
+                then list_avg(list_transform(s.token_logprobs, lambda l: exp(l))) end), {SIDE_DECIMALS})
+            else s.confidence end as confidence,
+        case when {IS_NO} then 1 - s.correct else s.correct end as correct)
+    from responses_read s)"""
 
 
 def resolve_confidences(staging: Staging) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from data.dataset_kinds import NO, YES
 from data.duckdb_and_polars import literal
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
@@ -22,7 +23,6 @@ from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, Ta
 from data.plurals import counted
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
-YES, NO = "yes", "no"  # the outcomes of a forecast question
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -79,6 +79,7 @@ class EvaluationLog:
         percent: whether the format states confidences from 0 to 100.
         moments: texts of the clues of every question, in order; empty if questions are shown whole. Each clue is a moment at
             which the same question text was answered.
+        kind: of the dataset, if the log creates it; blank for ``incremental`` with moments and ``single`` without.
         problems: problems found so far; any of them refuses the log.
     """
 
@@ -91,6 +92,7 @@ class EvaluationLog:
     licence: str | None = None
     percent: bool = False
     moments: tuple[str, ...] = ()
+    kind: str = ""
     problems: list[Problem] = field(default_factory=list)
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
@@ -284,7 +286,7 @@ class EvaluationLog:
     @property
     def _kind(self) -> str:
         """The kind of the dataset that the log creates."""
-        return "incremental" if self.moments else "single"
+        return self.kind or ("incremental" if self.moments else "single")
 
     def _add_clues(self, staging: Staging) -> None:
         """Add the clues of each question: its text with the first moment, then the other moments. Each counts as one word."""

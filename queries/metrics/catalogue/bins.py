@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from data.sufficient_statistics import BIN_COLUMNS, BINS
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns, uncertainty, uncertainty_columns
 from queries.metrics.kernels import bins, item_totals
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
@@ -192,8 +192,8 @@ BIN_METRICS = (
         words="The Brier score of always stating the accuracy. It reflects the questions as much as the model.",
         source="Murphy 1973",
         needs=("correctness",),
-        reads=columns("items", "correct"),
-        value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
+        reads=uncertainty_columns,
+        value=uncertainty,
         caveat="Neither good nor bad by itself; not ranked. Does not depend on the binning.",
         of_accuracy=True,
         axioms=(),

@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import math
 
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
+from data.sufficient_statistics import SIDES_RIGHT
+from queries.metrics.catalogue.shared import (
+    NOT_EVEN_U_OR_O,
+    SAME_ORDER,
+    columns,
+    uncertainty,
+    uncertainty_columns,
+    with_likelier_side,
+)
 from queries.metrics.kernels import arrays, item_totals
-from queries.metrics.metric import Floats, Metric, Sums
+from queries.metrics.metric import Conventions, Floats, Metric, Sums, Wording
 
+RIGHT = {False: "correct", True: SIDES_RIGHT}  # number of right answers, by whether the items are forecasts
+# The sum that stands for y^2 in the Brier score: an outcome that is a share is no probability, of which a score is expected.
+SQUARES = {False: "correct", True: "correct_sq"}
 REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confidence_incorrect")
+
+
+def _brier(t: Sums, conventions: Conventions) -> Floats:
+    return item_totals.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t[SQUARES[conventions.forecasts]])
+
+
+def _brier_skill(t: Sums, conventions: Conventions) -> Floats:
+    if conventions.forecasts:
+        return 1 - arrays.ratio(_brier(t, conventions), uncertainty(t, conventions))
+    return item_totals.brier_skill(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"], t["incorrect"])
 
 
 def _rewards(t: Sums) -> tuple[Floats, Floats]:
@@ -18,7 +39,7 @@ def _rewards(t: Sums) -> tuple[Floats, Floats]:
     )
 
 
-ITEMS = (
+ITEMS = with_likelier_side(
     Metric(
         key="brier",
         name="Brier score",
@@ -31,8 +52,8 @@ ITEMS = (
         words="Mean squared difference between confidence and correctness; if correctness is a probability, the expected score.",
         source="Brier 1950; GRACE app. G",
         needs=("correctness", "confidence"),
-        reads=columns("items", "confidence_sq", "confidence_correct", "correct"),
-        value=lambda t, _: item_totals.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
+        reads=lambda conventions: ("items", "confidence_sq", "confidence_correct", SQUARES[conventions.forecasts]),
+        value=_brier,
         caveat="Rewards accuracy as well as calibration: a more accurate model can win with worse calibration.",
         axioms=("U", "O", "UO"),
     ),
@@ -48,10 +69,8 @@ ITEMS = (
         words="Relative reduction of the Brier score compared with always stating the accuracy.",
         source="Murphy 1973",
         needs=("correctness", "confidence"),
-        reads=columns("items", "confidence_sq", "confidence_correct", "correct", "incorrect"),
-        value=lambda t, _: item_totals.brier_skill(
-            t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"], t["incorrect"]
-        ),
+        reads=lambda conventions: ("confidence_sq", "confidence_correct", *uncertainty_columns(conventions), "incorrect"),
+        value=_brier_skill,
         undefined="everything is correct, or nothing is",
         caveat="A run that knows nothing but its own accuracy gets 0. With few errors, small changes in the Brier score move it "
         "far.",
@@ -67,10 +86,15 @@ ITEMS = (
         high=1,
         formula=r"\frac{1}{N}\sum_i y_i",
         words="Mean correctness.",
+        of_likelier_side=True,
         source="standard",
+        of_forecasts=Wording(
+            "Accuracy", "Accuracy", "Share of forecasts whose likelier side came true; a probability of 1/2 counts half."
+        ),
         needs=("correctness",),
-        reads=columns("items", "correct"),
-        value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
+        reads=lambda conventions: ("items", RIGHT[conventions.forecasts]),
+        value=lambda t, conventions: arrays.ratio(t[RIGHT[conventions.forecasts]], t["items"]),
+        undefined="no items are selected, or outcomes of forecasts are shares",
         caveat="Early clues count as much as late ones. "
         "On LifeEval it is the mean probability of being right, which cannot exceed the mean MAS.",
         axioms=("U", "O"),
@@ -88,6 +112,7 @@ ITEMS = (
         words="An item is answered if its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
         "answering earns 0.",
         source="Kalai et al. 2025, sec. 4.2",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=lambda conventions: ("items", conventions.reward),
         value=lambda t, conventions: arrays.ratio(t[conventions.reward], t["items"]),
@@ -108,6 +133,7 @@ ITEMS = (
         formula=r"\frac{1}{N}\sum_i c_i",
         words="Mean confidence.",
         source="standard",
+        of_forecasts=Wording("Mean probability of yes", "Probability", "Mean probability of yes."),
         needs=("confidence",),
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
@@ -125,10 +151,15 @@ ITEMS = (
         formula=r"\frac{1}{N}\sum_i (c_i - y_i)",
         words="Mean confidence minus accuracy; 0 is best, ranked by distance from 0.",
         source="LifeEval eq. 10",
+        of_forecasts=Wording(
+            "Bias towards yes",
+            "Bias to yes",
+            "Mean probability of yes minus the share of yes; 0 is best, ranked by distance from 0.",
+        ),
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
-        caveat="Overconfidence in one place and underconfidence in another cancel out.",
+        caveat="Too much in one place and too little in another cancel out.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
     ),
@@ -143,6 +174,7 @@ ITEMS = (
         formula=r"\frac{(\beta^2 + 1) R_O R_U}{\beta^2 R_O + R_U}",
         words="Harmonic mean of two rewards: R_O for low confidence when wrong, and R_U for high confidence when right.",
         source="Sakai eq. 8 and its footnote on beta",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, conventions: item_totals.hmr(*_rewards(t), conventions.beta),
@@ -160,6 +192,7 @@ ITEMS = (
         formula=r"1 - \frac{\sum_i (1 - y_i) c_i}{\sum_i (1 - y_i)}",
         words="One minus the mean confidence of incorrect items.",
         source="Sakai eq. 6",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[0],
@@ -177,6 +210,7 @@ ITEMS = (
         formula=r"1 - \frac{\sum_i y_i (1 - c_i)}{\sum_i y_i}",
         words="The mean confidence of correct items.",
         source="Sakai eq. 7",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[1],

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions
+from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_likelier_side
 from queries.metrics.kernels import arrays, per_question
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
 
 CALSCORE_CURVE = "buzz_share"  # the default
 
@@ -69,7 +69,7 @@ def _slope_error(t: Sums, conventions: Conventions) -> Floats:
     return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
-QUESTIONS = (
+QUESTIONS = with_likelier_side(
     Metric(
         key="calscore",
         name="CalScore",
@@ -154,6 +154,7 @@ QUESTIONS = (
         formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t g_t c_t\right)",
         words="Like CalScore, but without people: being confidently wrong counts the same at every clue; a mean over questions.",
         source="GRACE sec. 4.2",
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns("items", "sign_confidence"),
         contributions=lambda sums, _: mean_over_questions(per_question.grace_mce(sums["sign_confidence"], sums["items"])),
@@ -218,6 +219,11 @@ QUESTIONS = (
         words="Least-squares slope of overconfidence on difficulty over questions. Above 0, harder questions bring more "
         "overconfidence.",
         source="LifeEval table 2; Lichtenstein & Fischhoff 1977",
+        of_forecasts=Wording(
+            "Bias towards yes by difficulty",
+            "Bias by diff.",
+            "Least-squares slope of the bias towards yes on difficulty over questions.",
+        ),
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
         contributions=_overconfidence_on_difficulty,

@@ -76,6 +76,7 @@ SELECTIVE = tuple(
         formula=formula,
         words=words,
         source=source,
+        of_likelier_side=True,
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=not_from_sums,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
 import numpy as np
 
+from data.sufficient_statistics import LIKELIER, UNSTORED_SUMS
+from queries.metrics.kernels import bins
 from queries.metrics.kernels.arrays import ratio
-from queries.metrics.metric import Conventions, Counterexample, Direction, Floats, Reads, Sums
+from queries.metrics.metric import Conventions, Counterexample, Direction, Floats, Metric, Reads, Sums, unchanged_sums
 
+V = TypeVar("V")
 Part = tuple[str, str, str, str, Direction, str, str]  # key, name, label, symbol, direction, formula, words
 
 # Two items, one right and one wrong. The right one becomes less confident, or the wrong one more so, until both are equal. A
@@ -25,6 +32,32 @@ def columns(*names: str) -> Reads:
     return lambda conventions: names
 
 
+def with_likelier_side(*metrics: Metric) -> tuple[Metric, ...]:
+    """Let metrics ``of_likelier_side`` read the sums of the likelier side if the items are forecasts, and return all of them."""
+    return tuple(_with_likelier_side(metric) if metric.of_likelier_side else metric for metric in metrics)
+
+
+def _with_likelier_side(metric: Metric) -> Metric:
+    def by_own_names(function: Callable[[Sums, Conventions], V]) -> Callable[[Sums, Conventions], V]:
+        return lambda sums, conventions: function(
+            {name.removeprefix(LIKELIER): values for name, values in sums.items()}, conventions
+        )
+
+    def reads(conventions: Conventions) -> tuple[str, ...]:
+        names = metric.reads(conventions)
+        if not conventions.forecasts:
+            return names
+        return tuple(LIKELIER + name if LIKELIER + name in UNSTORED_SUMS else name for name in names)
+
+    changed = metric.contributions is not unchanged_sums
+    return replace(
+        metric,
+        reads=reads,
+        contributions=by_own_names(metric.contributions) if changed else unchanged_sums,
+        value=by_own_names(metric.value),
+    )
+
+
 def mean_over_questions(values: Floats) -> Sums:
     """Return the contributions of a metric that is averaged over the questions where it is defined.
 
@@ -38,6 +71,16 @@ def mean_over_questions(values: Floats) -> Sums:
 def mean(totals: Sums, conventions: Conventions) -> Floats:
     """Return the mean over the questions that have the metric, from totals of ``mean_over_questions``; NaN without any."""
     return ratio(totals["value"], totals["questions"])
+
+
+def uncertainty_columns(conventions: Conventions) -> tuple[str, ...]:
+    """Return the statistics that ``uncertainty`` reads."""
+    return ("items", "correct", *(("correct_sq",) if conventions.forecasts else ()))
+
+
+def uncertainty(totals: Sums, conventions: Conventions) -> Floats:
+    """Return the Brier score of always stating the accuracy or, of forecasts, the share of yes."""
+    return bins.uncertainty(totals["items"], totals["correct"], totals["correct_sq"] if conventions.forecasts else None)
 
 
 def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, not_from_sums
-from queries.metrics.kernels import bins, isotonic_regression, selective, sorted_items
+from queries.metrics.catalogue.shared import (
+    NOT_EVEN_U_OR_O,
+    RIGHT_DOWN,
+    SAME_ORDER,
+    SWAPPED,
+    Part,
+    columns,
+    not_from_sums,
+    uncertainty,
+    uncertainty_columns,
+)
+from queries.metrics.kernels import isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
@@ -186,8 +196,8 @@ PAIRS = (
         words="The Brier score of always stating the accuracy; brier = mcb - dsc + unc.",
         source="Dimitriadis, Gneiting & Jordan 2021",
         needs=("correctness",),
-        reads=columns("items", "correct"),
-        value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
+        reads=uncertainty_columns,
+        value=uncertainty,
         caveat="Equal to the uncertainty of Murphy's decomposition, which does not depend on the binning either.",
         of_accuracy=True,
         axioms=(),

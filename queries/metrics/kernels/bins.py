@@ -231,17 +231,19 @@ def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tu
     return reliability, resolution, uncertainty(items, bin_correct.sum(axis=-1))
 
 
-def uncertainty(items: Floats, correct: Floats) -> Floats:
+def uncertainty(items: Floats, correct: Floats, correct_sq: Floats | None = None) -> Floats:
     """Compute the Brier score of always stating the accuracy: y (1 - y) for the mean y. Murphy 1973.
 
     Args:
         items, correct: number of items and sum of y, shape (...,).
+        correct_sq: sum of y^2, shape (...,), where y is an outcome of forecasts: the value is then the variance of y, which is
+            the same unless outcomes are shares.
 
     Returns:
         In [0, 1/4], shape (...,), NaN without items.
     """
     base = ratio(correct, items)
-    return base * (1 - base)
+    return base * (1 - base) if correct_sq is None else np.maximum(ratio(correct_sq, items) - base * base, 0)
 
 
 def question_folds(questions: Iterable[str]) -> Ints:

@@ -368,7 +368,7 @@ def test_bad_zips_are_refused(toy_store, tmp_path, content, reason):
 # -- bundles ---------------------------------------------------------------------------------------------------------
 
 NEW = bundles.FACTS | {"dataset": "new"}
-KINDS = "must be one of: incremental, single, lifeeval, votes"
+KINDS = "must be one of: incremental, single, lifeeval, votes, forecast"
 FACTS = {
     "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: ")]),
     "no JSON": ('{"dataset": "new",\n kind}', [("/dataset.json", 2, None, None, "this is not valid JSON: Expecting property name enclosed in double quotes, at character 2")]),

@@ -31,7 +31,7 @@ def resolved(tmp_path):
 def test_resolved_questions_make_a_dataset(store, resolved):
     report = bundles.put(store, resolved)
     assert rows(store, "select dataset, title, kind, classes from datasets") == [
-        ("forecastbench-2024-07-21", "ForecastBench 2024-07-21", "single", ["yes", "no"])
+        ("forecastbench-2024-07-21", "ForecastBench 2024-07-21", "forecast", ["yes", "no"])
     ]
     assert rows(store, "select question_id, text, answer, category from questions order by 1") == [
         ("GDP 2024-08-01", "fred: GDP, on 2024-08-01", "yes", "fred"),

@@ -145,7 +145,7 @@ def test_a_series_has_the_forecast_in_force_at_each_moment(store, tmp_path):
     ]
     folder = export(tmp_path / "export", [opened, {"Question ID": "2", "Resolution": "no"}], forecasts)
     bundles.put(store, folder, series=4)
-    assert rows(store, "select dataset, kind from datasets") == [("metaculus-series", "incremental")]
+    assert rows(store, "select dataset, kind from datasets") == [("metaculus-series", "forecast")]
     assert rows(store, "select clue, text, revealed from clues where question_id = '1' order by 1") == [
         (0, "Will it rain? (after 25 % of the time until it closed)", 0.25), (1, "after 50 % of the time until it closed", 0.5),
         (2, "after 75 % of the time until it closed", 0.75), (3, "after 100 % of the time until it closed", 1.0),

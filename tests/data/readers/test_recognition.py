@@ -54,6 +54,7 @@ FILES = {
         lambda folder: write(folder / "set.json", forecasts(("a", "2024-08-01", 1.0))),
         lambda folder: write(folder / "sets" / "set.json", forecasts(("a", "2024-08-01", 1.0))).parent,
     ],
+    "forecasts": [lambda folder: write(folder / "forecasts.csv", "question_id,probability,outcome\n")],
     "helm": [
         lambda folder: write_helm(folder / "run", [helm_joint(helm_instance("a"))]),
         lambda folder: write_helm(folder / "runs" / "run", [helm_joint(helm_instance("a"))]).parent,

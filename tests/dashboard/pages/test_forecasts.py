@@ -1,0 +1,62 @@
+"""Pages of a dataset of forecasts: the Brier score leads, and the bias towards yes is not called overconfidence."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dashboard.app import create_app
+from dashboard.page_registry import PAGES
+from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from tests.helpers.drawn_pages import drawn, plain
+from tests.helpers.json_api import get
+
+QUESTIONS = 60
+PROBABILITIES = {"sharp": (0.1, 0.9), "vague": (0.4, 0.6), "believer": (0.5, 0.95)}  # of yes, by outcome
+
+
+@pytest.fixture(scope="module")
+def forecasts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("forecasts")
+    chance = np.random.default_rng(3)
+    lines = ["question_id,text,category,model,probability,outcome"]
+    for question in range(QUESTIONS):
+        outcome = question % 3 == 0
+        for model, stated in PROBABILITIES.items():
+            p = np.clip(stated[outcome] + chance.normal(0, 0.2), 0.01, 0.99)
+            lines.append(f"q{question},Will it rain?,{'ab'[question % 2]},{model},{p:.2f},{outcome:d}")
+    (folder / "forecasts.csv").write_text("\n".join(lines) + "\n")
+    import_paths(open_store(folder / "store"), [folder / "forecasts.csv"], ImportOptions(dataset="rain"))
+    return create_app(Settings(store=str(folder / "store"), workers=1))
+
+
+def text_of(app, page, query="dataset=rain"):
+    """Return all texts of a page and of its figures."""
+    return json.dumps(plain(drawn(app, page, query)))
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "reliability", "difficulty", "slices", "decide", "questions", "compare"])
+def test_no_page_speaks_of_overconfidence(forecasts, page):
+    text = text_of(forecasts, page)
+    named = re.compile(r"Overconfiden(?!ce reward R_O)|Overconf\.|(?<!Definition of) overconfiden")
+    contexts = [text[max(0, at.start() - 150) : at.end() + 150] for at in named.finditer(text)]
+    assert not contexts
+
+
+def test_the_brier_score_leads(forecasts):
+    board = get(forecasts.test_client(), "/api/v1/leaderboard?dataset=rain")
+    assert board["lead"] == "brier"
+    by_brier = sorted(board["rows"], key=lambda row: row["metrics"]["brier"]["value"])
+    text = text_of(forecasts, "leaderboard")
+    assert re.findall(r'"data-run": "([0-9a-f]+)"', text)[:3] == [row["run"] for row in by_brier]
+    assert "by Brier score" in text and "Bias to yes" in text
+
+
+def test_every_page_draws(forecasts):
+    for page in PAGES:
+        if page not in ("question", "run", "nowhere"):
+            assert drawn(forecasts, page, "dataset=rain" if page not in ("metrics", "upload") else "")

@@ -1,0 +1,326 @@
+"""Forecasts, from a table to the leaderboard, the reliability diagram and /decide, against plain numpy."""
+
+import numpy as np
+import pytest
+
+from data.importing.report import Refused
+from data.store import open_store
+from queries.decide import decide
+from queries.engine.bootstrap import MAX_CLUSTERS
+from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
+from queries.hard_easy_effect import difficulty
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.question import question
+from queries.question_order import ordered_questions
+from queries.reliability import reliability
+from queries.selection import Selection, read_facets, read_selection
+from queries.selection.parameter_kinds import BadRequest
+from queries.triptych import triptych
+from queries.unsolved_questions import unsolved
+from tests.helpers.bundle_factory import put, rows, write
+
+FORECASTERS, QUESTIONS, BASE_RATE, ACCURACY = 20, 400, 0.453, 0.74
+EXACT = 1e-12
+SIMULATED = Selection("simulated")
+
+
+def simulate():
+    """Return probabilities of yes, shape (forecasters, questions), and outcomes, shape (questions,).
+
+    Each forecaster knows the likelier side of a question with the true accuracy, and states a probability with two decimals.
+    """
+    chance = np.random.default_rng(453)
+    outcome = (np.arange(QUESTIONS) < round(BASE_RATE * QUESTIONS)).astype(float)
+    right = chance.random((FORECASTERS, QUESTIONS)) < ACCURACY
+    confidence = np.round(chance.uniform(0.5, 0.98, right.shape), 2)
+    return np.round(np.where(right == (outcome == 1), confidence, 1 - confidence), 2), outcome
+
+
+PROBABILITY, OUTCOME = simulate()
+
+
+def table(probability, outcome, names=None):
+    lines = ["question_id,model,probability,outcome,category"]
+    for forecaster, stated in enumerate(probability):
+        lines += [
+            f"q{place},{names[forecaster] if names else f'm{forecaster:02}'},{p!r},{o!r},{'ab'[place % 2]}"
+            for place, (p, o) in enumerate(zip(stated.tolist(), outcome.tolist(), strict=True))
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def put_table(store, folder, probability, outcome, dataset="simulated", **options):
+    path = folder / f"{dataset}.csv"
+    path.write_text(table(probability, outcome))
+    return put(store, path, dataset=dataset, **options)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return open_store(tmp_path / "store")
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("forecasts")
+    store = open_store(folder / "store")
+    put_table(store, folder, PROBABILITY, OUTCOME)
+    return store.snapshot()
+
+
+@pytest.fixture(scope="module")
+def board(snapshot):
+    return leaderboard(snapshot, SIMULATED, METRICS, True)
+
+
+def sides(p, o):
+    """Return confidence and correctness of the likelier side."""
+    return np.maximum(p, 1 - p).round(12), np.where(p == 0.5, 0.5, (p > 0.5) == (o == 1))
+
+
+def mean_where(values, where):
+    return values[where].mean()
+
+
+def aurc(c, y):
+    """Return the area under the risk-coverage curve, with tied errors at their mean rate."""
+    levels = np.unique(c)[::-1]
+    expected = np.concatenate([np.full((c == level).sum(), 1 - y[c == level].mean()) for level in levels])
+    return (np.cumsum(expected) / np.arange(1, len(c) + 1)).mean()
+
+
+def ece(p, o):
+    bins = np.minimum(np.floor(np.round(p * 10, 9)).astype(int), 9)
+    return sum(abs((p - o)[bins == b].sum()) for b in range(10)) / len(p)
+
+
+def auroc(p, o):
+    yes, no = p[o == 1][:, None], p[o == 0][None, :]
+    return ((yes > no) + (yes == no) / 2).mean()
+
+
+def net(c, y, t):
+    return np.where(c > t, y - t / (1 - t) * (1 - y), 0).mean()
+
+
+EXPECTED = {
+    "brier": lambda p, o: ((p - o) ** 2).mean(),
+    "log_score": lambda p, o: -np.log(np.where(o == 1, p, 1 - p)).mean(),
+    "accuracy": lambda p, o: sides(p, o)[1].mean(),
+    "overconfidence": lambda p, o: (p - o).mean(),
+    "mean_confidence": lambda p, o: p.mean(),
+    "ece": ece,
+    "auroc": auroc,
+    "uncertainty": lambda p, o: o.mean() * (1 - o.mean()),
+    "brier_skill": lambda p, o: 1 - ((p - o) ** 2).mean() / (o.mean() * (1 - o.mean())),
+    "net_score": lambda p, o: net(*sides(p, o), 0.5),
+    "r_over": lambda p, o: 1 - np.average(sides(p, o)[0], weights=1 - sides(p, o)[1]),
+    "r_under": lambda p, o: np.average(sides(p, o)[0], weights=sides(p, o)[1]),
+    "aurc": lambda p, o: aurc(*sides(p, o)),
+}
+
+
+@pytest.mark.parametrize("key", EXPECTED)
+def test_each_metric_reads_its_side(board, key):
+    values = [row.metrics[key].value for row in board.rows]
+    expected = [EXPECTED[key](p, OUTCOME) for p in PROBABILITY]
+    assert values == pytest.approx(expected, abs=1e-9 if key == "log_score" else EXACT)
+
+
+def test_accuracy_is_not_the_base_rate(board):
+    values = np.array([row.metrics["accuracy"].value for row in board.rows])
+    assert OUTCOME.mean() == pytest.approx(BASE_RATE, abs=0.002)
+    assert abs(values.mean() - ACCURACY) < 0.01 and values.std() > 0.01
+
+
+def test_every_metric_has_its_interval(board):
+    for row in board.rows:
+        for key, cell in row.metrics.items():
+            if cell.value is not None and key != "residual":
+                assert cell.low is not None and cell.low <= cell.value <= cell.high, key
+    contained = [row.metrics["accuracy"].low <= ACCURACY <= row.metrics["accuracy"].high for row in board.rows]
+    assert sum(contained) >= 17
+
+
+def test_no_is_credited_at_every_threshold(snapshot):
+    runs = {run.model: run for run in decide(snapshot, SIMULATED).runs}
+    for name, p in zip(sorted(runs), PROBABILITY, strict=True):
+        c, y = sides(p, OUTCOME)
+        run = runs[name]
+        assert run.net_score.values[90] == pytest.approx(net(c, y, 0.9), abs=EXACT)
+        assert run.answered[70] == pytest.approx((c > 0.7).mean(), abs=EXACT)
+        assert run.risks[-1] == pytest.approx(1 - y.mean(), abs=EXACT)
+        t = 0.3
+        scores = 2 * (t * (p > t) * (1 - OUTCOME) + (1 - t) * (p <= t) * OUTCOME)
+        assert run.murphy[30] == pytest.approx(scores.mean(), abs=EXACT)
+    for t in (0.5, 0.9):
+        board = leaderboard(snapshot, SIMULATED.replace(conventions=Conventions(t=t)), [CATALOGUE["net_score"]], True)
+        for row in board.rows:
+            cell, curve, place = row.metrics["net_score"], runs[row.model].net_score, round(100 * t)
+            assert (cell.value, cell.low, cell.high) == pytest.approx(
+                (curve.values[place], curve.low[place], curve.high[place]), abs=EXACT
+            )
+
+
+def test_the_diagram_is_that_of_the_forecasts(snapshot):
+    diagrams = {run.model: run for run in reliability(snapshot, SIMULATED).runs}
+    for name, p in zip(sorted(diagrams), PROBABILITY, strict=True):
+        low = np.round(p, 9) < 0.1
+        first = diagrams[name].bins[0]
+        assert first.items == low.sum() > 0
+        assert (first.mean_confidence, first.accuracy) == pytest.approx((p[low].mean(), OUTCOME[low].mean()), abs=EXACT)
+    drawn = triptych(snapshot, SIMULATED).runs[0]
+    assert drawn.auroc == pytest.approx(auroc(PROBABILITY[0], OUTCOME), abs=EXACT)
+
+
+def test_difficulty_is_of_the_other_likelier_sides(snapshot):
+    right = np.array([sides(p, OUTCOME)[1] for p in PROBABILITY])
+    shown = rows_of(snapshot, "select difficulty from questions order by position")
+    assert shown == pytest.approx(1 - right.mean(axis=0), abs=1e-11)
+    points = difficulty(snapshot, SIMULATED).runs[0].points
+    of_question = {point.question_id: point.difficulty for point in points}
+    others = 1 - right[1:].mean(axis=0)
+    assert all(of_question[name] == pytest.approx(others[int(name[1:])], abs=1e-11) for name in of_question)
+
+
+def rows_of(snapshot, sql):
+    return [value for (value,) in snapshot.rows(sql)]
+
+
+def test_no_question_that_somebody_foresaw_is_unsolved(snapshot):
+    right = np.array([sides(p, OUTCOME)[1] for p in PROBABILITY])
+    assert {row.question_id for row in unsolved(snapshot, SIMULATED).questions} == {
+        f"q{place}" for place in np.flatnonzero((right == 0).all(axis=0))
+    }
+
+
+def test_single_answers_are_those_of_the_likelier_side(snapshot):
+    c, y = sides(PROBABILITY[0], OUTCOME)
+    run = rows_of(snapshot, "select run from runs where model = 'm00'")[0]
+    for name in ("q0", "q1", "q399"):
+        (shown,) = [answers for answers in question(snapshot, SIMULATED, name).runs if answers.run == run]
+        place = int(name[1:])
+        assert (shown.clues[0].confidence, shown.clues[0].correct) == pytest.approx((c[place], y[place]), abs=EXACT)
+        assert shown.clues[0].guess == ("yes" if PROBABILITY[0][place] >= 0.5 else "no")
+    ordered = ordered_questions(snapshot, SIMULATED, f"-wrong:{run}")
+    wrong = (1 - y) * c
+    assert ordered.values == pytest.approx(sorted(wrong, reverse=True), abs=EXACT)
+    assert ordered.values[0] == pytest.approx(wrong[int(ordered.questions[0][1:])], abs=EXACT)
+
+
+def test_shares_have_no_accuracy(store, tmp_path):
+    p, o = np.array([[0.2, 0.9, 0.5, 0.6]]), np.array([0.0, 1.0, 1.0, 0.25])
+    put_table(store, tmp_path, p, o)
+    snapshot = store.snapshot()
+    (row,) = leaderboard(snapshot, SIMULATED, METRICS, True).rows
+    assert row.metrics["accuracy"].value is None and "shares" in row.metrics["accuracy"].missing
+    assert row.metrics["brier"].value == pytest.approx(((p[0] - o) ** 2).mean(), abs=EXACT)
+    assert row.metrics["uncertainty"].value == pytest.approx(o.var(), abs=EXACT)
+    parts = [row.metrics[key].value for key in ("reliability", "resolution", "uncertainty", "residual")]
+    assert np.dot(parts, [1, -1, 1, 1]) == pytest.approx(row.metrics["brier"].value, abs=EXACT)
+    y = np.array([1, 1, 0.5, 0.25])
+    assert row.metrics["net_score"].value == pytest.approx(net(np.maximum(p[0], 1 - p[0]), y, 0.5), abs=EXACT)
+
+
+def test_a_failed_call_is_no_forecast(store, tmp_path):
+    put_table(store, tmp_path, PROBABILITY[:1], OUTCOME)
+    with pytest.raises(BadRequest, match="has no probability of yes"):
+        read_selection([("failed", "1")], lambda dataset: read_facets(store.snapshot(), dataset))
+
+
+def test_many_questions_are_summed_alike(store, tmp_path):
+    repeat = 1 + MAX_CLUSTERS // QUESTIONS
+    p, o = np.tile(PROBABILITY[:2], repeat), np.tile(OUTCOME, repeat)
+    put_table(store, tmp_path, p, o)
+    keys = ("brier", "accuracy", "hmr", "uncertainty", "overconfidence", "ece")
+    metrics = [CATALOGUE[key] for key in keys]
+    assert isinstance(measured_runs(store.snapshot(), SIMULATED, metrics), SummedRuns)
+    for row, stated in zip(leaderboard(store.snapshot(), SIMULATED, metrics, True).rows, p, strict=True):
+        for key in ("brier", "accuracy", "uncertainty", "overconfidence", "ece"):
+            cell = row.metrics[key]
+            assert cell.value == pytest.approx(EXPECTED[key](stated, o), abs=EXACT)
+            assert cell.low <= cell.value <= cell.high and cell.low < cell.high
+
+
+def test_a_half_is_half_right(store, tmp_path):
+    put_table(store, tmp_path, np.array([[0.5, 0.5, 0.5]]), np.array([1.0, 1.0, 0.0]))
+    snapshot = store.snapshot()
+    (row,) = leaderboard(snapshot, SIMULATED, METRICS).rows
+    assert row.metrics["accuracy"].value == 0.5 and row.metrics["brier"].value == 0.25
+    assert row.metrics["overconfidence"].value == pytest.approx(0.5 - 2 / 3)
+
+
+RESPONSES = "question_id,guess,confidence\na,no,0.93\nb,Yes,0.6\nc,,0.2\nd,error,\n"
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    questions = "question_id,answer\na,no\nb,no\nc,yes\nd,0.5\n"
+    return write(tmp_path / "asked", {"dataset": "asked", "kind": "forecast"}, questions=questions, clues=None)
+
+
+def test_an_answer_of_no_is_a_forecast_of_yes(store, bundle, tmp_path):
+    put(store, bundle)
+    path = tmp_path / "answers.csv"
+    path.write_text(RESPONSES)
+    put(store, path, dataset="asked", model="m")
+    sql = "select question_id, guess, confidence, correct, failed from responses order by 1"
+    assert rows(store, sql) == [
+        ("a", "yes", 0.07, 0.0, False), ("b", "yes", 0.6, 0.0, False), ("c", "yes", 0.2, 1.0, False), ("d", None, 0.0, 0.0, True)
+    ]  # fmt: skip
+
+
+def test_stated_grades_turn_with_the_guess(store, bundle, tmp_path):
+    put(store, bundle)
+    path = tmp_path / "answers.csv"
+    path.write_text("question_id,guess,confidence,correct,correct.other\na,no,0.93,1,0\nb,yes,0.6,0,0\n")
+    put(store, path, dataset="asked", model="m")
+    assert rows(store, "select question_id, confidence, correct from responses order by 1") == [("a", 0.07, 0.0), ("b", 0.6, 0.0)]
+    snapshot = store.snapshot()
+    other = snapshot.with_grading("other")
+    runs = [run for (run,) in snapshot.rows("select run from runs")]
+    assert other.rows(f"select correct from {other.responses(runs)} order by question_id") == [(1.0,), (0.0,)]
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("question_id,guess,confidence\na,perhaps,0.5\n", "a forecast says yes or no"),
+        ("question_id,probability\nz,0.5\n", "no such question in dataset asked"),
+        ("question_id,probability,outcome\na,0.5,1\n", "has a different answer in dataset 'asked'"),
+        ("question_id,probability,outcome\na,50,0\n", "must lie in [0, 1]"),
+        ("question_id,probability,outcome\na,0.5,0\na,0.5,1\n", "has a different answer at line 2"),
+    ],
+)
+def test_what_cannot_be_a_forecast_is_refused(store, bundle, tmp_path, text, reason):
+    put(store, bundle)
+    path = tmp_path / "answers.csv"
+    path.write_text(text)
+    with pytest.raises(Refused) as refused:
+        put(store, path, dataset="asked", model="m")
+    assert any(reason in problem.reason for problem in refused.value.problems), refused.value.problems
+
+
+def test_a_table_without_outcomes_adds_a_run(store, bundle, tmp_path):
+    put(store, bundle)
+    path = tmp_path / "later.csv"
+    path.write_text("question_id,probability\na,25\nb,\n")
+    put(store, path, dataset="asked", model="later", percent=True)
+    sql = "select question_id, confidence, correct, failed from responses order by 1"
+    assert rows(store, sql) == [("a", 0.25, 0.0, False), ("b", 0.0, 0.0, True)]
+
+
+def test_other_answers_have_no_probability(store, tmp_path):
+    put(store, write(tmp_path / "toy"))
+    path = tmp_path / "run.csv"
+    path.write_text("question_id,probability\nq1,0.25\n")
+    with pytest.raises(Refused, match="'toy' is of kind incremental, whose answers have a confidence"):
+        put(store, path, dataset="toy", model="m")
+
+
+def test_a_new_dataset_needs_outcomes(store, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("question_id,probability\na,0.25\n")
+    with pytest.raises(Refused, match="a new dataset needs outcomes"):
+        put(store, path, dataset="new", model="m")

@@ -277,8 +277,7 @@ def _score_curve(earned: Floats, items: Floats, per_unit: float) -> Curve:
     """Return mean rewards with intervals, from rewards and items by cluster, shape (clusters, STEPS) and (clusters,)."""
     costs = wrong_answer_costs()
     low, high = inference.bounded_mean_interval(earned, items, -costs, np.ones_like(costs), per_unit)
-    ends = (_numbers(np.round(end, DIGITS) + 0.0) for end in (low, high))
-    return Curve(_numbers(ratio(earned.sum(axis=0), items.sum())), *ends)
+    return Curve(*(_numbers(np.round(column, DIGITS) + 0.0) for column in (ratio(earned.sum(axis=0), items.sum()), low, high)))
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -294,7 +293,7 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
         return None
     evidence = pair.measured.evidence
     items, losses = _loss_differences(evidence, pair.a, pair.b)
-    estimate = losses.sum(axis=0) / items.sum()
+    estimate = np.round(losses.sum(axis=0) / items.sum(), DIGITS) + 0.0
     one_unit = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / evidence.units_answered[pair.a]
     low, high = inference.simultaneous_band(losses, items, resampling_weights(len(items)).astype(float), one_unit)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))

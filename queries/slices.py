@@ -19,6 +19,7 @@ from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
+from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
@@ -104,8 +105,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
     parts = [*_parts(snapshot, counted)]
-    untested = UNTESTED if evidence.selected_by_answers else None
-    if not parts or not runs or evidence.selected_by_answers:
+    untested = UNTESTED if evidence.selected_by_answers else ONE_CLUSTER if evidence.in_one_cluster else None
+    if not parts or not runs or untested:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)

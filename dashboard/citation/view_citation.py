@@ -182,8 +182,8 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         cluster = selection.cluster or facets.clusters[0]
         if cluster != QUESTION:
             sentences.append(
-                f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, whole "
-                "clusters are."
+                f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, "
+                "whole clusters are."
             )
     if facets.failed:
         failed = "count as wrong at confidence 0" if selection.failed else "are left out"

@@ -556,6 +556,11 @@ class Evidence:
         """The units of inference: what is drawn, left out and flipped."""
         return self.clustered or Units.single(self.selected_questions)
 
+    @property
+    def in_one_cluster(self) -> bool:
+        """Whether all questions are in one cluster, so that there are no intervals, tests and bands."""
+        return self.clustered is not None and self.clustered.count < 2
+
     @cached_property
     def unit_of_rows(self) -> Ints:
         """Unit of each row's question, shape (rows,)."""

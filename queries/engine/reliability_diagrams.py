@@ -130,8 +130,7 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
     band = None
-    one_cluster = evidence.clustered is not None and evidence.units.count < 2
-    if kind and graded and len(stated) and not (evidence.selected_by_answers or one_cluster):
+    if kind and graded and len(stated) and not (evidence.selected_by_answers or evidence.in_one_cluster):
         unit = evidence.unit_of_items(run)
         order, sizes = np.argsort(unit, kind="stable"), np.unique(unit, return_counts=True)[1]
         ends = consistency_band(confidence[order], correct[order], sizes, SEED, simultaneous=kind == "simultaneous")

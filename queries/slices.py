@@ -85,7 +85,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Difficulties that come from runs make no parts. If they select the questions, nothing is tested.
 
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
-    tested either if it answered fewer than eight questions outside the part. With clusters, five of them must have such questions.
+    tested either if it answered fewer than eight questions outside the part. With clusters, at least five must have such
+    questions.
 
     Args:
         snapshot: the store.

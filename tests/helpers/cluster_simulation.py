@@ -62,10 +62,10 @@ def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurem
     first = np.arange(0, 10, 2)
     for _ in range(boards):
         evidence = clustered_evidence(*clustered_runs(random, 10, clusters), clustered=clustered)
-        for key, significant in rejected.items():
-            significant += (difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).tolist()
-    for key, significant in rejected.items():
-        yield Measurement("two equal runs: p < .05", key, SIGNIFICANCE, float(np.mean(significant)), len(significant))
+        for key in rejected:
+            rejected[key] += (difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).tolist()
+    for key, pairs in rejected.items():
+        yield Measurement("two equal runs: p < .05", key, SIGNIFICANCE, float(np.mean(pairs)), len(pairs))
 
 
 def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:

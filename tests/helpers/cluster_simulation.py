@@ -8,7 +8,7 @@ from scipy.special import expit, ndtri
 
 from queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
 from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
-from queries.engine.multiple_comparisons import permuted_labels_test, unit_flips_test
+from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.reliability_diagrams import reliability_diagrams
 from queries.engine.units import Units
 from queries.metrics import CATALOGUE
@@ -52,7 +52,7 @@ def coverage(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
             (true,), ends = truth.values(CATALOGUE[key]), metric_intervals(evidence, CATALOGUE[key])
             covered[key] += ((ends.low <= true) & (true <= ends.high)).tolist()
     for key, held in covered.items():
-        yield Measurement("interval", key, LEVEL, float(np.mean(held)), len(held))
+        yield Measurement(_claim("interval", clustered), _setting(key, clusters), LEVEL, float(np.mean(held)), len(held))
 
 
 def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -65,7 +65,8 @@ def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurem
         for key in rejected:
             rejected[key] += (difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).tolist()
     for key, pairs in rejected.items():
-        yield Measurement("two equal runs: p < .05", key, SIGNIFICANCE, float(np.mean(pairs)), len(pairs))
+        claim = _claim("two equal runs: p < .05", clustered)
+        yield Measurement(claim, _setting(key, clusters), SIGNIFICANCE, float(np.mean(pairs)), len(pairs))
 
 
 def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -76,12 +77,14 @@ def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measur
     unit = questions // EACH if clustered else questions
     p_values = [calibration_tests(*run, unit, unit[-1] + 1, SEED) for run in zip(confidence, correct, strict=True)]
     for name, values in zip(("spiegelhalter", "kuiper", "ks"), zip(*p_values, strict=True), strict=True):
-        yield Measurement("calibrated run: p <= .05", name, SIGNIFICANCE, float(np.mean(np.array(values) <= SIGNIFICANCE)), runs)
+        rejected, claim = float(np.mean(np.array(values) <= SIGNIFICANCE)), _claim("calibrated run: p <= .05", clustered)
+        yield Measurement(claim, _setting(name, clusters), SIGNIFICANCE, rejected, runs)
     ends = metric_intervals(clustered_evidence(confidence, correct, clustered=clustered), CATALOGUE["ece"])
-    yield Measurement("interval of a calibrated run leaves out 0", "ece", 0.025, float(np.mean(ends.low > 0)), runs)
+    claim = _claim("interval of a calibrated run leaves out 0", clustered)
+    yield Measurement(claim, _setting("ece", clusters), 0.025, float(np.mean(ends.low > 0)), runs)
 
 
-def bands(runs, seed, clustered, clusters=CLUSTERS) -> Measurement:
+def bands(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
     """Measure how often the simultaneous band contains the whole isotonic curve of a calibrated run."""
     confidence, correct = clustered_runs(np.random.default_rng(seed), runs, clusters)
     held = []
@@ -90,11 +93,18 @@ def bands(runs, seed, clustered, clusters=CLUSTERS) -> Measurement:
         stated, items, right = confidence_levels(confidence[index], correct[index])
         curve = np.interp(diagram.band.confidence, stated, isotonic(right, items))
         held.append(bool(((curve >= diagram.band.low) & (curve <= diagram.band.high)).all()))
-    return Measurement("simultaneous consistency band", "corp", 0.9, float(np.mean(held)), runs)
+    yield Measurement(_claim("simultaneous band", clustered), _setting("corp_mcb", clusters), 0.9, float(np.mean(held)), runs)
 
 
-def slices(boards, seed, clustered, against_whole, clusters=CLUSTERS) -> Measurement:
+def slices(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
     """Measure how often any of ten parts is significant where none differs: six of whole clusters and four that cross them."""
+    for against_whole, other in ((True, "from the whole"), (False, "from another run")):
+        share = _significant(boards, seed, clustered, against_whole, clusters)
+        claim = _claim("slices: any part differs", clustered)
+        yield Measurement(claim, _setting(f"brier, {other}", clusters), SIGNIFICANCE, share, boards)
+
+
+def _significant(boards, seed, clustered, against_whole, clusters):
     random, significant = np.random.default_rng(seed), []
     questions = np.arange(clusters * EACH)
     unit = questions // EACH
@@ -107,6 +117,34 @@ def slices(boards, seed, clustered, against_whole, clusters=CLUSTERS) -> Measure
         if clustered:
             _, adjusted = unit_flips_test(scores, parts, testable, unit, against_whole=against_whole, seed=board, flips=FLIPS)
         else:
-            _, adjusted = permuted_labels_test(scores, parts, testable, seed=board, flips=FLIPS)
+            test = permuted_labels_test if against_whole else sign_flips_test
+            _, adjusted = test(scores, parts, testable, seed=board, flips=FLIPS)
         significant.append(bool((adjusted <= SIGNIFICANCE).any()))
-    return Measurement("slices: any part differs", "brier", SIGNIFICANCE, float(np.mean(significant)), boards)
+    return float(np.mean(significant))
+
+
+def _claim(claim, clustered):
+    return f"{claim}, by cluster" if clustered else f"({claim}, by question)"
+
+
+def _setting(words, clusters):
+    return f"{words}, {clusters} clusters of {EACH}"
+
+
+def _study(simulate):
+    def measure(boards, seed):
+        for clustered, clusters in ((True, 60), (True, 20), (False, 60)):
+            yield from simulate(boards, seed, clustered, clusters)
+
+    measure.__name__ = f"clusters, {simulate.__name__}"
+    return measure
+
+
+ABOUT = "Questions of a cluster depend on each other. What would be claimed over single questions, in brackets, is false."
+STUDIES = (
+    (_study(coverage), 5, f"Coverage. {ABOUT}"),
+    (_study(equal_pairs), 0.5, f"False positives, at most nominal. {ABOUT}"),
+    (_study(calibrated_runs), 5, f"False positives, at most nominal. {ABOUT}"),
+    (_study(bands), 2.5, f"Coverage of the isotonic curve of a calibrated run. {ABOUT}"),
+    (_study(slices), 2.5, f"False positives, at most 0.070. {ABOUT}"),
+)

@@ -21,8 +21,8 @@ def text_of(header, rows):
 def clustered_bundle(folder, seed=1):
     """Write 48 questions of three clues in twelve packets, with four runs and three teams that play in rooms of two.
 
-    Attributes of questions: ``packet``; ``everything``, which has one value; and ``pair``, which only the first eight questions
-    have, in pairs.
+    Attributes of questions: ``packet``; ``half``, which has two values; ``everything``, which has one; and ``pair``, which only
+    the first eight questions have, in pairs.
     """
     chance = np.random.default_rng(seed)
     questions = PACKETS * EACH
@@ -30,7 +30,8 @@ def clustered_bundle(folder, seed=1):
     ids = [f"q{index:02}" for index in range(questions)]
     pair = [str(index // 2) if index < 8 else "" for index in range(questions)]
     described = [
-        (ids[q], f"answer {q}", ("Arts", "Science")[q % 2], f"packet {packet[q]}", "all", pair[q]) for q in range(questions)
+        (ids[q], f"answer {q}", ("Arts", "Science")[q % 2], f"packet {packet[q]}", packet[q] % 2, "all", pair[q])
+        for q in range(questions)
     ]
     clues = [(ids[q], clue, "some words to read", 4 * (clue + 1)) for q in range(questions) for clue in range(CLUES)]
     ease = 1.5 * chance.normal(size=(RUNS, PACKETS))[:, packet]
@@ -52,7 +53,7 @@ def clustered_bundle(folder, seed=1):
     return write(
         folder,
         FACTS,
-        questions=text_of(("question_id", "answer", "category", "packet", "everything", "pair"), described),
+        questions=text_of(("question_id", "answer", "category", "packet", "half", "everything", "pair"), described),
         clues=text_of(("question_id", "clue", "text", "word_end"), clues),
         responses=text_of(("model", "question_id", "clue", "guess", "confidence"), responses),
         exposures=text_of(("question_id", "match_id", "team", "team_kind"), exposures),

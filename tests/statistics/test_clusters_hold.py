@@ -28,15 +28,14 @@ def test_calibrated_runs_are_rejected_rarely(clusters):
 
 @pytest.mark.parametrize("clusters", [60, 20])
 def test_bands_hold_curves(clusters):
-    measured = bands(400, SEED, True, clusters)
-    assert measured.measured >= 0.88 - measured.noise / 2, measured
+    for measured in bands(400, SEED, True, clusters):
+        assert measured.measured >= 0.88 - measured.noise / 2, measured
 
 
 @pytest.mark.parametrize("clusters", [60, 30])
-@pytest.mark.parametrize("against_whole", [True, False])
-def test_parts_are_significant_rarely(clusters, against_whole):
-    measured = slices(400, SEED, True, against_whole, clusters)
-    assert measured.measured <= 0.07 + measured.noise / 2, measured
+def test_parts_are_significant_rarely(clusters):
+    for measured in slices(400, SEED, True, clusters):
+        assert measured.measured <= 0.07 + measured.noise / 2, measured
 
 
 def test_single_questions_would_claim_too_much():
@@ -44,9 +43,10 @@ def test_single_questions_would_claim_too_much():
     for measured in coverage(200, SEED, False):
         assert measured.measured < 0.88, measured
     for measured in equal_pairs(40, SEED, False):
-        assert measured.setting == "ece" or measured.measured > 0.12, measured
+        assert measured.setting.startswith("ece") or measured.measured > 0.12, measured
     for measured in calibrated_runs(200, SEED, False):
         assert measured.measured > measured.nominal + 0.08, measured
-    assert bands(200, SEED, False).measured < 0.8
-    for against_whole in (True, False):
-        assert slices(100, SEED, False, against_whole).measured > 0.12
+    for measured in bands(200, SEED, False):
+        assert measured.measured < 0.8, measured
+    for measured in slices(100, SEED, False):
+        assert measured.measured > 0.12, measured

@@ -114,6 +114,17 @@ def test_one_cluster_gives_no_interval_test_or_band(asked, path, keys):
     assert not [(kind, values) for kind, values in uncertain(answer).items() if any(value is not None for value in values)]
 
 
+@pytest.mark.parametrize("cluster", ["packet", "half"])
+@pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
+def test_intervals_of_few_clusters_have_width(asked, path, keys, cluster):
+    ends = uncertain(asked(path, keys, cluster))
+    for kind, lows in ends.items():
+        if kind[-1].endswith("low") and not kind[-1].startswith("rank_"):
+            highs = ends[*kind[:-1], kind[-1].removesuffix("low") + "high"]
+            for low, high in zip(lows, highs, strict=True):
+                assert (low is None) == (high is None) and (low is None or low < high or "band" in kind), kind
+
+
 @pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
 def test_nothing_else_follows_the_cluster(asked, path, keys):
     for cluster in ("packet", "everything"):
@@ -192,7 +203,7 @@ def test_an_unknown_attribute_is_refused(packets):
     answer = error(client, "/api/v1/leaderboard?dataset=packets&cluster=room", 400)
     assert (answer["code"], answer["field"]) == ("unknown_value", "cluster")
     assert answer["message"] == "Questions of dataset 'packets' have no attribute 'room', so it cannot be their cluster."
-    assert answer["allowed"] == ["question", "everything", "packet", "pair"]
+    assert answer["allowed"] == ["question", "everything", "half", "packet", "pair"]
     (dataset,) = (row for row in get(client, "/api/v1/datasets")["datasets"] if row["dataset"] == "packets")
     assert dataset["clusters"] == answer["allowed"]
     assert "high" in next(iter(table(client, "/api/v1/slices.csv?dataset=packets&metric=brier&cluster=packet")))

@@ -170,8 +170,8 @@ KINDS = (
     Uncertainty(
         "clusters",
         "Clusters of questions",
-        "With cluster=, questions that depend on each other, such as those of a packet, are drawn, left out and flipped together; "
-        "in brackets is what single questions would have claimed.",
+        "With cluster=, questions that depend on each other, such as those of a packet, are drawn, left out and flipped "
+        "together; in brackets is what single questions would have claimed.",
         [
             claim
             for name in (

@@ -16,6 +16,7 @@ from queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import (
     buzz_simulation,
     calibration_simulation,
+    cluster_simulation,
     decision_simulation,
     few_errors_simulation,
     simulation,
@@ -42,6 +43,7 @@ STUDIES = (
     (buzz_simulation.equal_teams, 5, "False positives, at most nominal. The teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
     *decision_simulation.STUDIES,
+    *cluster_simulation.STUDIES,
 )  # fmt: skip
 
 HEAD = ("| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|")

@@ -14,6 +14,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.active_filters import active_filters
+from dashboard.components.clusters import cluster_notice
 from dashboard.components.common_questions import coverage_notice, nothing_in_common
 from dashboard.components.controls import control
 from dashboard.components.disputed_answers import disagreement_notice
@@ -39,6 +40,7 @@ from data.store import StoreError
 from queries.changes_since_data_version import version_changes
 from queries.datasets import Dataset
 from queries.engine.common_questions import coverage
+from queries.engine.units import count_units
 from queries.gradings import grading_coverage
 from queries.leaderboard import grading_disagreement
 from queries.question_draft import DraftText
@@ -141,6 +143,8 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         disagreement = service().ask(grading_disagreement, request.selection)
         above.append(disagreement_notice(disagreement, request.selection, path, pairs))
         above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
+    if "cluster" in page.filters:
+        above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

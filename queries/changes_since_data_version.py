@@ -19,6 +19,7 @@ import msgspec
 from data.store import Snapshot
 from data.store.gradings import IS_DRAWN, REVIEWED
 from queries.selection import Selection
+from queries.selection.clusters import AGES, offered_clusters
 from queries.selection.parameter_kinds import BadRequest
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})(?:-r(\d{1,4}))?")
@@ -26,11 +27,16 @@ TIME = "%Y%m%dT%H%M%S%f"
 NO_TIME = "19700101T000000000000"
 TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # tables of a dataset, apart from its runs
 # Rules of measuring that changed since versions were first pinned, oldest first. Versions without a number had none of them.
-# All concern runs with corrected grades; a rule that concerns others needs a condition of its own in ``version_changes``.
-RULES = (
+# ``version_changes`` says which selections each concerns.
+OF_CORRECTED_RUNS = (
     "runs with corrected grades are measured by the grading “reviewed” unless the link names another, and “reviewed” corrects "
-    "the first grading instead of that of Clueline's rules",
+    "the first grading instead of that of Clueline's rules"
 )
+OF_AGES = (
+    "questions about the same five years of age count as one in intervals, tests and bands, unless the link names another "
+    "cluster; cluster=question counts single questions as before"
+)
+RULES = (OF_CORRECTED_RUNS, OF_AGES)
 
 
 class PinnedVersion(msgspec.Struct):
@@ -121,13 +127,14 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     content = parts[2] != _content_digest(snapshot, selection.dataset)
     runs = parts[3] != _runs_digest(snapshot, selection.dataset)
     corrected: list[str] = []
-    rules: list[str] = []
+    concerned = {OF_AGES} if not selection.cluster and offered_clusters(snapshot, selection.dataset)[0] == AGES else set()
     if selection.grading_in_force == REVIEWED:
         sql = f"""select run, max(corrected_at) > $since from corrections where dataset = $d and not {IS_DRAWN}
             group by 1 order by 1"""
         ever = [row for row in snapshot.rows(sql, {"d": selection.dataset, "since": since}) if not named or row[0] in named]
         corrected = [run for run, later in ever if later]
-        rules = [*RULES[int(parts[4] or 0) :]] if ever else []
+        concerned |= {OF_CORRECTED_RUNS} if ever else set()
+    rules = [rule for rule in RULES[int(parts[4] or 0) :] if rule in concerned]
     unnamed = sum(run.run not in named for run in added) if named else 0
     return VersionChanges(
         version=version,

@@ -20,6 +20,7 @@ from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
+from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
@@ -174,7 +175,7 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
     loss_a, loss_b = metric.loss(values)
     if abs(loss_b - loss_a) > TIED:
         result.better = a if loss_a < loss_b else b
-    if pair.measured.questions(metric)[[pair.a, pair.b]].min() > 1:
+    if pair.measured.units(metric)[[pair.a, pair.b]].min() > 1:
         low, high, replicates = difference_interval(pair.measured.evidence, metric, pair.a, pair.b)
         if not math.isfinite(low):
             result.no_interval = NO_INTERVAL
@@ -182,6 +183,8 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
             result.low, result.high, result.replicates = low, high, replicates
             p_value = pair.measured.tests(metric)[pair.a, pair.b]
             result.p_value = result.p_holm = number(p_value)  # as if it were the only comparison
+    elif pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min() > 1:
+        result.no_interval = ONE_CLUSTER
     return result
 
 

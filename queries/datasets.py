@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
+from queries.selection.clusters import offered_clusters
 
 
 class Dataset(msgspec.Struct):
@@ -19,6 +20,7 @@ class Dataset(msgspec.Struct):
         categories: of its questions, sorted.
         radii: of its questions in years, ascending.
         attributes: names of what its questions state beyond the standard columns.
+        clusters: what can be the unit of intervals and tests (the key ``cluster``), the default first.
         response_attributes: names of what the responses of its runs state beyond the standard columns.
     """
 
@@ -35,6 +37,7 @@ class Dataset(msgspec.Struct):
     categories: list[str]
     radii: list[int]
     attributes: list[str]
+    clusters: list[str]
     response_attributes: list[str]
     licence: str | None
     source: str | None
@@ -75,4 +78,4 @@ def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
         from datasets d where d.dataset = $d""",
         {"d": name},
     ).to_dicts()
-    return Dataset(**row)
+    return Dataset(**row, clusters=[*offered_clusters(snapshot, name)])

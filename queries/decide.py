@@ -18,8 +18,6 @@ from queries.engine import inference
 from queries.engine.bootstrap import (
     DIGITS,
     TIED,
-    cluster_count,
-    question_clusters,
     resampling_weights,
 )
 from queries.engine.common_questions import restrict
@@ -28,6 +26,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from queries.engine.stored_or_computed_rows import selection_clauses
+from queries.engine.units import Units
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.decisions import (
@@ -62,7 +61,10 @@ class MetricValue(msgspec.Struct):
 
 
 class Curve(msgspec.Struct):
-    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined: one question has no interval."""
+    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined.
+
+    One question, or one cluster of questions, has no interval.
+    """
 
     values: list[float | None]
     low: list[float | None]
@@ -83,7 +85,8 @@ class RunDecisions(msgspec.Struct):
         risks: share of errors among the most confident items, at each of ``coverages``.
         best_threshold: at each t below 1, the confidence above which answering these items earns most: with hindsight.
         best_score: at each t below 1, what an item earns above a best threshold that was chosen on other questions. Questions are
-            in five parts; the threshold of a part is the best one on the other four. Of one question, None.
+            in five parts, clusters of questions whole; the threshold of a part is the best one on the other four. Of one question
+            or cluster, None.
     """
 
     run: str
@@ -194,7 +197,7 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
         coverages=COVERAGES.tolist(),
         runs=[_run(evidence, index, metrics[index]) for index in range(len(evidence.runs))],
         difference=_difference(snapshot, counted, names[first], names[second]) if first and second else None,
-        people=_people(snapshot, counted),
+        people=_people(snapshot, counted, evidence.units),
     )
 
 
@@ -218,17 +221,17 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
     facts = evidence.run_facts(run)
     sums = _by_cluster(evidence, run, NET_SCORE)
     sums = sums[sums[:, 0] > 0]
-    per_question = count / facts["questions"]
+    per_unit = count / evidence.units_answered[run]
     return RunDecisions(
         **facts,
         metrics=metrics,
         murphy=_numbers(murphy_curve(THRESHOLDS, *_sorted_items(evidence, run, BRIER))),
-        net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_question),
+        net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
         risks=_numbers(risk_at(COVERAGES, confidence, correct)),
         best_threshold=THRESHOLDS[best_thresholds(right, wrong)].tolist(),
-        best_score=_score_curve(cross_fitted_rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_question),
+        best_score=_score_curve(cross_fitted_rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
     )
 
 
@@ -279,12 +282,11 @@ def cross_fitted_rewards(right: Floats, wrong: Floats) -> Floats:
     return np.take_along_axis(right, place, axis=1) - wrong_answer_costs() * np.take_along_axis(wrong, place, axis=1)
 
 
-def _score_curve(earned: Floats, items: Floats, per_question: float) -> Curve:
+def _score_curve(earned: Floats, items: Floats, per_unit: float) -> Curve:
     """Return mean rewards with intervals, from rewards and items by cluster, shape (clusters, STEPS) and (clusters,)."""
     costs = wrong_answer_costs()
-    low, high = inference.bounded_mean_interval(earned, items, -costs, np.ones_like(costs), per_question)
-    ends = (_numbers(np.round(end, DIGITS) + 0.0) for end in (low, high))
-    return Curve(_numbers(ratio(earned.sum(axis=0), items.sum())), *ends)
+    low, high = inference.bounded_mean_interval(earned, items, -costs, np.ones_like(costs), per_unit)
+    return Curve(*(_numbers(np.round(column, DIGITS) + 0.0) for column in (ratio(earned.sum(axis=0), items.sum()), low, high)))
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -300,9 +302,9 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
         return None
     evidence = pair.measured.evidence
     items, losses = _loss_differences(evidence, pair.a, pair.b)
-    estimate = losses.sum(axis=0) / items.sum()
-    one_question = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / pair.questions
-    low, high = inference.simultaneous_band(losses, items, resampling_weights(len(items)).astype(float), one_question)
+    estimate = np.round(losses.sum(axis=0) / items.sum(), DIGITS) + 0.0
+    one_unit = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / evidence.units_answered[pair.a]
+    low, high = inference.simultaneous_band(losses, items, resampling_weights(len(items)).astype(float), one_unit)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
     if evidence.selected_by_answers:
         low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
@@ -352,8 +354,8 @@ def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
-def _people(snapshot: Snapshot, selection: Selection) -> PeopleDecisions | None:
-    """Return what human teams did on the questions of a selection; None where nobody buzzed."""
+def _people(snapshot: Snapshot, selection: Selection, units: Units) -> PeopleDecisions | None:
+    """Return what human teams did on the questions of a selection, which are in ``units``; None where nobody buzzed."""
     with_clauses, parameters = selection_clauses(selection)
     teams = snapshot.frame(
         f"""{with_clauses}
@@ -364,27 +366,25 @@ def _people(snapshot: Snapshot, selection: Selection) -> PeopleDecisions | None:
         where e.dataset = $dataset and e.team_kind = 'human' group by q.place order by q.place""",
         parameters,
     )
-    counts = snapshot.frame(
-        f"""{with_clauses}
-        select (select count(*) from chosen_questions) as questions, count(distinct e.team) as teams
+    count = snapshot.frame(
+        f"""{with_clauses} select count(distinct e.team)
         from exposures e join chosen_questions q using (question_id) where e.dataset = $dataset and e.team_kind = 'human'""",
         parameters,
-    ).row(0, named=True)
+    ).item()
     heard, right, wrong = (teams[name].to_numpy().astype(float) for name in ("heard", "correct", "wrong"))
     if not (right.sum() + wrong.sum()):
         return None
     costs = wrong_answer_costs()
     total = float(heard.sum())
     places: Ints = teams["place"].to_numpy().astype(np.int64)
-    groups = cluster_count(counts["questions"])
-    group = question_clusters(counts["questions"])[places]
-    sums: Floats = np.stack([np.bincount(group, column, groups) for column in (heard, right, wrong)], axis=1).astype(float)
+    columns = (np.bincount(units.drawn[places], column, units.drawn_from) for column in (heard, right, wrong))
+    sums: Floats = np.stack([*columns], axis=1).astype(float)
     earned = sums[:, 1:2] - costs * sums[:, 2:]
     return PeopleDecisions(
-        teams=counts["teams"],
+        teams=count,
         heard=int(total),
         questions=len(heard),
         right=float(right.sum()) / total,
         wrong=float(wrong.sum()) / total,
-        net_score=_score_curve(earned, sums[:, 0], total / len(heard)),
+        net_score=_score_curve(earned, sums[:, 0], total / len(np.unique(units.of_questions[places]))),
     )

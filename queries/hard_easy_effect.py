@@ -109,7 +109,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     values, heights = evidence.values(HARD_EASY), evidence.values(LINE)
     shape = (2, *heights.shape)
     ends, slope_ends = np.full(shape, np.nan), np.full((2, len(values)), np.nan)
-    if evidence.selected > 1 and evidence.runs:
+    if evidence.units.count > 1 and evidence.runs:
         replicates = evidence.replicates(LINE)
         ends = np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
         slope_ends = np.stack(percentile_interval(evidence.replicates(HARD_EASY))[:2])

@@ -167,6 +167,24 @@ KINDS = (
             "verdict on a sharp and a vague run is false",
         ],
     ),
+    Uncertainty(
+        "clusters",
+        "Clusters of questions",
+        "With cluster=, questions that depend on each other, such as those of a packet, are drawn, left out and flipped "
+        "together; in brackets is what single questions would have claimed.",
+        [
+            claim
+            for name in (
+                "interval",
+                "two equal runs: p < .05",
+                "calibrated run: p <= .05",
+                "interval of a calibrated run leaves out 0",
+                "simultaneous band",
+                "slices: any part differs",
+            )
+            for claim in (f"{name}, by cluster", f"({name}, by question)")
+        ],
+    ),
 )
 
 

@@ -135,8 +135,8 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
             for cell in (cell for row in rows for cell in row.metrics.values()):
                 cell.rank = cell.rank_low = cell.rank_high = None
         notes = [
-            accuracy_note(float(accuracy), row.questions, chance)
-            for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True)
+            accuracy_note(float(accuracy), int(units), chance)
+            for accuracy, units in zip(evidence.values(ACCURACY), evidence.units_with(ACCURACY), strict=True)
         ]
         return {
             row.run: LeaderboardRow(
@@ -269,12 +269,12 @@ def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str 
     """Return a warning about a run that is hardly ever right, else None.
 
     There is a warning if the accuracy is below 5 %. If the answers to choose from are known, there is also one if Wilson's 95 %
-    interval of the accuracy ends below chance. A question counts as one item, however many clues it has: this gives the widest
-    possible interval.
+    interval of the accuracy ends below chance. A question, or a cluster of questions, counts as one item, however many clues
+    it has: this gives the widest possible interval.
 
     Args:
         accuracy: of the run, in [0, 1]; NaN without items.
-        questions: number of questions that the run answered.
+        questions: number of questions, or of clusters, that the run answered.
         chance: of being right by choosing at random, in (0, 1]; None where the choices are not known.
 
     >>> accuracy_note(0.01, 500, None)

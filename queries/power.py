@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from data.store import Snapshot
 from queries.engine.intervals_and_difference_tests import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
+from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys
 
@@ -35,8 +36,10 @@ class MetricPower(msgspec.Struct):
         error: standard error of ``difference``.
         spread: standard deviation of a question's share in the difference: ``error`` times the root of ``questions``.
         questions: number of questions that both answered and on which the metric is defined.
+        units: number of clusters that these questions are in, under ``cluster``; else ``questions``. The numbers of questions in
+            ``needed`` and ``curve`` are of questions in clusters of the same size.
         detectable: the smallest true difference that this many questions show in 80 % of all cases, p < 0.05 two-sided; None with
-            fewer than 6 questions.
+            fewer than 6 units.
         target: the difference to be shown, above 0, as the reader states it; None where none is stated.
         needed: number of questions that show ``target`` in 80 % of all cases; None without one, or where it needs more than ten
             million.
@@ -49,6 +52,7 @@ class MetricPower(msgspec.Struct):
     error: float | None = None
     spread: float | None = None
     questions: int = 0
+    units: int = 0
     detectable: float | None = None
     target: float | None = None
     needed: int | None = None
@@ -96,30 +100,37 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
     if difference is None:
         return MetricPower(metric.key, None, metric.undefined)
     errors, counts = difference_errors(pair.measured.evidence, metric)
-    error, questions = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
-    if error is None or questions < 2:
-        return MetricPower(metric.key, difference, "the difference comes from a single question", questions=questions)
-    spread = error * math.sqrt(questions)
+    error, units = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
+    questions = units
+    if pair.measured.evidence.clustered is not None:
+        questions = int(pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min())
+    if error is None or units < 2:
+        missing = "the difference comes from a single question" if questions < 2 else ONE_CLUSTER
+        return MetricPower(metric.key, difference, missing, questions=questions, units=units)
+    per_unit, spread = questions / units, error * math.sqrt(units)
+    sizes = [size for size in SIZES if size >= 2 * per_unit] or [questions]
+    needed = None if target is None else questions_needed(spread, target)
     return MetricPower(
         metric=metric.key,
         difference=difference,
         missing=None,
         error=error,
-        spread=spread,
+        spread=error * math.sqrt(questions),
         questions=questions,
-        detectable=detectable_difference(spread, questions) if questions >= MIN_QUESTIONS else None,
+        units=units,
+        detectable=detectable_difference(spread, units) if units >= MIN_QUESTIONS else None,
         target=target,
-        needed=None if target is None else questions_needed(spread, target),
-        curve=[(size, detectable_difference(spread, size)) for size in SIZES],
+        needed=None if needed is None else math.ceil(needed * per_unit),
+        curve=[(size, detectable_difference(spread, size / per_unit)) for size in sizes],
     )
 
 
-def detectable_difference(spread: float, questions: int) -> float:
+def detectable_difference(spread: float, questions: float) -> float:
     """Return the smallest true difference that a two-sided t-test at 5 % shows in 80 % of all cases.
 
     Args:
-        spread: standard deviation of the difference over questions.
-        questions: number of questions, at least 2.
+        spread: standard deviation of the difference over questions, or over clusters of questions.
+        questions: number of questions, or of clusters, at least 2.
 
     Returns:
         (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution with questions - 1 degrees of freedom.
@@ -139,7 +150,7 @@ def questions_needed(spread: float, difference: float) -> int | None:
     """Return the smallest number of questions whose ``detectable_difference`` is at most a given difference.
 
     Args:
-        spread: standard deviation of the difference over questions.
+        spread: standard deviation of the difference over questions, or over clusters of questions, which are then counted.
         difference: to be shown, at least 0.
 
     Returns:

@@ -109,14 +109,15 @@ class Recalibration(msgspec.Struct):
 WELL_CALIBRATED = 0.1
 ONLY_CONFIDENCE = "only the confidence is recalibrated, not the distribution over options"
 TOO_FEW = "fitting and judging need at least two questions"
+ONE_CLUSTER = "fitting and judging need at least two clusters of questions"
 SAME = 1e-9  # a change below this is rounding
 
 
 def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics: Sequence[Metric]) -> Recalibration:
     """Recalibrate every run of a selection on its own items, cross-fitted by question, and measure it again.
 
-    Questions are put into five folds at random, the same for all runs. The confidences of a fold are recalibrated by a map that
-    was fitted to the other four folds, so that no map is judged on items that it was fitted to.
+    Questions, or clusters of questions, are put into five folds at random, the same for all runs. The confidences of a fold are
+    recalibrated by a map that was fitted to the other four folds, so that no map is judged on items that it was fitted to.
 
     Maps are fitted to the stated confidence. The temperature of a run that gives whole distributions is fitted to these, by the
     logarithm of the share of the right class, and its confidences change with their shares.
@@ -131,8 +132,10 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     counted, _ = restrict(snapshot, selection, by_default=True)
     before = gather(snapshot, counted, metrics)
     items = selected_items(snapshot, counted)
-    fold = folds_of_questions(before.selected)[items["place"].to_numpy()]
-    parts = {run: part for (run,), part in items.with_columns(fold=fold).partition_by("run", as_dict=True).items()}
+    unit = before.units.of_questions[items["place"].to_numpy()]
+    folded = items.with_columns(unit=unit, fold=folds_of_questions(before.units.count)[unit])
+    parts = {run: part for (run,), part in folded.partition_by("run", as_dict=True).items()}
+    too_few = TOO_FEW if before.units.are_questions else ONE_CLUSTER
     stated = _whole_distributions(snapshot, counted, parts) if method == "temperature" else {}
     tempered: dict[str, RunDistributions] = {}
     mapped: dict[str, pl.DataFrame | None] = {}
@@ -162,7 +165,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         for metric in metrics:
             was = values_before[metric.key][index]
             now = np.nan if items_of_run is None else values_after[metric.key][index_after[run.run]]
-            changes[metric.key] = _change(metric, was, now, items_of_run is None, run.run in stated)
+            changes[metric.key] = _change(metric, was, now, too_few if items_of_run is None else None, run.run in stated)
         fitted: Map | None = None
         if items_of_run is not None and run.run in stated:
             fitted = LogOddsMap(stated[run.run].fit(), 0.0)
@@ -170,7 +173,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             fitted = fit(method, items_of_run["confidence"].to_numpy(), items_of_run["correct"].to_numpy())
         log_odds_map = fitted if isinstance(fitted, LogOddsMap) else None
         fitted_to: FittedTo = "whole distribution" if run.run in stated else "confidence"
-        results.append(_recalibrated(run, changes, items_of_run, drawn.get(run.run), fitted_to, log_odds_map))
+        results.append(_recalibrated(run, changes, items_of_run, drawn.get(run.run), fitted_to, log_odds_map, too_few))
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
@@ -190,7 +193,7 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def folds_of_questions(questions: int) -> np.ndarray:
-    """Return the fold of each question of a selection, from 0, drawn at random, shape (questions,).
+    """Return the fold of each question, or cluster of questions, from 0, drawn at random, shape (questions,).
 
     The sizes of two folds differ by at most one. The seed is fixed, so the same number of questions gives the same folds.
     """
@@ -198,13 +201,13 @@ def folds_of_questions(questions: int) -> np.ndarray:
 
 
 def _folds(part: pl.DataFrame) -> Ints | None:
-    """Return the fold of each item of one run; None where they are all of one question."""
+    """Return the fold of each item of one run; None where they are all of one unit."""
     fold = part["fold"].to_numpy()
-    place = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
-    if place.max(initial=0) < 1:
+    unit = np.unique(part["unit"].to_numpy(), return_inverse=True)[1]
+    if unit.max(initial=0) < 1:
         return None
-    # Few questions can all be in one fold by chance: each becomes a fold of its own.
-    return place if len(np.unique(fold)) < 2 else fold
+    # Few units can all be in one fold by chance: each becomes a fold of its own.
+    return unit if len(np.unique(fold)) < 2 else fold
 
 
 class _Whole(NamedTuple):
@@ -259,11 +262,11 @@ def _responses(part: pl.DataFrame) -> Responses:
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)
 
 
-def _change(metric: Metric, before: float, after: float, too_few: bool, whole: bool) -> MetricChange:
+def _change(metric: Metric, before: float, after: float, too_few: str | None, whole: bool) -> MetricChange:
     if "whole distribution" in metric.needs and np.isfinite(before) and not whole:
         return MetricChange(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
-    return MetricChange(number(before), number(after), TOO_FEW if too_few else undefined)
+    return MetricChange(number(before), number(after), too_few or undefined)
 
 
 def _recalibrated(
@@ -273,6 +276,7 @@ def _recalibrated(
     after: ReliabilityDiagram | None,
     fitted_to: FittedTo,
     log_odds_map: LogOddsMap | None,
+    too_few: str,
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding errors move nothing into the bin below
@@ -282,7 +286,7 @@ def _recalibrated(
         run=run.run,
         model=run.model,
         elicitation=run.elicitation,
-        missing=TOO_FEW if part is None else None,
+        missing=too_few if part is None else None,
         metrics=changes,
         edges=HISTOGRAM.tolist(),
         changes=np.histogram(np.clip(moved, -1, 1), HISTOGRAM)[0].tolist(),

@@ -24,8 +24,8 @@ class RunGroup(msgspec.Struct):
         value: of the tag.
         runs: ids of the runs on which the metric is defined.
         mean: mean of the metric over these runs, with equal weights; None without any.
-        low, high: 95 % interval of the mean, for other questions asked of the same models. None with a single question, and for
-            distances from calibration, because no interval here is known to cover their means.
+        low, high: 95 % interval of the mean, for other questions asked of the same models. None with a single question or
+            cluster, and for distances from calibration, because no interval here is known to cover their means.
         questions: number of questions that the runs were measured on.
     """
 
@@ -112,12 +112,12 @@ def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:
         metric: to average.
 
     Returns:
-        Both ends; NaN for a distance from calibration, and where a run has fewer than two questions.
+        Both ends; NaN for a distance from calibration, and where a run has fewer than two units.
     """
-    questions = evidence.questions_with(metric)
-    if metric.distance or metric.interval_of or questions.min() < 2:
+    units = evidence.units_with(metric)
+    if metric.distance or metric.interval_of or units.min() < 2:
         return float("nan"), float("nan")
-    if questions.min() < inference.SMALL_SAMPLE:
+    if units.min() < inference.SMALL_SAMPLE:
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         influence = inference.influences(values, pseudo_values).mean(axis=1, keepdims=True)
         answered = np.asarray(np.isfinite(pseudo_values).any(axis=1)).reshape(-1, 1)

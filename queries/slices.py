@@ -17,8 +17,9 @@ from queries.engine.bootstrap import DIGITS
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
+from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
+from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
@@ -27,6 +28,7 @@ from queries.selection.parameter_kinds import BadRequest, format_range
 from queries.selection.view_parameters_base import named_key
 
 MIN_QUESTIONS = 8  # in a slice and, where it is compared with the whole, outside it; fewer would say little
+MIN_CLUSTERS = 5  # the same, of clusters that have such questions
 SLICE_FIELDS = ("category", "radius", "difficulty")
 MAX_SLICES = 20  # an attribute with more values is not tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
@@ -42,7 +44,7 @@ class Slice(msgspec.Struct):
         reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
         difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric.
             For metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
-        low, high: 95 % interval of ``difference``, by the jackknife over questions.
+        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions.
         p_value: two-sided, for this slice alone.
         p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """
@@ -83,7 +85,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Difficulties that come from runs make no parts. If they select the questions, nothing is tested.
 
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
-    tested either if it answered fewer than eight questions outside the part.
+    tested either if it answered fewer than eight questions outside the part. With clusters, at least five must have such
+    questions.
 
     Args:
         snapshot: the store.
@@ -103,8 +106,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
     parts = [*_parts(snapshot, counted)]
-    untested = UNTESTED if evidence.selected_by_answers else None
-    if not parts or not runs or evidence.selected_by_answers:
+    untested = UNTESTED if evidence.selected_by_answers else ONE_CLUSTER if evidence.in_one_cluster else None
+    if not parts or not runs or untested:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
     measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)
@@ -134,7 +137,7 @@ class _Measured(NamedTuple):
     """Measurements of each run on each part, each of shape (parts, runs).
 
     Attributes:
-        testable: whether there are enough questions, and the metric and its interval are defined.
+        testable: whether there are enough questions and clusters, and the metric and its interval are defined.
         questions: number of questions of the part that the run answered.
         values: of the metric on the part.
         references: of the run itself on the whole selection, or of the reference run on the part.
@@ -155,8 +158,9 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
     shape = (len(masks), len(evidence.runs))
     values, references, low, high = np.full((4, *shape), np.nan)
     questions = np.zeros(shape, dtype=np.int64)
-    whole, whole_scores = evidence.values(metric), evidence.pseudo_values(metric)
-    whole_influence = inference.influences(whole, whole_scores)
+    single, units, clusters = evidence.by_question(), evidence.units, np.zeros((2, *shape), dtype=np.int64)
+    whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
+    whole_influence = inference.influences(single.values(metric), whole_scores)
     index_of = {run: index for index, run in enumerate(evidence.runs)}
     turn = -1.0 if metric.direction == "higher" else 1.0
     for part, mask in enumerate(masks):
@@ -168,20 +172,23 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
         questions[part, columns] = inside.ends - inside.starts
         values[part, columns] = inside.values(metric)
         scores = np.full_like(whole_scores, np.nan)
-        scores[:, columns] = inside.pseudo_values(metric)
+        scores[:, columns] = inside.by_question().pseudo_values(metric)
         influence = inference.influences(values[part], scores)
+        in_part, outside = np.isfinite(scores), np.isfinite(whole_scores) & ~np.isfinite(scores)
+        touched, others = (units.sums(questions_of.astype(float)) > 0 for questions_of in (in_part, outside))
+        clusters[:, part] = touched.sum(axis=0), others.sum(axis=0)
         if reference_run is None:
             references[part], influence = whole, influence - whole_influence
-            in_part = np.isfinite(scores)
-            groups = [in_part, np.isfinite(whole_scores) & ~in_part]
+            groups = [touched, others & ~touched]
         else:
             references[part], influence = values[part, reference_run], influence - influence[:, [reference_run]]
-            groups = [np.isfinite(scores) | np.isfinite(scores[:, [reference_run]])]
+            groups = [touched | touched[:, [reference_run]]]
         differences = turn * (values[part] - references[part])
-        low[part], high[part] = inference.influence_interval(differences, turn * influence, groups)
-    testable = questions >= MIN_QUESTIONS
+        low[part], high[part] = inference.influence_interval(differences, turn * units.sums(influence), groups)
+    testable = (questions >= MIN_QUESTIONS) & (units.are_questions | (clusters[0] >= MIN_CLUSTERS))
     if reference_run is None:
         testable &= evidence.ends - evidence.starts - questions >= MIN_QUESTIONS
+        testable &= units.are_questions | (clusters[1] >= MIN_CLUSTERS)
     else:
         testable[:, reference_run] = False
     differences = turn * (values - references)
@@ -194,11 +201,16 @@ def _tests(
     evidence: Evidence, metric: Metric, parts: NDArray[np.bool_], testable: NDArray[np.bool_], against: int | None
 ) -> tuple[Floats, Floats]:
     """Return raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
-    scores = evidence.pseudo_values(metric)
+    scores, units = evidence.by_question().pseudo_values(metric), evidence.units
     flips = flips_within(scores.size)
+    if against is not None:
+        scores = scores - scores[:, [against]]
+    if not units.are_questions:
+        whole = against is None
+        return unit_flips_test(scores, parts, testable, units.of_questions, against_whole=whole, flips=flips)
     if against is None:
         return permuted_labels_test(scores, parts, testable, flips=flips)
-    return sign_flips_test(scores - scores[:, [against]], parts, testable, flips=flips)
+    return sign_flips_test(scores, parts, testable, flips=flips)
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:

@@ -13,6 +13,7 @@ import msgspec
 from dashboard.api.endpoint_decorators import VERSION, read_table
 from dashboard.citation.page_table_sources import TableSource
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
+from dashboard.components.clusters import cluster_words
 from dashboard.components.links import address
 from dashboard.components.numbers import CURVE_NAMES
 from dashboard.composite_queries import selected_runs
@@ -26,6 +27,7 @@ from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
 from queries.selection import Selection
+from queries.selection.clusters import QUESTION
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
 
@@ -177,6 +179,12 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in source.metrics)}.")
     if source.interval:
         sentences.append(source.interval)
+        cluster = selection.cluster or facets.clusters[0]
+        if cluster != QUESTION:
+            sentences.append(
+                f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, "
+                "whole clusters are."
+            )
     if facets.failed:
         failed = "count as wrong at confidence 0" if selection.failed else "are left out"
         sentences.append(f"Failed calls, which got no answer, {failed}.")

@@ -67,12 +67,14 @@ def _written(target: float | None) -> str:
 
 def power_sentence(result: MetricPower) -> str:
     """Say which difference the questions could have shown, and how many questions the difference needs that the reader states."""
+    questions = counted(result.questions, "question")
+    if result.units != result.questions:
+        questions += f" in {counted(result.units, 'cluster')}"
     if result.detectable is None:
-        first = f"With {counted(result.questions, 'question')}, no difference can be detected, however large."
+        first = f"With {questions}, no difference can be detected, however large."
     else:
         first = (
-            f"With {counted(result.questions, 'question')}, a difference of {difference_text(result.detectable)} would have been "
-            "detected with 80 % power."
+            f"With {questions}, a difference of {difference_text(result.detectable)} would have been detected with 80 % power."
         )
     if result.target is None:
         return first

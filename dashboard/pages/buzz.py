@@ -132,6 +132,6 @@ def _table(request: PageRequest[BuzzPage]) -> TableSource:
 PAGE = register(
     Page(
         name="buzz", path=PATH, title="Buzz", place=40, draw=draw, table=_table, parameters=BuzzPage,
-        filters=("run", *filter_keys(), "people", "human", "failed", "grading"), common=False,
+        filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
     )
 )  # fmt: skip

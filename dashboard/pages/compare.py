@@ -192,6 +192,6 @@ def _table(request: PageRequest[ComparePage]) -> TableSource:
 PAGE = register(
     Page(
         name="compare", path=PATH, title="Compare", place=60, draw=draw, table=_table, parameters=ComparePage, check=_chosen,
-        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "failed", "grading"),
+        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
     )
 )  # fmt: skip

@@ -87,6 +87,6 @@ def _table(request: PageRequest[DecidePage]) -> TableSource:
 PAGE = register(
     Page(
         name="decide", path=PATH, title="Decide", place=45, draw=draw, table=_table, parameters=DecidePage,
-        filters=("run", *filter_keys(), "people", "failed", "grading"), common=True,
+        filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -82,6 +82,6 @@ def _table(request: PageRequest[DifficultyPage]) -> TableSource:
 PAGE = register(
     Page(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=DifficultyPage,
-        filters=(*filter_keys(), "people", "failed", "grading"), common=True,
+        filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -212,7 +212,7 @@ def _table(request: PageRequest[LeaderboardPage]) -> TableSource:
 PAGE = register(
     Page(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, table=_table, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "people", "human", "binning", "t", "failed", "grading"), common=True,
+        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
         lists_unranked=True,
     )
 )  # fmt: skip

@@ -133,6 +133,6 @@ def _table(request: PageRequest[ReliabilityPage]) -> TableSource:
 PAGE = register(
     Page(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, table=_table, parameters=ReliabilityPage,
-        filters=(*filter_keys(), "binning", "failed", "grading", "undisputed"), common=True,
+        filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
     )
 )  # fmt: skip

@@ -114,6 +114,8 @@ def _table(request: PageRequest[PageParameters]) -> TableSource:
 PAGE = register(
     Page(
         name="run", path="/runs", title="Run", draw=draw, table=_table, parameters=PageParameters, check=_facts,
-        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "failed", "grading", "undisputed"),
+        filters=(
+            *filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed",
+        ),
     )
 )  # fmt: skip

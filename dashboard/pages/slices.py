@@ -200,6 +200,6 @@ def _table(request: PageRequest[SlicesPage]) -> TableSource:
 PAGE = register(
     Page(
         name="slices", path=PATH, title="Slices", place=65, draw=draw, table=_table, parameters=SlicesPage, check=_against,
-        filters=(*filter_keys(), "people", "human", "binning", "t", "failed", "grading", "undisputed"), common=True,
+        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
     )
 )  # fmt: skip

@@ -78,6 +78,6 @@ def _table(request: PageRequest[WhichEcePage]) -> TableSource:
 PAGE = register(
     Page(
         name="which-ece", path=PATH, title="Which ECE", place=25, draw=draw, table=_table, parameters=WhichEcePage, check=_check,
-        filters=("run", *filter_keys(), "failed", "grading"), common=True,
+        filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -17,9 +17,10 @@ from queries.buzzing.results import (
     ThresholdExplorer,
     ThresholdOutcome,
 )
-from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
+from queries.engine.bootstrap import percentile_interval, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.units import Units, read_units
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
@@ -56,13 +57,16 @@ def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> B
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
     """Return the threshold explorer from data that has been read already."""
     human = people_curve(snapshot, selection)
+    sql = "select question_id from questions where dataset = $d order by position"
+    ids = snapshot.frame(sql, {"d": selection.dataset})["question_id"].to_numpy()
+    units = read_units(snapshot, selection, ids[data.positions])
     return ThresholdExplorer(
         scale=rules.scale,
         scales=_scales(snapshot, selection) if data.runs else [],
         curve=rules.curve,
         human_curve=human if rules.curve == "dataset" else None,
         missing=data.missing,
-        runs=[_run(player) for player in data.runs],
+        runs=[_run(player, units) for player in data.runs],
     )
 
 
@@ -75,7 +79,7 @@ def _scales(snapshot: Snapshot, selection: Selection) -> list[str]:
     return [scale for scale, has_score in zip(SCORE, rows[0], strict=True) if has_score]
 
 
-def _run(player: RunBuzzing) -> RunThresholds:
+def _run(player: RunBuzzing, units: Units) -> RunThresholds:
     heard = int(player.heard.sum())
     missing = {}
     if not player.scored:
@@ -103,7 +107,7 @@ def _run(player: RunBuzzing) -> RunThresholds:
         items=len(player.score),
         unscored=int(np.isnan(player.score).sum()),
         outcome=outcome,
-        intervals=_intervals(player),
+        intervals=_intervals(player, units),
         optimum=_optimum(player),
         curve=_curve(player, heard) if player.scored else None,
         missing=missing,
@@ -141,8 +145,11 @@ def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
     )
 
 
-def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
-    """Return intervals of the means in ``_outcome``, by the bootstrap over questions or, with few questions, the jackknife."""
+def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
+    """Return intervals of the means in ``_outcome``, by the bootstrap over units or, with few units, the jackknife.
+
+    A mean over a single unit has none.
+    """
     if player.buzzes is None:
         return {}
     opponents, questions, rows = player.clue_table.opponents, player.questions, player.buzzes
@@ -166,29 +173,32 @@ def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
         "win": (of_questions(correct * opponents.first[at]), player.heard, 0.0, 1.0),
         "loss": (of_questions(loss, known), player.heard, 0.0, 1.0),
     }  # fmt: skip
-    selected = len(player.clue_table.first)
     return {
-        name: OutcomeInterval(*mean_interval(np.nan_to_num(values[counted]), questions[counted], selected, low, high))
+        name: OutcomeInterval(*mean_interval(np.nan_to_num(values[counted]), questions[counted], units, low, high))
         for name, (values, counted, low, high) in means.items()
-        if counted.sum() > 1
+        if len(np.unique(units.of_questions[questions[counted]])) > 1
     }
 
 
-def mean_interval(values: Floats, places: Ints, selected: int, low: float, high: float) -> tuple[float, float]:
+def mean_interval(values: Floats, places: Ints, units: Units, low: float, high: float) -> tuple[float, float]:
     """Return the 95 % interval of a mean over questions, by the methods of ``queries.engine.intervals_and_difference_tests``.
 
     Args:
-        values: value of each question, shape (questions,), at least two.
+        values: value of each question, shape (questions,), in at least two units.
         places: place of each question among all selected ones, from 0, shape (questions,).
-        selected: number of questions selected, from which replicates are drawn.
+        units: the units of the selected questions, from which replicates are drawn.
         low, high: bounds of the mean, at which the jackknife interval is cut off.
     """
-    if len(values) < SMALL_SAMPLE:
-        ends = jackknife_t_interval(np.asarray(values.mean()), values)
+    unit = np.unique(units.of_questions[places], return_inverse=True)[1]
+    sizes = np.bincount(unit)
+    if len(sizes) < SMALL_SAMPLE:
+        mean, sums = values.mean(), np.bincount(unit, values)
+        without = (values.sum() - sums) / (len(values) - sizes)
+        pseudo_values = values if units.are_questions else len(sizes) * mean - (len(sizes) - 1) * without
+        ends = jackknife_t_interval(np.asarray(mean), pseudo_values)
         return max(float(ends[0]), low), min(float(ends[1]), high)
     columns = np.stack([values, np.ones(len(values))], axis=-1)
-    cluster = question_clusters(selected)[places]
-    totals = resample(cluster, np.zeros(len(values), np.int64), 1, cluster_count(selected), columns)[:, 0]
+    totals = resample(units.drawn[places], np.zeros(len(values), np.int64), 1, units.drawn_from, columns)[:, 0]
     (first,), (last,), _ = percentile_interval(ratio(totals[:, :1], totals[:, 1:]))
     return float(first), float(last)
 

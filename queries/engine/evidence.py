@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
 from queries.engine.bootstrap import (
     MAX_CLUSTERS,
     Draws,
-    cluster_count,
     item_replicates,
     items_without_each,
     mass_bins_replicates,
@@ -24,6 +23,7 @@ from queries.engine.cluster_totals import ClusterTotals, shares_sums, values_wit
 from queries.engine.grouped_item_kernels import kernel_by_group
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
+from queries.engine.units import Units
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
@@ -61,6 +61,19 @@ class Respondents(Protocol):
         """Select the answers to some questions, by their places in the selection."""
 
 
+class _UnitParts(NamedTuple):
+    """The parts of runs that are in one unit, sorted by run.
+
+    Attributes:
+        run, unit: of each part, shape (parts,).
+        of_rows: part of each row, shape (rows,).
+    """
+
+    run: Ints
+    unit: Ints
+    of_rows: Ints
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Statistics of a selection per run and question. Rows are sorted by run and then by the dataset's order of questions.
@@ -75,6 +88,7 @@ class Evidence:
         item_arrays: stored confidence and correctness of each item, in the order of the rows and of their clues, each of shape
             (items,). Metrics that are not functions of sums are computed from them. None if no metric or binning needs them.
         conventions: the conventions under which the evidence was gathered.
+        clustered: the clusters of questions that are the units of inference; None where single questions are.
         samples: the samples of questions that have several; None if no run has any.
         respondents: by run id, the answers of runs that contain the answers of many people.
         smooth: whether replicates give each question a random weight (the Bayesian bootstrap) instead of drawing questions.
@@ -91,6 +105,7 @@ class Evidence:
     binned: dict[str, SparseColumn]
     item_arrays: tuple[Floats, Floats] | None
     conventions: Conventions
+    clustered: Units | None = None
     samples: Samples | None = None
     respondents: Mapping[str, Respondents] = field(default_factory=dict)
     smooth: bool = False
@@ -186,6 +201,13 @@ class Evidence:
         """Count the questions of each cluster and run that have what a metric needs, shape (clusters, runs)."""
         return self.sum_by_cluster(self._usable(metric, self.contributions(metric)))
 
+    def units_by_cluster(self, metric: Metric) -> Floats:
+        """Count the units of each cluster and run of which the metric can use a question, shape (clusters, runs)."""
+        usable = self.by_unit(self._usable(metric, self.contributions(metric))) > 0
+        place = question_clusters(self.units.count)[self._parts.unit] * len(self.runs) + self._parts.run
+        shape = self.drawn_from, len(self.runs)
+        return np.bincount(place, usable, self.drawn_from * len(self.runs)).reshape(shape).astype(float)
+
     def sum_by_cluster(self, column: Floats | SparseColumn) -> Floats:
         """Sum a column of shape (rows, ...) by cluster of questions and run, shape (clusters, runs, ...)."""
         clusters, runs = self.drawn_from, len(self.runs)
@@ -205,8 +227,8 @@ class Evidence:
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
         """Compute the metric of each run in each bootstrap replicate.
 
-        Questions are drawn from the whole selection, so all runs, and the same selection of other runs, share replicates. In a
-        run with respondents, the respondents are drawn as well.
+        Units are drawn from the whole selection, so all runs, and the same selection of other runs, share replicates. In a run
+        with respondents, the respondents are drawn as well.
 
         Args:
             metric: a metric that the evidence was gathered for.
@@ -239,34 +261,35 @@ class Evidence:
     def pseudo_values(self, metric: Metric) -> Floats:
         """Compute the jackknife pseudo-values of each run.
 
-        These are Q theta - (Q - 1) theta without question q, over the run's Q usable questions. For metrics that are not
-        functions of totals and runs with more than ``MAX_CLUSTERS`` questions, groups of questions are left out instead; the
-        questions of a group then share its value.
+        These are Q theta - (Q - 1) theta without unit q, over the run's Q usable units. For metrics that are not functions of
+        totals and runs with more than ``MAX_CLUSTERS`` units, groups of units are left out instead; the units of a group then
+        share its value.
 
         Returns:
-            Shape (selected, runs); NaN for a question that a run did not answer or that lacks what the metric needs.
+            Shape (units, runs); NaN for a unit of which a run answered nothing or that lacks what the metric needs.
         """
-        result = np.full((self.selected, len(self.runs)), np.nan)
-        values, counts = self.values(metric), (self.ends - self.starts).astype(float)
+        result = np.full((self.units.count, len(self.runs)), np.nan)
+        values, counts = self.values(metric), self.units_answered
         if self.is_function_of_totals(metric):
-            row_run = self.run_of_rows
             contributions = self.contributions(metric)
-            usable = self._usable(metric, contributions)
-            counts = self._total(usable)
             totals = self._metric_totals(metric, contributions)
-            without = values_without(metric, self.conventions, totals, contributions, row_run)
-            pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
-            pseudo_values[usable == 0] = np.nan  # a question that lacks what the metric needs carries no information
-            result[self.places, row_run] = pseudo_values
+            usable = self.by_unit(self._usable(metric, contributions)) > 0
+            part_run, part_unit, _ = self._parts
+            counts = np.bincount(part_run, usable, len(self.runs))[part_run]
+            columns = {name: self.by_unit(column) for name, column in contributions.items()}
+            without = values_without(metric, self.conventions, totals, columns, part_run)
+            pseudo_values = counts * values[part_run] - (counts - 1) * without
+            pseudo_values[~usable] = np.nan  # a unit that lacks what the metric needs carries no information
+            result[part_unit, part_run] = pseudo_values
             return result
         for run in range(len(self.runs)):
             check_time_limit()
             rows = slice(self.starts[run], self.ends[run])
             few = counts[run] <= MAX_CLUSTERS
-            group = np.unique((self.places if few else self.clusters)[rows], return_inverse=True)[1]
+            group = np.unique((self.unit_of_rows if few else self.clusters)[rows], return_inverse=True)[1]
             groups = int(group.max()) + 1
             without = self._without_groups(metric, run, group, groups)
-            result[self.places[rows], run] = (groups * values[run] - (groups - 1) * without)[group]
+            result[self.unit_of_rows[rows], run] = (groups * values[run] - (groups - 1) * without)[group]
         return result
 
     def _without_groups(self, metric: Metric, run: int, group: NDArray[np.int64], groups: int) -> Floats:
@@ -314,21 +337,23 @@ class Evidence:
         residual = np.bincount(at, confidence - correct, many * cells).astype(float).reshape(shape)
         return residual, np.bincount(at, minlength=many * cells).reshape(shape).sum(axis=0).astype(float)
 
-    def bins_of_questions(self, metric: Metric) -> tuple[Ints, Ints, Floats, Floats]:
-        """Return the non-empty bins of each row, for a metric of bins.
+    def bins_of_units(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """Return the non-empty bins of each run and unit.
 
         Returns:
-            Index of the row, bin, number of items and sum of correctness, each of shape (entries,).
+            Index of the run, bin, number of items and sum of correctness, each of shape (entries,).
         """
+        names = (BIN_COLUMNS[0], BIN_COLUMNS[2])
         if self.conventions.mass_bins:
             columns = self._mass_columns()
-            items, _, correct = (columns[name] for name in BIN_COLUMNS)
-            rows = np.repeat(np.arange(len(items)), np.diff(items.first))
-            return rows, items.bin.astype(np.int64), items.values, correct.values
-        dense_columns = (dense(self.statistics[name]) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
+            items, correct = (sparse(self.by_unit(columns[name])) for name in names)
+            part, filled = np.repeat(np.arange(len(items)), np.diff(items.first)), items.values > 0
+            run, place = self._parts.run[part[filled]], items.bin[filled].astype(np.int64)
+            return run, place, items.values[filled], correct.values[filled]
+        dense_columns = (dense(self.by_unit(self.statistics[name])) for name in names)
         in_bins, right = (fold_bins(column, self.conventions.binning) for column in dense_columns)
-        row, place = np.nonzero(in_bins)
-        return row, place, in_bins[row, place], right[row, place]
+        part, place = np.nonzero(in_bins)
+        return self._parts.run[part], place, in_bins[part, place], right[part, place]
 
     def _mass_columns(self) -> dict[str, SparseColumn]:
         """Compute ``BIN_COLUMNS`` of each row in the equal-mass bins of its run."""
@@ -385,26 +410,37 @@ class Evidence:
         start, end = self._cuts(self.starts)[run : run + 2]
         return confidence[start:end], correct[start:end]
 
+    def unit_of_items(self, run: int) -> Ints:
+        """Return the unit of each item of one run, in the order of ``items_of``, shape (items,)."""
+        rows = slice(self.starts[run], self.ends[run])
+        return np.repeat(self.unit_of_rows[rows], self.sums["items"][rows].astype(np.int64))
+
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Count the questions of each run that the metric can use, shape (runs,)."""
         return self._total(self._usable(metric, self.contributions(metric))).astype(int)
 
+    def units_with(self, metric: Metric) -> Ints:
+        """Count the units of each run of which the metric can use a question, shape (runs,)."""
+        usable = self.by_unit(self._usable(metric, self.contributions(metric))) > 0
+        return np.bincount(self._parts.run, usable, len(self.runs)).astype(np.int64)
+
     def rarer_outcomes(self, metric: Metric) -> Ints:
-        """Count questions of each run with an error, or with a right answer as the metric sees it, whichever are fewer.
+        """Count units of each run with an error, or with a right answer as the metric sees it, whichever are fewer.
 
         Returns:
             Shape (runs,).
         """
-        items, correct = self.sums["items"], self.sums[correct_column(metric, self.conventions)]
-        outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items], axis=1)
-        fewer: Ints = self._total(outcomes.astype(float)).min(axis=1).astype(np.int64)
+        items = self.by_unit(self.sums["items"])
+        correct = self.by_unit(self.sums[correct_column(metric, self.conventions)])
+        outcomes = (correct > 0, correct < items - ROUNDING_TOLERANCE * items)
+        fewer: Ints = np.min([np.bincount(self._parts.run, part, len(self.runs)) for part in outcomes], axis=0).astype(np.int64)
         return fewer
 
     @cached_property
     def largest_clusters(self) -> Floats:
-        """Number of items of a question that can depend on each other, averaged over the items of each run, shape (runs,)."""
-        items = self.sums["items"]
-        return self._total(items**2) / self._total(items)
+        """Number of items of a unit that can depend on each other, averaged over the items of each run, shape (runs,)."""
+        items, run = self.by_unit(self.sums["items"]), self._parts.run
+        return np.bincount(run, items**2, len(self.runs)) / np.bincount(run, items, len(self.runs))
 
     def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
         """Return 1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
@@ -423,6 +459,10 @@ class Evidence:
         if chosen.tobytes() not in self._of_runs:
             self._of_runs[chosen.tobytes()] = self.select_rows(chosen[self.run_of_rows])
         return self._of_runs[chosen.tobytes()]
+
+    def by_question(self) -> Evidence:
+        """Return the same evidence with single questions as units."""
+        return self if self.clustered is None else replace(self.select_rows(np.ones(len(self.places), bool)), clustered=None)
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Select some rows of the same selection. Runs without any of them are left out.
@@ -444,6 +484,7 @@ class Evidence:
             binned={name: column[rows] for name, column in self.binned.items()},
             item_arrays=pairs,
             conventions=self.conventions,
+            clustered=self.clustered,
             samples=None if self.samples is None else self.samples.of_rows(rows),
             respondents={
                 run: part.of_questions(self.places[rows & (self.run_of_rows == index)])
@@ -477,11 +518,11 @@ class Evidence:
 
     @cached_property
     def _by_fold(self) -> dict[str, Floats | SparseColumn]:
-        """Each row's sums, placed at the fold of its question: the columns that ``kernels.bins.fold_totals`` sums."""
+        """Each row's sums, placed at the fold of its unit: the columns that ``kernels.bins.fold_totals`` sums."""
         by_mass = self.conventions.mass_bins is not None
         columns = self._mass_columns() if by_mass else {name: self.statistics[name] for name in BIN_COLUMNS}
         items, confidence, correct = (sparse(columns[name]) for name in BIN_COLUMNS)
-        fold, width = self._folds[self.places], items.width
+        fold, width = self._folds[self.unit_of_rows], items.width
         places = np.repeat(fold * width, np.diff(items.first)) + items.bin
         rows = np.arange(len(self.places) + 1)
         return {
@@ -493,8 +534,8 @@ class Evidence:
 
     @cached_property
     def _folds(self) -> Ints:
-        """The fold of each question of the selection, shape (selected,)."""
-        return question_folds(self.selected_questions)
+        """The fold of each unit, shape (units,)."""
+        return question_folds(self.units.keys)
 
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
         """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
@@ -528,9 +569,47 @@ class Evidence:
         return replicates(*self.items_of(run, metric), np.repeat(np.arange(len(sizes)), sizes), draws)
 
     @cached_property
+    def units(self) -> Units:
+        """The units of inference: what is drawn, left out and flipped."""
+        return self.clustered or Units.single(self.selected_questions)
+
+    @property
+    def in_one_cluster(self) -> bool:
+        """Whether all questions are in one cluster, so that there are no intervals, tests and bands."""
+        return self.clustered is not None and self.clustered.count < 2
+
+    @cached_property
+    def unit_of_rows(self) -> Ints:
+        """Unit of each row's question, shape (rows,)."""
+        return self.units.of_questions[self.places]
+
+    @cached_property
+    def _parts(self) -> _UnitParts:
+        """The parts of runs that are in one unit: rows, where units are questions."""
+        if self.units.are_questions:
+            return _UnitParts(self.run_of_rows, self.unit_of_rows, np.arange(len(self.places)))
+        parts, of_rows = np.unique(self.run_of_rows * self.units.count + self.unit_of_rows, return_inverse=True)
+        return _UnitParts(*np.divmod(parts, self.units.count), of_rows)
+
+    @overload
+    def by_unit(self, column: Floats) -> Floats: ...
+    @overload
+    def by_unit(self, column: Floats | SparseColumn) -> Floats | SparseColumn: ...
+    def by_unit(self, column: Floats | SparseColumn) -> Floats | SparseColumn:
+        """Sum a column of shape (rows, ...) over the rows of each run and unit, shape (parts, ...)."""
+        if self.units.are_questions:
+            return column
+        return sum_by_place(column, self._parts.of_rows, len(self._parts.run))
+
+    @cached_property
+    def units_answered(self) -> Ints:
+        """Number of units of which each run answered any question, shape (runs,)."""
+        return np.bincount(self._parts.run, minlength=len(self.runs)).astype(np.int64)
+
+    @cached_property
     def clusters(self) -> NDArray[np.int64]:
-        """Cluster of each row's question, shape (rows,)."""
-        return question_clusters(self.selected)[self.places]
+        """Group of units that each row's question is drawn with, shape (rows,)."""
+        return self.units.drawn[self.places]
 
     @cached_property
     def _cluster_and_run(self) -> NDArray[np.int64]:
@@ -539,8 +618,8 @@ class Evidence:
 
     @property
     def drawn_from(self) -> int:
-        """Number of clusters from which replicates are drawn."""
-        return cluster_count(self.selected)
+        """Number of groups of units from which replicates are drawn."""
+        return self.units.drawn_from
 
     @cached_property
     def run_of_rows(self) -> NDArray[np.int64]:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine import distribution_statistics, stored_or_computed_rows
-from queries.engine.bootstrap import MAX_CLUSTERS, cluster_count
+from queries.engine.bootstrap import MAX_CLUSTERS
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run, correct_column
 from queries.engine.gather_evidence import columns_of_rows, gather
 from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties, selects_by_answers
 from queries.engine.run_columns import Floats, float_array
+from queries.engine.units import Units, read_units
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
 from queries.metrics.metric import NET_REWARD
@@ -58,7 +59,7 @@ class SummedRuns:
 
     Attributes:
         runs: the runs of the selection that answered any of its questions, in order of import.
-        selected: number of questions of the selection, answered or not.
+        units: the units of inference.
         conventions: conventions of the metrics.
         parts: the totals of each run, by name of the part.
         metrics: the metrics that can be requested.
@@ -68,7 +69,7 @@ class SummedRuns:
     """
 
     runs: tuple[Run, ...]
-    selected: int
+    units: Units
     conventions: Conventions
     parts: Mapping[str, Sequence[RunTotals]]
     metrics: Sequence[Metric]
@@ -93,8 +94,7 @@ class SummedRuns:
     @cached_property
     def cluster_totals(self) -> ClusterTotals:
         """The totals of all runs."""
-        clusters = cluster_count(self.selected)
-        return ClusterTotals(len(self.runs), clusters, self.conventions, self._columns, self._usable)
+        return ClusterTotals(len(self.runs), self.units.drawn_from, self.conventions, self._columns, self._usable)
 
     def values(self, metric: Metric) -> Floats:
         """The metric of each run, shape (runs,), NaN where undefined."""
@@ -105,8 +105,15 @@ class SummedRuns:
         """Number of questions of each run that the metric can use, shape (runs,)."""
         return self.cluster_totals.questions_with(metric)
 
+    def units_with(self, metric: Metric) -> Ints:
+        """See ``Evidence.units_with``."""
+        if self.units.are_questions:
+            return self.questions_with(metric)
+        units: Ints = self._count(metric, UNITS).sum(axis=0).astype(np.int64)
+        return units
+
     def rarer_outcomes(self, metric: Metric) -> Ints:
-        """See ``Evidence.rarer_outcomes``; clusters of questions are counted instead of questions."""
+        """See ``Evidence.rarer_outcomes``; groups of units are counted instead of units."""
         items, correct = (self._column(_sum_part(name)) for name in ("items", correct_column(metric, self.conventions)))
         outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items])
         fewer: Ints = outcomes.sum(axis=1).min(axis=0).astype(np.int64)
@@ -138,10 +145,13 @@ class SummedRuns:
         if shares_sums(metric):
             return {name: self._column(_sum_part(name))[:, runs] for name in metric.reads(self.conventions)}
         parts = [part.columns for part in self.parts[_own_part(metric, self.conventions)][runs]]
-        return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0] if name != USABLE}
+        return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0] if name not in COUNTS}
 
     def _usable(self, metric: Metric) -> Floats:
-        return self._column(_count_part(metric) if shares_sums(metric) else _own_part(metric, self.conventions), USABLE)
+        return self._count(metric, USABLE)
+
+    def _count(self, metric: Metric, name: str) -> Floats:
+        return self._column(_count_part(metric) if shares_sums(metric) else _own_part(metric, self.conventions), name)
 
     def _column(self, part: str, name: str = "") -> Floats:
         """Return a column of all runs, shape (clusters, runs, ...)."""
@@ -173,13 +183,14 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
     if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
-    parts = _Reader(graded, selection, conventions, questions, runs, [*metrics, *ALWAYS_READ]).parts()
+    units = read_units(graded, selection, questions["question_id"].to_numpy())
+    parts = _Reader(graded, selection, conventions, questions, units, runs, [*metrics, *ALWAYS_READ]).parts()
     answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]
     if not answered:
         return gather(snapshot, selection, metrics)
     return SummedRuns(
         runs=tuple(Run(*row) for row in runs[answered].select("run", "model", "elicitation").iter_rows()),
-        selected=len(questions),
+        units=units,
         conventions=conventions,
         parts={name: [of_runs[index] for index in answered] for name, of_runs in parts.items()},
         metrics=metrics,
@@ -204,7 +215,8 @@ def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequ
 
 # The totals of a run are cached in parts, so that another metric only needs the parts it adds.
 OUTLINE = "outline"  # numbers of questions and items, and a checksum of which questions were answered
-USABLE = "usable"  # the column with the number of questions that a metric can use
+# Columns with the number of questions that a metric can use and, if units are clusters, of units with such a question.
+COUNTS = USABLE, UNITS = "usable", "units"
 
 
 def _sum_part(statistic: str) -> str:
@@ -227,6 +239,7 @@ class _Reader:
     selection: Selection
     conventions: Conventions
     questions: pl.DataFrame
+    units: Units
     runs: pl.DataFrame
     metrics: Sequence[Metric]
 
@@ -264,8 +277,10 @@ class _Reader:
         return {"items"}.union(*({*metric.reads(self.conventions), metric.counts} for metric in metrics))
 
     def _key(self, part: str) -> str:
-        """Return the cache key of a part: its name and a checksum of the selected questions."""
+        """Return the cache key of a part: its name and a checksum of the selected questions and their units."""
         digest = sha256(self.questions["position"].to_numpy().tobytes())
+        if not self.units.are_questions:
+            digest.update(repr((self.units.name, self.units.keys.tolist())).encode())
         if "difficulty" in self._reads([part]):
             digest.update(float_array(self.questions["difficulty"]).tobytes())
             digest.update(repr((self.selection.difficulty, self._runs_of_difficulties)).encode())
@@ -315,6 +330,7 @@ class _Reader:
             binned=binned,
             item_arrays=None,
             conventions=self.conventions,
+            clustered=None if self.units.are_questions else self.units,
         )
 
     def _columns_of(self, part: str, evidence: Evidence) -> dict[str, Floats]:
@@ -322,13 +338,16 @@ class _Reader:
         metric = self._metrics_of_parts[part][0]
         if part == _own_part(metric, self.conventions):
             columns = evidence.contributions(metric)
-            return {USABLE: evidence.usable_by_cluster(metric)} | {
-                name: evidence.sum_by_cluster(column) for name, column in columns.items()
-            }
+            return _counts(evidence, metric) | {name: evidence.sum_by_cluster(column) for name, column in columns.items()}
         if part == _count_part(metric):
-            return {USABLE: evidence.usable_by_cluster(metric)}
+            return _counts(evidence, metric)
         (name,) = (name for name in metric.reads(self.conventions) if part == _sum_part(name))
         return {"": evidence.sum_by_cluster(evidence.statistics[name])}
+
+
+def _counts(evidence: Evidence, metric: Metric) -> dict[str, Floats]:
+    counts = {USABLE: evidence.usable_by_cluster(metric)}
+    return counts if evidence.clustered is None else counts | {UNITS: evidence.units_by_cluster(metric)}
 
 
 def _of_run(index: int | None, columns: Mapping[str, Floats]) -> RunTotals:

@@ -97,7 +97,7 @@ def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = 
 
 
 def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
-    """Return the evidence with one more question for each run.
+    """Return the evidence with one more question for each run, which has as many items as a unit of the run.
 
     Args:
         evidence: evidence of the runs.
@@ -105,11 +105,10 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
         right: whether it is all right, otherwise all wrong.
         stated, smooth: see ``with_extra_question``.
     """
-    runs, rows = len(evidence.runs), len(evidence.places)
-    items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], evidence.starts) / (evidence.ends - evidence.starts)), 1)
-    items = items.astype(np.int64)
+    runs, rows, starts = len(evidence.runs), len(evidence.places), evidence.starts
+    items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], starts) / evidence.units_answered), 1).astype(np.int64)
     extreme = np.maximum if highest else np.minimum
-    confidence = extreme.reduceat(evidence.sums["confidence"] / evidence.sums["items"], evidence.starts)
+    confidence = extreme.reduceat(evidence.sums["confidence"] / evidence.sums["items"], starts)
     confidence = np.clip(confidence, 0.0, 1.0) if stated else np.full(runs, float(highest))
     stated_by, correct = np.repeat(confidence, items), np.full(items.sum(), float(right))
     extra = Items(
@@ -155,6 +154,7 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
         binned={name: with_bins(name, column) for name, column in binned.items()},
         item_arrays=pairs,
         conventions=evidence.conventions,
+        clustered=evidence.clustered and evidence.clustered.with_one_more(),
         samples=evidence.samples and evidence.samples.moved(np.argsort(order)[:rows]),
         smooth=smooth,
     )

@@ -17,6 +17,7 @@ from queries.engine.question_difficulties import QuestionDifficulties, read_diff
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns
 from queries.engine.runs_of_many_respondents import RespondentCells
+from queries.engine.units import read_units
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
@@ -79,6 +80,8 @@ def gather(
         )
         sums, binned = sums | columns, binned | of_bins
     question_ids = selected_questions["question_id"].to_numpy()
+    units = read_units(snapshot, selection, question_ids)
+    clustered = None if units.are_questions else units
 
     def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> stored_or_computed_rows.StatisticRows:
         """Compute a row for each sample of a question, for the chosen ``runs``."""
@@ -109,6 +112,7 @@ def gather(
                 binned=of_bins,
                 item_arrays=of_people.pairs,
                 conventions=selection.conventions,
+                clustered=clustered,
             )
             respondents[run.run] = RespondentCells(cells, np.unique(of_people.sample, return_inverse=True)[1])
     return Evidence(
@@ -120,6 +124,7 @@ def gather(
         binned=binned,
         item_arrays=rows.pairs,
         conventions=selection.conventions,
+        clustered=clustered,
         samples=samples,
         respondents=respondents,
         selected_by_answers=selects_by_answers(snapshot, selection),

@@ -28,8 +28,8 @@ class Intervals(NamedTuple):
     """95 % intervals of a metric of each run.
 
     Attributes:
-        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two questions, and where
-            all questions give the same value of a metric that is not one of items.
+        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two units, and where
+            all units give the same value of a metric that is not one of items.
         replicates: number of bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used
             and where there is no interval.
         methods: how the interval of each run was computed.
@@ -68,7 +68,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
-    counts = evidence.questions_with(source)
+    counts = evidence.units_with(source)
     replicates = evidence.replicates(source)
     low, high, defined = percentile_interval(replicates)
     ends, methods = np.stack([low, high]), np.full(len(counts), "bootstrap", dtype=object)
@@ -98,12 +98,12 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
 
 
 def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
-    """Check whether a metric of each run rests on few questions, errors or right answers.
+    """Check whether a metric of each run rests on few units, errors or right answers.
 
     Returns:
-        Shape (runs,). False for a run with respondents, and for one with a single question.
+        Shape (runs,). False for a run with respondents, and for one with a single unit.
     """
-    counts = evidence.questions_with(metric)
+    counts = evidence.units_with(metric)
     few = counts < inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
         few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
@@ -124,9 +124,9 @@ def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
     (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
     columns = evidence.cluster_totals.columns(metric, slice(None))
     items, earned = (columns[name] for name in metric.reads(evidence.conventions))
-    per_question = items.sum(axis=0) / np.maximum(evidence.questions_with(metric), 1)
+    per_unit = items.sum(axis=0) / np.maximum(evidence.units_with(metric), 1)
     ends = [
-        np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_question[run]))
+        np.concatenate(inference.bounded_mean_interval(earned[:, [run]], items[:, run], -cost, 1.0, per_unit[run]))
         for run in range(items.shape[1])
     ]
     return np.stack(ends, axis=1)
@@ -157,7 +157,7 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
     assert metric.distance is not None
     residuals, items = evidence.residuals(metric)
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
-    step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.selected, metric.distance)
+    step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.units.count, metric.distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
     p_calibrated = inference.calibration_test(residuals, items, metric.distance)
     if metric.of_items and few.any():
@@ -187,7 +187,7 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
         metric: the metric to compare.
 
     Returns:
-        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two questions with the metric, on the diagonal, and
+        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
         everywhere if the questions were selected by whether runs answered them correctly.
     """
     if evidence.selected_by_answers:
@@ -218,16 +218,17 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
         replicates = evidence.replicates(metric)
         yield np.ones((runs, runs), dtype=bool), replicates, replicates
     few = np.zeros(runs, dtype=bool)
-    if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.selected <= MAX_CLUSTERS:
-        few = (evidence.rarer_outcomes(metric) < inference.FEW_OF_PAIRS) & (evidence.questions_with(metric) > 1)
-    if isinstance(evidence, Evidence) and few.any():
-        yield few[:, None] | few[None, :], *extreme_replicates(evidence, metric)
+    if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.units.count <= MAX_CLUSTERS:
+        few = (evidence.rarer_outcomes(metric) < inference.FEW_OF_PAIRS) & (evidence.units_with(metric) > 1)
+    if few.any():
+        rows = evidence if isinstance(evidence, Evidence) else evidence.of_runs(np.ones(runs, dtype=bool))
+        yield few[:, None] | few[None, :], *extreme_replicates(rows, metric)
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
     """Compute standard errors of the differences between all pairs of runs.
 
-    With more than ``MAX_CLUSTERS`` questions, the jackknife leaves out clusters of questions instead of single questions. The
+    With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of single units. The
     errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
 
     Args:
@@ -235,13 +236,13 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
         metric: the metric to compare.
 
     Returns:
-        The errors and the number of questions of each pair, each of shape (runs, runs).
+        The errors and the number of units of each pair, each of shape (runs, runs).
     """
-    counts = evidence.questions_with(metric).astype(float)
-    if isinstance(evidence, SummedRuns) or (evidence.is_function_of_totals(metric) and evidence.selected > MAX_CLUSTERS):
+    counts = evidence.units_with(metric).astype(float)
+    if isinstance(evidence, SummedRuns) or (evidence.is_function_of_totals(metric) and evidence.units.count > MAX_CLUSTERS):
         errors, _ = inference.difference_errors(evidence.cluster_totals.pseudo_values(metric))
         return errors, np.minimum(counts[:, None], counts[None, :])
-    if evidence.is_function_of_totals(metric) or evidence.selected < inference.SMALL_SAMPLE:
+    if evidence.is_function_of_totals(metric) or evidence.units.count < inference.SMALL_SAMPLE:
         return inference.difference_errors(evidence.pseudo_values(metric))
     return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
 
@@ -259,12 +260,12 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
 
     Returns:
         Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are NaN where both
-        runs differ by the same on all questions, or the metric is undefined without one of the questions.
+        runs differ by the same on all units, or the metric is undefined without one of them.
     """
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
     bootstraps = [(low, high) for chosen, low, high in _bootstraps_of_differences(pair, metric) if chosen[first, second]]
-    if not bootstraps and pair.questions_with(metric).min() >= inference.SMALL_SAMPLE:
+    if not bootstraps and pair.units_with(metric).min() >= inference.SMALL_SAMPLE:
         replicates = pair.replicates(metric)
         ends = percentile_interval((replicates[:, first] - replicates[:, second])[:, None])
         (low,), (high,), (count,) = ends

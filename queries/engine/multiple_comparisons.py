@@ -1,6 +1,6 @@
 """Multiple comparisons: letters for runs that are not shown to differ, and tests that control the family-wise error rate.
 
-The unit is the question, as in ``inference``.
+The unit is the question, as in ``inference``, unless a function says otherwise.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from scipy.sparse import csr_array
 
 from queries.engine.bootstrap import SEED, TIED
 from queries.engine.inference import FLIPS, Bools
+from queries.engine.run_columns import sum_by_place
+from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
 
 
@@ -140,6 +142,45 @@ def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = S
 
     null = np.array([statistic(random.choice([-1.0, 1.0], len(scores))) for _ in range(flips)])
     return _spread_out(testable, max_t(statistic(np.ones(len(scores))), null))
+
+
+def unit_flips_test(
+    scores: Floats, parts: Bools, testable: Bools, unit: Ints, *, against_whole: bool, seed: int = SEED, flips: int = FLIPS
+) -> tuple[Floats, Floats]:
+    """Test parts of the questions where clusters of questions are the units, for many parts and runs at once.
+
+    The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of
+    a cluster are flipped together.
+
+    Args:
+        scores: as in ``permuted_labels_test`` or, unless ``against_whole``, in ``sign_flips_test``, shape (questions, runs).
+        parts, testable: as there.
+        unit: unit of each question, from 0, shape (questions,).
+        against_whole: whether the mean of the scores in a part is compared with the mean over all questions, or else with 0.
+        seed: seed of the sign flips.
+        flips: number of sign flips.
+
+    Returns:
+        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
+
+    Source:
+        Cameron, Gelbach & Miller 2008 (the wild cluster bootstrap with the null hypothesis imposed).
+    """
+    known, units = np.isfinite(scores), int(unit.max(initial=-1)) + 1
+    scores = np.nan_to_num(scores)
+    if against_whole:
+        scores = np.where(known, scores - scores.sum(axis=0) / np.maximum(known.sum(axis=0), 1), 0.0)
+    whole = sum_by_place(scores, unit, units)
+    signs = np.random.default_rng((seed, units)).choice([-1.0, 1.0], (flips, units))
+    observed, null = np.zeros(testable.shape), np.zeros((flips, *testable.shape))
+    for index, part in enumerate(parts):
+        sums = sum_by_place(scores * part[:, None], unit, units)
+        if against_whole:  # the mean over all questions is estimated from the same clusters
+            sums = sums - (known & part[:, None]).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
+        size = np.sqrt((sums**2).sum(axis=0))
+        sums = np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED)
+        observed[index], null[:, index] = np.abs(sums.sum(axis=0)), np.abs(signs @ sums)
+    return _spread_out(testable, max_t(observed[testable], null[:, testable]))
 
 
 class _Cells(NamedTuple):

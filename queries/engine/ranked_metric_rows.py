@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
 from queries.engine.evidence_for_many_questions import RunEvidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm
+from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
@@ -112,11 +114,14 @@ def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False,
 
 
 def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidence, with_letters: bool) -> None:
+    several = evidence.units_with(metric) > 1
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
-    letters = _letters(cells, metric, evidence) if with_letters else None
+    letters = _letters(cells, several, metric, evidence) if with_letters else None
     for index, cell in enumerate(cells):
-        if cell.value is not None and cell.questions > 1:
+        if cell.value is not None and cell.questions > 1 and not several[index]:
+            cell.no_interval = ONE_CLUSTER
+        elif cell.value is not None and several[index]:
             cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])
             if cell.low is None:
                 cell.no_interval = NO_INTERVAL
@@ -126,15 +131,17 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
             cell.letters = letters[index] if letters else None
 
 
-def _letters(cells: list[MetricCell], metric: Metric, evidence: RunEvidence) -> list[list[int]] | None:
-    """Compute the letters of each run; None where no two runs can be tested or the metric is not ranked."""
+def _letters(
+    cells: list[MetricCell], several: NDArray[np.bool_], metric: Metric, evidence: RunEvidence
+) -> list[list[int]] | None:
+    """Compute the letters of each run, of those with ``several`` units; None where no two runs can be tested or ranked."""
     if metric.direction == "none" or not evidence.same_questions or evidence.selected_by_answers:
         return None
     p_values = difference_tests(evidence, metric)
     pairs = np.triu_indices(len(cells), 1)
     different = np.zeros(p_values.shape, dtype=bool)
     different[pairs] = holm(p_values[pairs]) < SIGNIFICANCE
-    ranked = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and cell.questions > 1]
+    ranked = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and several[index]]
     return compact_letters(different | different.T, [index for _, index in sorted(ranked)])
 
 

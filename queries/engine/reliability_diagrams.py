@@ -34,7 +34,7 @@ class ReliabilityBin(msgspec.Struct):
     """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None if it is empty.
 
     ``low`` and ``high`` are the 95 % Wilson interval of the accuracy for the effective number of items in the bin. They are None
-    if the bin is empty or only one question is selected. The edges of an equal-mass bin are the lowest and highest confidence in
+    if the bin is empty or all questions are in one unit. The edges of an equal-mass bin are the lowest and highest confidence in
     it.
     """
 
@@ -74,7 +74,8 @@ class ReliabilityDiagram(msgspec.Struct):
     """The reliability diagram of one run.
 
     ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
-    5 %. ``band`` is None if correctness is a probability, because there is then no binomial noise.
+    5 %. ``band`` is None if correctness is a probability, because there is then no binomial noise, and if all questions are in
+    one cluster.
     """
 
     run: str
@@ -129,9 +130,10 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
     band = None
-    if kind and graded and len(stated) and not evidence.selected_by_answers:
-        sizes = evidence.sums["items"][evidence.starts[run] : evidence.ends[run]].astype(np.int64)
-        ends = consistency_band(confidence, correct, sizes, SEED, simultaneous=kind == "simultaneous")
+    if kind and graded and len(stated) and not (evidence.selected_by_answers or evidence.in_one_cluster):
+        unit = evidence.unit_of_items(run)
+        order, sizes = np.argsort(unit, kind="stable"), np.unique(unit, return_counts=True)[1]
+        ends = consistency_band(confidence[order], correct[order], sizes, SEED, simultaneous=kind == "simultaneous")
         band = ConsistencyBand(kind, *(part.tolist() for part in ends))
     return {
         "corp": [IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
@@ -150,20 +152,19 @@ def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:
         uncertain: whether to compute the intervals.
 
     Returns:
-        Both ends, shape (2, runs, bins); NaN if not computed, or if fewer than two questions are selected.
+        Both ends, shape (2, runs, bins); NaN if not computed, or if fewer than two units are selected.
     """
-    if not uncertain or evidence.selected < 2 or not evidence.runs:
+    if not uncertain or evidence.units.count < 2 or not evidence.runs:
         return np.full((2, *totals.shape[:2]), np.nan)
     items, correct = totals[..., 0], totals[..., 2]
     accuracy = np.nan_to_num(ratio(correct, items))
-    row, place, of_question, right = evidence.bins_of_questions(BIN_TOTALS)
-    run = evidence.run_of_rows[row]
+    run, place, of_unit, right = evidence.bins_of_units()
     cell = run * totals.shape[1] + place
-    squares = np.bincount(cell, (right - accuracy[run, place] * of_question) ** 2, items.size).reshape(items.shape)
-    questions = np.bincount(cell, minlength=items.size).reshape(items.shape).astype(float)
+    squares = np.bincount(cell, (right - accuracy[run, place] * of_unit) ** 2, items.size).reshape(items.shape)
+    units = np.bincount(cell, minlength=items.size).reshape(items.shape).astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = squares / items**2 * questions / np.maximum(questions - 1, 1)
-    return np.stack(wilson_interval(accuracy, effective_items(items, correct, variance, questions)))
+        variance = squares / items**2 * units / np.maximum(units - 1, 1)
+    return np.stack(wilson_interval(accuracy, effective_items(items, correct, variance, units)))
 
 
 def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:

@@ -34,7 +34,7 @@ class MeasuredRuns:
         self.evidence = evidence
         self._values: dict[str, Floats] = {}
         self._tests: dict[str, Floats] = {}
-        self._questions: dict[str, Ints] = {}
+        self._units: dict[str, Ints] = {}
 
     def values(self, metric: Metric) -> Floats:
         """See ``Evidence.values``."""
@@ -48,11 +48,11 @@ class MeasuredRuns:
             self._tests[metric.key] = difference_tests(self.evidence, metric)
         return self._tests[metric.key]
 
-    def questions(self, metric: Metric) -> Ints:
-        """See ``Evidence.questions_with``."""
-        if metric.key not in self._questions:
-            self._questions[metric.key] = self.evidence.questions_with(metric)
-        return self._questions[metric.key]
+    def units(self, metric: Metric) -> Ints:
+        """See ``Evidence.units_with``."""
+        if metric.key not in self._units:
+            self._units[metric.key] = self.evidence.units_with(metric)
+        return self._units[metric.key]
 
 
 class RunPair(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.dataset_kinds import FORECAST
+from queries.selection.clusters import QUESTION
 
 IMPORTED = "imported"  # value of ``people``: those who were imported with a dataset, not a human collection
 
@@ -33,6 +34,7 @@ class Facets(msgspec.Struct, frozen=True):
     many_valued: tuple[str, ...] = ()  # keys with too many values to choose from
     people_imported: bool = False  # whether human teams came with the dataset
     human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, withdrawn ones included
+    clusters: tuple[str, ...] = (QUESTION,)  # what can be the unit of intervals and tests, the default first
 
     def human_collection(self, people: str) -> tuple[str, str] | None:
         """Return run and name of the human collection that an address chooses; None where it chooses the imported people.

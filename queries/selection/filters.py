@@ -392,6 +392,22 @@ class PeopleChoice(SelectionKey[str]):
 
 
 @dataclass(frozen=True)
+class ClusterChoice(SelectionKey[str]):
+    """The unit of intervals, tests and bands, see ``clusters``; blank for the default of the dataset."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        unknown = "Questions of dataset {dataset!r} have no attribute {value!r}, so it cannot be their cluster."
+        return texts[0] and allowed(key, texts[0], facets.clusters, facets, unknown)
+
+    def control(self, key: str, value: str, facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        default, *others = facets.clusters
+        options = (("", default), *((name, name) for name in others))
+        return MenuControl(self.label, options, "" if value == default else value) if others else None
+
+
+@dataclass(frozen=True)
 class Convention(SelectionKey[str]):
     """A convention of how metrics are computed.
 

@@ -19,8 +19,10 @@ from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.store.gradings import REVIEWED
 from queries.metrics import HUMAN_CURVES, Conventions, Metric
+from queries.selection.clusters import offered_clusters
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.filters import (
+    ClusterChoice,
     ColumnFilter,
     Condition,
     Convention,
@@ -220,6 +222,17 @@ class Selection(Parameters, frozen=True):
             "whom runs are measured against: `imported`, or the id of a run that is a human collection; by default, the people "
             "who were imported with the dataset or, if there are none, its newest collection",
             "People",
+        ),
+    ] = ""
+    cluster: Annotated[
+        str,
+        ClusterChoice(
+            "the unit of every interval, test and band: `question`, or an attribute of questions whose equal values mark "
+            "questions that depend on each other, such as those of a packet or about a passage; questions without the attribute "
+            "are units of their own. `ages` are blocks of five years of the age that a question states: the default where "
+            "questions state one (LifeEval), else `question`. Values of metrics do not depend on it, except those that are "
+            "cross-fitted",
+            "Clusters",
         ),
     ] = ""
     common: Annotated[
@@ -423,6 +436,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         many_valued=many_valued,
         people_imported=people_imported,
         human_collections=tuple((part.run, part.name) for part in collections),
+        clusters=offered_clusters(snapshot, name),
     )
 
 

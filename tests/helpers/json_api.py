@@ -43,6 +43,7 @@ BAD_VALUES = [
     ("radius", "5", "unknown_value", []),
     ("grading", "mine", "unknown_value", ["graded"]),
     ("people", "nobody", "unknown_value", ["imported"]),
+    ("cluster", "packet", "unknown_value", ["question"]),
     ("difficulty", "hard", "bad_value", []),
     ("difficulty", "0.5", "bad_value", []),
     ("difficulty", "0.9..0.1", "bad_value", []),

@@ -16,7 +16,7 @@ def some(values):
 
 
 def selections(facets):
-    """Draw selections of the dataset with these facets, with each run on its own questions."""
+    """Draw selections of the dataset with these facets, with each run on its own questions, and questions as units."""
     runs = [run for run, _, _ in facets.runs]
     return st.builds(
         Selection,
@@ -31,6 +31,7 @@ def selections(facets):
         revealed=st.none() | RANGES,
         q=TEXTS,
         failed=st.booleans(),
+        cluster=st.just("question"),
         common=st.just(False),
         conventions=st.builds(
             Conventions,

@@ -1,5 +1,6 @@
 """What a pinned data version reports after each kind of change."""
 
+import re
 import shutil
 
 import pytest
@@ -128,3 +129,15 @@ def test_an_invalid_version_is_refused(store, version):
     with pytest.raises(BadRequest) as refusal:
         changes(store, ALL, version)
     assert refusal.value.field == "version"
+
+
+def test_a_link_to_lifeeval_says_that_ages_became_clusters(bundled):
+    """Unless it names the cluster itself."""
+    selection = Selection(
+        "lifeeval", run=tuple(run for (run,) in bundled.rows("select run from runs where dataset = 'lifeeval'"))
+    )
+    earlier = re.sub(r"r\d+$", "r1", pinned_version(bundled, selection).version)
+    changes = version_changes(bundled, selection, earlier)
+    assert not changes.same and "cluster=question counts single questions as before" in changes.rules[0]
+    assert version_changes(bundled, selection.replace(cluster="question"), earlier).same
+    assert version_changes(bundled, selection, pinned_version(bundled, selection).version).same

@@ -11,7 +11,7 @@ from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest, read_range
 from queries.slices import MIN_QUESTIONS, slices
 
-SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
+SELECTION = {"lifeeval": Selection("lifeeval", cluster="question"), "pyramid": Selection("pyramid")}
 
 
 def filtered(selection, filters, run):

@@ -91,7 +91,8 @@ def calibration_tests(confidence: Floats, correct: Floats, cluster: Ints, cluste
 def inflation(residual: Floats, spread: Floats, chances: Floats, cluster: Ints, clusters: int) -> float:
     """Compute how many times larger the variance of a sum of residuals is than it would be if items were independent.
 
-    It is the sum of T^2 over the sum of squared residuals, with the sum T of the residuals of each cluster, but at least
+    It is 1 plus the sum of products of the residuals of different items of a cluster, over the smaller of the sum of squared
+    residuals and its expected value. The sum alone would be large in just those runs that are far off. But it is at least
     1 + (F - 1) min(1, 2 / H): where few errors were to be expected, their absence does not show that items of a cluster are
     independent. F is the inflation if all items of a cluster were right or wrong together, and H the number of
     clusters expected to differ from what is likelier in that case.
@@ -110,7 +111,8 @@ def inflation(residual: Floats, spread: Floats, chances: Floats, cluster: Ints, 
     totals, together = (np.bincount(cluster, values, clusters) for values in (residual, spread))
     items = np.maximum(np.bincount(cluster, minlength=clusters), 1)
     squares, variance = (residual**2).sum(), (spread**2).sum()
-    observed = (totals**2).sum() / squares if squares > ROUNDING_TOLERANCE else 1.0
+    smaller = min(squares, variance)
+    observed = 1 + ((totals**2).sum() - squares) / smaller if smaller > ROUNDING_TOLERANCE else 1.0
     largest = (together**2).sum() / variance if variance > ROUNDING_TOLERANCE else 1.0
     expected = (np.bincount(cluster, chances, clusters) / items).sum()
     return float(max(1.0, observed, 1 + (largest - 1) * min(1.0, TELLING / max(expected, ROUNDING_TOLERANCE))))

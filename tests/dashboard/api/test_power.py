@@ -16,7 +16,10 @@ def test_json_csv_and_page_say_the_same(app, client, snapshot):
     (cells,) = table(client, f"/api/v1/power.csv?{keys}&metrics=brier&d=0.02")
     assert int(cells["needed"]) == row["needed"] and float(cells["detectable"]) == row["detectable"]
     text = words(drawn(app, "compare", f"{keys}&metric=brier"))
-    assert f"With 808 questions, a difference of {row['detectable']:.3f} would have been detected with 80 % power" in text
+    assert (
+        f"With 808 questions in 21 clusters, a difference of {row['detectable']:.3f} would have been detected with 80 % power"
+        in text
+    )
     assert "Detecting" not in text
     assert f"Detecting 0.020 takes {row['needed']:,} questions" in words(drawn(app, "compare", f"{keys}&metric=brier&d=0.02"))
     assert error(client, f"/api/v1/power?{keys}&d=0", 400)["field"] == "d"

@@ -127,7 +127,11 @@ CONVENTIONS = [
     Conventions("mass15", "buzz_share", 0.5),
     Conventions("mass100"),
 ]
-FEW = {"whole": RELAY, "revealed": RELAY.replace(revealed=(0.3, 0.8)), "spans": Selection("spans", common=False)}
+FEW = {
+    "whole": RELAY,
+    "revealed": RELAY.replace(revealed=(0.3, 0.8)),
+    "spans": Selection("spans", common=False, cluster="question"),
+}
 SOME = (0, 1, 7, 500, 999)
 
 

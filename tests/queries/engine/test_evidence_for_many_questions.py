@@ -30,8 +30,8 @@ def many(tmp_path_factory):
     chance = np.random.default_rng(5)
     ids = [f"q{number:04}" for number in range(QUESTIONS)]
     (bundle / "dataset.json").write_text('{"dataset": "many", "title": "Many", "kind": "incremental"}')
-    lines = [f"{name},{name},{chance.random():.3f}" for name in ids]
-    (bundle / "questions.csv").write_text("\n".join(["question_id,answer,difficulty", *lines]))
+    lines = [f"{name},{name},{chance.random():.3f},{place // 30},{place // 1.1:.0f}" for place, name in enumerate(ids)]
+    (bundle / "questions.csv").write_text("\n".join(["question_id,answer,difficulty,packet,pair", *lines]))
     lines = [f"{name},{clue},one two three" for name in ids for clue in range(CLUES)]
     (bundle / "clues.csv").write_text("\n".join(["question_id,clue,text", *lines]))
     for run in range(RUNS + 2):
@@ -51,9 +51,10 @@ def many(tmp_path_factory):
 ALL = Selection("many", common=False)
 
 
+@pytest.mark.parametrize("cluster", ["question", "packet", "pair"])  # of 1,200, 40 and 1,091 units
 @pytest.mark.parametrize(("conventions", "metrics"), CHOSEN, ids=["every metric of sums", "other bins"])
-def test_totals_give_what_rows_give(many, conventions, metrics):
-    snapshot, selection = many.snapshot(), ALL.replace(conventions=conventions)
+def test_totals_give_what_rows_give(many, conventions, metrics, cluster):
+    snapshot, selection = many.snapshot(), ALL.replace(conventions=conventions, cluster=cluster)
     summed, rows = measured_runs(snapshot, selection, metrics), gather(snapshot, selection, metrics)
     assert isinstance(summed, SummedRuns)
     assert summed.runs == rows.runs and len(rows.runs) == RUNS + 2
@@ -62,6 +63,7 @@ def test_totals_give_what_rows_give(many, conventions, metrics):
         close = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
         assert summed.values(metric) == pytest.approx(rows.values(metric), **close), metric.key
         assert summed.questions_with(metric).tolist() == rows.questions_with(metric).tolist()
+        assert summed.units_with(metric).tolist() == rows.units_with(metric).tolist()
         assert summed.replicates(metric) == pytest.approx(rows.replicates(metric), **close), metric.key
         of_totals, of_rows = metric_intervals(summed, metric), metric_intervals(rows, metric)
         for ends, expected in zip(of_totals[:3], of_rows[:3], strict=True):

@@ -1,0 +1,150 @@
+"""Runs over questions that depend on each other within clusters: whether intervals and tests hold, by simulation."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from queries.engine.bootstrap import LEVEL, SEED, SIGNIFICANCE
+from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from queries.engine.multiple_comparisons import permuted_labels_test, sign_flips_test, unit_flips_test
+from queries.engine.reliability_diagrams import reliability_diagrams
+from queries.engine.units import Units
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.calibration_tests import calibration_tests
+from queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
+from tests.helpers.simulated_evidence import evidence_of
+from tests.helpers.simulation import Measurement
+
+CLUSTERS, EACH = 60, 5
+SHARED = 0.8  # correlation of the right answers of a cluster, on the scale of a normal draw
+TOGETHER = 40  # simulated runs at a time
+FLIPS = 400
+KEYS = ("accuracy", "brier", "auroc", "overconfidence", "net_score")
+
+
+def clustered_runs(random, runs, clusters=CLUSTERS, each=EACH):
+    """Return confidence and correctness of independent calibrated runs, shape (runs, clusters * each) each."""
+    shape = (runs, clusters, each)
+    confidence = expit(0.5 + 0.9 * random.normal(size=(runs, clusters, 1)) + 0.7 * random.normal(size=shape))
+    draw = np.sqrt(SHARED) * random.normal(size=(runs, clusters, 1)) + np.sqrt(1 - SHARED) * random.normal(size=shape)
+    correct = (draw < ndtri(confidence)).astype(float)
+    return confidence.reshape(runs, -1), correct.reshape(runs, -1)
+
+
+def clustered_evidence(confidence, correct, each=EACH, clustered=True):
+    """Return evidence of runs with single-shot questions, of which ``each`` neighbours are a cluster."""
+    evidence = evidence_of(tuple(part[..., None] for part in (confidence, correct, np.zeros_like(correct))))
+    unit = np.arange(confidence.shape[1]) // each
+    keys = np.array([f"cluster {index}" for index in range(unit[-1] + 1)], dtype=object)
+    return replace(evidence, clustered=Units("packet", keys, unit)) if clustered else evidence
+
+
+def coverage(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
+    """Measure how often intervals contain the true value."""
+    random = np.random.default_rng(seed)
+    truth = clustered_evidence(*(part.reshape(1, -1) for part in clustered_runs(random, 400, CLUSTERS)), clustered=False)
+    covered = {key: [] for key in KEYS}
+    for _ in range(runs // TOGETHER):
+        evidence = clustered_evidence(*clustered_runs(random, TOGETHER, clusters), clustered=clustered)
+        for key in KEYS:
+            (true,), ends = truth.values(CATALOGUE[key]), metric_intervals(evidence, CATALOGUE[key])
+            covered[key] += ((ends.low <= true) & (true <= ends.high)).tolist()
+    for key, held in covered.items():
+        yield Measurement(_claim("interval", clustered), _setting(key, clusters), LEVEL, float(np.mean(held)), len(held))
+
+
+def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
+    """Measure how often equal runs differ with p < 0.05; ten runs of a board make five pairs."""
+    random = np.random.default_rng(seed)
+    rejected = {key: [] for key in ("accuracy", "brier", "auroc", "ece")}
+    first = np.arange(0, 10, 2)
+    for _ in range(boards):
+        evidence = clustered_evidence(*clustered_runs(random, 10, clusters), clustered=clustered)
+        for key in rejected:
+            rejected[key] += (difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).tolist()
+    for key, pairs in rejected.items():
+        claim = _claim("two equal runs: p < .05", clustered)
+        yield Measurement(claim, _setting(key, clusters), SIGNIFICANCE, float(np.mean(pairs)), len(pairs))
+
+
+def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
+    """Measure how often tests reject calibrated runs at 0.05, and intervals of the ECE leave out 0."""
+    random = np.random.default_rng(seed)
+    confidence, correct = clustered_runs(random, runs, clusters)
+    questions = np.arange(confidence.shape[1])
+    unit = questions // EACH if clustered else questions
+    p_values = [calibration_tests(*run, unit, unit[-1] + 1, SEED) for run in zip(confidence, correct, strict=True)]
+    for name, values in zip(("spiegelhalter", "kuiper", "ks"), zip(*p_values, strict=True), strict=True):
+        rejected, claim = float(np.mean(np.array(values) <= SIGNIFICANCE)), _claim("calibrated run: p <= .05", clustered)
+        yield Measurement(claim, _setting(name, clusters), SIGNIFICANCE, rejected, runs)
+    ends = metric_intervals(clustered_evidence(confidence, correct, clustered=clustered), CATALOGUE["ece"])
+    claim = _claim("interval of a calibrated run leaves out 0", clustered)
+    yield Measurement(claim, _setting("ece", clusters), 0.025, float(np.mean(ends.low > 0)), runs)
+
+
+def bands(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
+    """Measure how often the simultaneous band contains the whole isotonic curve of a calibrated run."""
+    confidence, correct = clustered_runs(np.random.default_rng(seed), runs, clusters)
+    held = []
+    diagrams = reliability_diagrams(clustered_evidence(confidence, correct, clustered=clustered))
+    for index, diagram in enumerate(diagrams):
+        stated, items, right = confidence_levels(confidence[index], correct[index])
+        curve = np.interp(diagram.band.confidence, stated, isotonic(right, items))
+        held.append(bool(((curve >= diagram.band.low) & (curve <= diagram.band.high)).all()))
+    yield Measurement(_claim("simultaneous band", clustered), _setting("corp_mcb", clusters), 0.9, float(np.mean(held)), runs)
+
+
+def slices(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
+    """Measure how often any of ten parts is significant where none differs: six of whole clusters and four that cross them."""
+    for against_whole, other in ((True, "from the whole"), (False, "from another run")):
+        share = _significant(boards, seed, clustered, against_whole, clusters)
+        claim = _claim("slices: any part differs", clustered)
+        yield Measurement(claim, _setting(f"brier, {other}", clusters), SIGNIFICANCE, share, boards)
+
+
+def _significant(boards, seed, clustered, against_whole, clusters):
+    random, significant = np.random.default_rng(seed), []
+    questions = np.arange(clusters * EACH)
+    unit = questions // EACH
+    parts = np.stack([*(unit % 6 == part for part in range(6)), *(questions % 4 == part for part in range(4))])
+    testable = np.ones((len(parts), 3), dtype=bool)
+    for board in range(boards):
+        confidence, correct = clustered_runs(random, 4, clusters)
+        scores = ((confidence - correct) ** 2).T
+        scores = scores[:, :3] if against_whole else scores[:, :3] - scores[:, [3]]
+        if clustered:
+            _, adjusted = unit_flips_test(scores, parts, testable, unit, against_whole=against_whole, seed=board, flips=FLIPS)
+        else:
+            test = permuted_labels_test if against_whole else sign_flips_test
+            _, adjusted = test(scores, parts, testable, seed=board, flips=FLIPS)
+        significant.append(bool((adjusted <= SIGNIFICANCE).any()))
+    return float(np.mean(significant))
+
+
+def _claim(claim, clustered):
+    return f"{claim}, by cluster" if clustered else f"({claim}, by question)"
+
+
+def _setting(words, clusters):
+    return f"{words}, {clusters} clusters of {EACH}"
+
+
+def _study(simulate):
+    def measure(boards, seed):
+        for clustered, clusters in ((True, 60), (True, 20), (False, 60)):
+            yield from simulate(boards, seed, clustered, clusters)
+
+    measure.__name__ = f"clusters, {simulate.__name__}"
+    return measure
+
+
+ABOUT = "Questions of a cluster depend on each other. What would be claimed over single questions, in brackets, is false."
+STUDIES = (
+    (_study(coverage), 5, f"Coverage. {ABOUT}"),
+    (_study(equal_pairs), 0.5, f"False positives, at most nominal. {ABOUT}"),
+    (_study(calibrated_runs), 5, f"False positives, at most nominal. {ABOUT}"),
+    (_study(bands), 2.5, f"Coverage of the isotonic curve of a calibrated run. {ABOUT}"),
+    (_study(slices), 2.5, f"False positives, at most 0.070. {ABOUT}"),
+)

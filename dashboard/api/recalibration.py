@@ -28,8 +28,8 @@ def _recalibration(query: Request[RecalibrationParameters]) -> Recalibration:
 
 @get_selected("/api/v1/recalibration", RecalibrationParameters)
 def get_recalibration(query: Request[RecalibrationParameters]) -> Response:
-    """Every metric before and after recalibration, cross-fitted by question, and its effect on single items. `fitted_to` says
-    whether a run's map was fitted to its confidence or to its whole distributions.
+    """Every metric before and after recalibration, cross-fitted by question or cluster, and its effect on single items.
+    `fitted_to` says whether a run's map was fitted to its confidence or to its whole distributions.
     """
     return json_response(_recalibration(query))
 

@@ -65,7 +65,7 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
         rows.append(html.Tr(cells))
     return html.Section(
         [
-            html.H2(f"{METHOD_NAMES[result.method]} recalibration, cross-fitted by question in {result.folds} folds"),
+            html.H2(f"{METHOD_NAMES[result.method]} recalibration, cross-fitted in {result.folds} folds of questions"),
             table(head, rows, "Metrics before and after"),
             figure(
                 "changes",

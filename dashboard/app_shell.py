@@ -25,6 +25,7 @@ from dashboard.components.messages import (
     ignored_keys,
     simulated_banner,
     store_panel,
+    untested_notice,
     version_notice,
     withdrawn_banner,
 )
@@ -138,6 +139,8 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
         disagreement = service().ask(grading_disagreement, request.selection)
         above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+    if page.table and "difficulty" in page.filters:
+        above.append(untested_notice(request.selection, request.facets))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

@@ -124,7 +124,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
         slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
-        html.P(result.untested, className="note") if result.untested else None,
+        html.P(result.untested, className="note") if result.untested and against else None,
         html.P(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
@@ -54,6 +55,15 @@ def test_the_brier_score_leads(forecasts):
     text = text_of(forecasts, "leaderboard")
     assert re.findall(r'"data-run": "([0-9a-f]+)"', text)[:3] == [row["run"] for row in by_brier]
     assert "by Brier score" in text and "Bias to yes" in text
+
+
+@pytest.mark.parametrize("path", ["/", "/reliability", "/difficulty", "/slices", "/decide", "/compare", "/which-ece"])
+@pytest.mark.parametrize("narrowed", [True, False])
+def test_each_page_says_why_nothing_is_tested(forecasts, path, narrowed):
+    """Difficulties come from runs here, because nobody played and none is stated."""
+    with forecasts.test_request_context("/"):
+        page = draw({"path": path, "query": "dataset=rain" + "&difficulty=0..0.5" * narrowed, "page": False})
+    assert page.count("No tests, bands or slopes are given") == narrowed
 
 
 def test_every_page_draws(forecasts):

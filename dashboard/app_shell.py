@@ -21,6 +21,7 @@ from dashboard.components.filters import filter_bar
 from dashboard.components.header import header
 from dashboard.components.messages import (
     error_panel,
+    forecast_notice,
     grading_notice,
     ignored_keys,
     simulated_banner,
@@ -139,6 +140,8 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
         disagreement = service().ask(grading_disagreement, request.selection)
         above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+    if page.table:
+        above.append(forecast_notice(request.facets))
     if page.table and "difficulty" in page.filters:
         above.append(untested_notice(request.selection, request.facets))
     common = page.common if request.selection.common is None else request.selection.common

@@ -105,6 +105,17 @@ def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | 
     return html.P(text, className="note", role="note")
 
 
+def forecast_notice(facets: Facets) -> html.P | None:
+    """Say what confidence and correctness are where answers are forecasts; None elsewhere."""
+    if not facets.forecasts:
+        return None
+    text = (
+        "Answers are forecasts: the confidence is the probability of yes, and right means that yes came true. Accuracy, net "
+        "score, HMR, its rewards and risk are about the likelier side of each forecast, with its probability as the confidence. "
+    )
+    return html.P([text, html.A("More", href="/docs/docs/metrics#forecasts")], className="note", role="note")
+
+
 def untested_notice(selection: Selection, facets: Facets) -> html.P | None:
     """Say why a page shows no tests and no bands, if a filter on difficulties that come from runs selects the questions."""
     if selection.difficulty is None or facets.difficulty_source != FROM_RUNS:

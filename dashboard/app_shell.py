@@ -22,10 +22,12 @@ from dashboard.components.filters import filter_bar
 from dashboard.components.header import header
 from dashboard.components.messages import (
     error_panel,
+    forecast_notice,
     grading_notice,
     ignored_keys,
     simulated_banner,
     store_panel,
+    untested_notice,
     version_notice,
     withdrawn_banner,
 )
@@ -145,6 +147,10 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
     if "cluster" in page.filters:
         above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
+    if page.table:
+        above.append(forecast_notice(request.facets))
+    if page.table and "difficulty" in page.filters:
+        above.append(untested_notice(request.selection, request.facets))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]

@@ -18,6 +18,7 @@ from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
+from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from queries.engine.units import ONE_CLUSTER
@@ -175,7 +176,9 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
     loss_a, loss_b = metric.loss(values)
     if abs(loss_b - loss_a) > TIED:
         result.better = a if loss_a < loss_b else b
-    if pair.measured.units(metric)[[pair.a, pair.b]].min() > 1:
+    if pair.measured.evidence.selected_by_answers:
+        result.no_interval = SELECTED_BY_ANSWERS
+    elif pair.measured.units(metric)[[pair.a, pair.b]].min() > 1:
         low, high, replicates = difference_interval(pair.measured.evidence, metric, pair.a, pair.b)
         if not math.isfinite(low):
             result.no_interval = NO_INTERVAL

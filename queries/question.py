@@ -45,11 +45,13 @@ class HumanBuzz(msgspec.Struct):
 class HumanRecord(msgspec.Struct):
     """What people did.
 
-    ``teams`` is the number of exposures. Each of the four human curves has one value per clue, in [0, 1], None where undefined.
-    ``buzzes`` are those of human teams.
+    ``teams`` is the number of exposures. ``silent`` of them are assumed: the team never buzzed in that match of several
+    questions, and the data do not say how far it heard the question. Each of the four human curves has one value per clue, in
+    [0, 1], None where undefined. ``buzzes`` are those of human teams.
     """
 
     teams: int
+    silent: int
     buzz_share: list[float | None]
     release_share: list[float | None]
     team_share: list[float | None]
@@ -270,9 +272,23 @@ def _human(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
         return None
     return HumanRecord(
         teams=curves["teams"][0],
+        silent=0 if snapshot.people else _silent_teams(snapshot, this_question, identity),
         **{name: curves[name].to_list() for name in HUMAN_CURVES},
         buzzes=_buzzes(snapshot, this_question, identity, "human"),
     )
+
+
+def _silent_teams(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> int:
+    """Count the human teams of which nothing shows that they heard a question; see ``HumanRecord``."""
+    of_match = "o.dataset = e.dataset and o.match_id = e.match_id"
+    ((silent,),) = snapshot.rows(
+        f"""select count(*) from (from exposures where {this_question}) e
+        where team_kind = 'human' and heard_words is null and ended_by is null
+            and exists (from exposures o where {of_match} and o.question_id <> e.question_id)
+            and not exists (from buzzes o where {of_match} and o.team = e.team)""",
+        identity,
+    )
+    return int(silent)
 
 
 def _buzzes(snapshot: Snapshot, this_question: str, identity: dict[str, str], kind: str) -> list[HumanBuzz]:

@@ -20,7 +20,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
 from queries.engine.units import ONE_CLUSTER
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
@@ -29,7 +29,13 @@ from queries.selection.view_parameters_base import named_key
 
 MIN_QUESTIONS = 8  # in a slice and, where it is compared with the whole, outside it; fewer would say little
 MIN_CLUSTERS = 5  # the same, of clusters that have such questions
-SLICE_FIELDS = ("category", "radius", "difficulty")
+DIFFICULTY = "difficulty"
+SLICE_FIELDS = ("category", "radius", DIFFICULTY)
+HARD_EASY = CATALOGUE["hard_easy_slope"]  # it reads the difficulties by which runs are judged
+NOT_AGAINST = (
+    "Difficulty comes from the answers of runs here. Where runs are compared with another one, it makes no parts, because it "
+    "would have to leave out the answers of both."
+)
 MAX_SLICES = 20  # an attribute with more values is not tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
@@ -39,6 +45,7 @@ class Slice(msgspec.Struct):
 
     Attributes:
         filters: the keys and values that select the part.
+        of_others: whether its difficulty is the one that the runs of other models give. No address selects such a part.
         questions: number of questions of the part that the run answered.
         value: of the metric on the part.
         reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
@@ -61,13 +68,14 @@ class Slice(msgspec.Struct):
     high: float
     p_value: float
     p_adjusted: float
+    of_others: bool = False
 
 
 class Slices(msgspec.Struct):
     """Answer of ``/api/v1/slices``: every slice that could be tested, sorted by ``p_value``, the clearest first.
 
     ``against`` is the run that others are compared with, None where each run is compared with itself on the whole selection.
-    ``tested`` is the number of slices. ``untested`` says why nothing is tested; None where something could be.
+    ``tested`` is the number of slices. ``untested`` says which parts are not tested, and why; None if all are.
     """
 
     data_version: str
@@ -82,7 +90,8 @@ class Slices(msgspec.Struct):
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
     """Test every run on every category, radius and third of difficulty, on every two of these combined, and by attributes.
 
-    Difficulties that come from runs make no parts. If they select the questions, nothing is tested.
+    If difficulties come from runs, the parts of a run are made of the answers of other models only. Where runs are compared with
+    another one, no part is made of such difficulties. If they select the questions, nothing is tested.
 
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
     tested either if it answered fewer than eight questions outside the part. With clusters, at least five must have such
@@ -98,26 +107,34 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         BadRequest: there is no run ``against`` among those of the selection.
     """
     counted, coverage = restrict(snapshot, selection, by_default=True)
-    evidence = gather(snapshot, counted, [metric])
+    from_runs = has_difficulties_from_runs(snapshot, counted.dataset)
+    evidence = gather(snapshot, counted, [metric, *((HARD_EASY,) if from_runs else ())])
     runs = [run.run for run in evidence.runs]
     if against is not None and against not in runs:
         message = f"There is no run {against!r} in this selection."
         if coverage is not None and against in coverage.apart:
             message = f"Run {against!r} takes no part here: {coverage.apart[against]}. common=0 compares it all the same."
         raise BadRequest("unknown_value", message, "against", runs)
-    parts = [*_parts(snapshot, counted)]
-    untested = UNTESTED if evidence.selected_by_answers else ONE_CLUSTER if evidence.in_one_cluster else None
-    if not parts or not runs or untested:
+    parts = _parts(snapshot, counted, _difficulties(evidence) if from_runs else None)
+    untested = None
+    if evidence.selected_by_answers:
+        untested = UNTESTED
+    elif evidence.in_one_cluster:
+        untested = ONE_CLUSTER
+    elif from_runs and against is not None:
+        untested = NOT_AGAINST
+        parts = [part for part in parts if not part.own]
+    if not parts or not runs or untested in (UNTESTED, ONE_CLUSTER):
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
-    measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)
-    raw, adjusted = _tests(evidence, metric, np.stack([mask for _, mask in parts]), measured.testable, reference_run)
+    measured = _measure(evidence, metric, [part.inside for part in parts], reference_run)
+    raw, adjusted = _tests(evidence, metric, parts, measured.testable, reference_run)
     results = [
         Slice(
             run=evidence.runs[run].run,
             model=evidence.runs[run].model,
             elicitation=evidence.runs[run].elicitation,
-            filters=parts[part][0],
+            filters=parts[part].filters,
             p_value=float(raw[part, run]),
             p_adjusted=float(adjusted[part, run]),
             questions=int(measured.questions[part, run]),
@@ -126,11 +143,26 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             difference=float(measured.differences[part, run]),
             low=float(measured.low[part, run]),
             high=float(measured.high[part, run]),
+            of_others=parts[part].own,
         )
         for part, run in np.argwhere(measured.testable).tolist()
     ]
     results.sort(key=lambda slice_: (slice_.p_value, -abs(slice_.difference)))
-    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results)
+    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results, untested)
+
+
+class _Part(NamedTuple):
+    """A part of the selection.
+
+    Attributes:
+        filters: the keys and values that select it.
+        inside: which questions it contains, shape (questions, 1), or (questions, runs) if it differs between runs.
+        own: whether it differs between runs.
+    """
+
+    filters: dict[str, str]
+    inside: NDArray[np.bool_]
+    own: bool
 
 
 class _Measured(NamedTuple):
@@ -165,7 +197,8 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
     turn = -1.0 if metric.direction == "higher" else 1.0
     for part, mask in enumerate(masks):
         check_time_limit()
-        inside = evidence.select_rows(mask[evidence.places])
+        of_runs = np.broadcast_to(mask, (len(mask), len(evidence.runs)))
+        inside = evidence.select_rows(of_runs[evidence.places, evidence.run_of_rows])
         if not inside.runs:
             continue
         columns = [index_of[run] for run in inside.runs]
@@ -198,44 +231,63 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
 
 
 def _tests(
-    evidence: Evidence, metric: Metric, parts: NDArray[np.bool_], testable: NDArray[np.bool_], against: int | None
+    evidence: Evidence, metric: Metric, parts: list[_Part], testable: NDArray[np.bool_], against: int | None
 ) -> tuple[Floats, Floats]:
-    """Return raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
+    """Return raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested.
+
+    Parts that differ between runs come last.
+    """
     scores, units = evidence.by_question().pseudo_values(metric), evidence.units
     flips = flips_within(scores.size)
     if against is not None:
         scores = scores - scores[:, [against]]
     if not units.are_questions:
-        whole = against is None
-        return unit_flips_test(scores, parts, testable, units.of_questions, against_whole=whole, flips=flips)
-    if against is None:
-        return permuted_labels_test(scores, parts, testable, flips=flips)
-    return sign_flips_test(scores, parts, testable, flips=flips)
+        masks = [part.inside for part in parts]
+        return unit_flips_test(scores, masks, testable, units.of_questions, against_whole=against is None, flips=flips)
+    shared = np.array([part.inside[:, 0] for part in parts if not part.own], dtype=bool).reshape(-1, len(scores))
+    if against is not None:
+        return sign_flips_test(scores, shared, testable, flips=flips)
+    own = np.array([part.inside for part in parts if part.own], dtype=bool).reshape(-1, *scores.shape)
+    return permuted_labels_test(scores, shared, testable, flips=flips, own_parts=own)
 
 
-def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
-    """Yield the filters of each part, and which questions of the selection it contains, shape (questions,)."""
+def _difficulties(evidence: Evidence) -> Floats:
+    """Return the difficulties by which each run is judged, shape (questions, runs), NaN where there is none."""
+    difficulties = np.full((evidence.selected, len(evidence.runs)), np.nan)
+    difficulties[evidence.places, evidence.run_of_rows] = evidence.sums["difficulty"]
+    return difficulties
+
+
+def _parts(snapshot: Snapshot, selection: Selection, difficulties: Floats | None) -> list[_Part]:
+    """Return the parts of a selection; those that differ between runs come last.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        difficulties: if they come from runs, those by which each run is judged; see ``_difficulties``.
+    """
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(
         f"""select row_number() over (order by q.position) - 1 as place, q.category, q.radius, q.difficulty
         from questions q where {condition} order by place""",
         parameters,
     )
-    single = {by: _values(facts[by], by) for by in SLICE_FIELDS}
-    if has_difficulties_from_runs(snapshot, selection.dataset):
-        single["difficulty"] = {}  # a part of questions that the runs got wrong would be significant for every run
-    for by in SLICE_FIELDS:
-        if len(single[by]) > 1:
-            yield from (({by: name}, mask) for name, mask in single[by].items())
-    for first, second in combinations([by for by in SLICE_FIELDS if len(single[by]) > 1], 2):
+    single = {by: _values(facts[by]) for by in SLICE_FIELDS if by != DIFFICULTY}
+    # If difficulties were made of a run's own answers, what it got wrong would be hard, and each run worse on hard questions.
+    stated = facts[DIFFICULTY].cast(pl.Float64).fill_null(np.nan).to_numpy()[:, None]
+    single[DIFFICULTY] = _thirds(stated if difficulties is None else difficulties)
+    divided = [by for by in SLICE_FIELDS if len(single[by]) > 1]
+    parts = [({by: name}, mask) for by in divided for name, mask in single[by].items()]
+    for first, second in combinations(divided, 2):
         for name, mask in single[first].items():
-            for second_name, second_mask in single[second].items():
-                yield {first: name, second: second_name}, mask & second_mask
-    yield from _parts_by_attribute(snapshot, selection)
+            parts += [({first: name, second: other}, mask & inside) for other, inside in single[second].items()]
+    parts += _parts_by_attribute(snapshot, selection)
+    made = [_Part(filters, mask, difficulties is not None and DIFFICULTY in filters) for filters, mask in parts]
+    return sorted(made, key=lambda part: part.own)
 
 
 def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
-    """Yield the filter of each value of each attribute with few values, and which questions have it, shape (questions,)."""
+    """Yield the filter of each value of each attribute with few values, and which questions have it, shape (questions, 1)."""
     condition, parameters = selection.question_filter()
     names = snapshot.rows(
         f"""select attribute from attributes where dataset = $d group by 1
@@ -249,22 +301,21 @@ def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tu
             where {condition} order by q.position""",
             parameters | {"attribute": name},
         )["value"]
-        masks = _values(column, "attr")
+        masks = _values(column)
         if len(masks) > 1:
             yield from (({named_key("attr", name): value}, mask) for value, mask in masks.items())
 
 
-def _values(column: pl.Series, by: str) -> dict[str, NDArray[np.bool_]]:
-    """Return which questions have each value, by its text in addresses.
-
-    Difficulty is divided into thirds of 0 to 1, both ends included.
-    """
-    if by == "difficulty":
-        values: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        spans = list(pairwise(THIRDS))
-        rounded = [(round(low, 2), round(high, 2)) for low, high in spans]
-        masks = {format_range(span): (values >= span[0]) & (values <= span[1]) for span in rounded}
-        return {name: mask for name, mask in masks.items() if mask.any()}
+def _values(column: pl.Series) -> dict[str, NDArray[np.bool_]]:
+    """Return which questions have each value, by its text in addresses, shape (questions, 1) each."""
     return {
-        str(value): (column == value).fill_null(False).to_numpy() for value in column.drop_nulls().unique(maintain_order=True)
+        str(value): (column == value).fill_null(False).to_numpy()[:, None]
+        for value in column.drop_nulls().unique(maintain_order=True)
     }
+
+
+def _thirds(difficulties: Floats) -> dict[str, NDArray[np.bool_]]:
+    """Return where difficulties are in each third of 0 to 1, both ends included, by its text in addresses; the same shape."""
+    spans = [(round(low, 2), round(high, 2)) for low, high in pairwise(THIRDS)]
+    masks = {format_range(span): (difficulties >= span[0]) & (difficulties <= span[1]) for span in spans}
+    return {name: mask for name, mask in masks.items() if mask.any()}

@@ -13,6 +13,7 @@ from dashboard.error_messages import error_message
 from dashboard.what_changed_since_version import what_changed
 from data.plurals import counted
 from queries.changes_since_data_version import VersionChanges
+from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
 from queries.gradings import GradingCoverage
 from queries.runs import RunFacts
 from queries.selection import Selection
@@ -102,6 +103,24 @@ def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | 
         text = f"Measured by the grading “reviewed”, with reviewers' corrections: {counted(coverage.with_it, 'run')} of {total:,}"
         text += "; the others by their first grading." if coverage.without_it else "."
     return html.P(text, className="note", role="note")
+
+
+def forecast_notice(facets: Facets) -> html.P | None:
+    """Say what confidence and correctness are where answers are forecasts; None elsewhere."""
+    if not facets.forecasts:
+        return None
+    text = (
+        "Answers are forecasts: the confidence is the probability of yes, and right means that yes came true. Accuracy, net "
+        "score, HMR, its rewards and risk are about the likelier side of each forecast, with its probability as the confidence. "
+    )
+    return html.P([text, html.A("More", href="/docs/docs/metrics#forecasts")], className="note", role="note")
+
+
+def untested_notice(selection: Selection, facets: Facets) -> html.P | None:
+    """Say why a page shows no tests and no bands, if a filter on difficulties that come from runs selects the questions."""
+    if selection.difficulty is None or facets.difficulty_source != FROM_RUNS:
+        return None
+    return html.P(UNTESTED, className="note", role="note")
 
 
 def ignored_keys(keys: Sequence[str]) -> html.P | None:

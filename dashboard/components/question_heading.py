@@ -55,6 +55,9 @@ def question_heading(
     )
 
 
+ASSUMED = "Nothing shows that a team that never buzzed heard the question. It counts as having heard it to its end."
+
+
 def _facts(question: Question) -> list[str | Component]:
     """Facts about a question."""
     facts: list[str | Component] = [fact for fact in (question.category, question.subcategory) if fact]
@@ -63,7 +66,10 @@ def _facts(question: Question) -> list[str | Component]:
         source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
         facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))
     if question.human:
-        facts.append(f"heard by {counted(question.human.teams, 'human team')}")
+        heard = f"heard by {counted(question.human.teams, 'human team')}"
+        if question.human.silent:
+            heard += f", of which {question.human.silent:,} never buzzed in that match"
+        facts.append(html.Span(heard, title=ASSUMED if question.human.silent else ""))
     if question.votes:
         facts.append(counted(sum(question.votes.votes), "human vote"))
     if not (question.human or question.votes or question.lifespan):

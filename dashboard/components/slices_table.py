@@ -44,7 +44,7 @@ def slices_section(
         html.Tr(
             [
                 html.Th(named(colours.get(part.run), names.get(part.run, part.model)), scope="row"),
-                html.Td(page_link(_name(part), href=link(part), title="Show this part")),
+                html.Td(_name(part) if part.of_others else page_link(_name(part), href=link(part), title="Show this part")),
                 html.Td(short(part.value), className="number"),
                 html.Td(short(part.reference), className="number"),
                 html.Td(f"{short(part.difference)} [{short(part.low)}, {short(part.high)}]", className="number"),
@@ -63,5 +63,6 @@ def slices_section(
 
 
 def _name(part: Slice) -> str:
-    names = {"category": "", "radius": "radius ", "difficulty": "difficulty "}
+    difficulty = "difficulty for other models " if part.of_others else "difficulty "
+    names = {"category": "", "radius": "radius ", "difficulty": difficulty}
     return " · ".join(f"{names.get(by, f'{split_key(by)[1]} ')}{value}" for by, value in part.filters.items())

@@ -31,6 +31,7 @@ from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
 from queries.reliability import reliability
+from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice
 from queries.triptych import triptych
 
@@ -76,8 +77,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             [
                 html.H1("Reliability"),
                 html.P(
-                    f"{request.facets.title}: how often each run is right at the confidence it states; "
-                    f"{counted(len(result.runs), 'run')}",
+                    f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
                     className="lead",
                 ),
                 menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
@@ -94,6 +94,13 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
     ]
+
+
+def _meaning(facets: Facets) -> str:
+    """What the diagrams show."""
+    if facets.forecasts:
+        return "how often yes comes true at the probability that each run states"
+    return "how often each run is right at the confidence it states"
 
 
 def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:

@@ -25,13 +25,14 @@ from dashboard.shared_parameters import known_run, metric_names
 from data.plurals import counted
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.question_difficulties import FROM_RUNS
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.published_values import published
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.selection.view_parameters_base import split_key
-from queries.slices import MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
+from queries.slices import DIFFICULTY, MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved_questions import unsolved
 
 PATH = "/slices"
@@ -40,6 +41,10 @@ TABLES = tuple(table.key for table in published().tables if table.by == "categor
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
+OF_ALL_RUNS = (
+    "Difficulty comes from all runs in this table. Each run's own answers are among them, so it looks worse where difficulty is "
+    "high. The parts below are made of the answers of other models."
+)
 UNTESTED = (
     " Response attributes divide the first table but are not tested: a question can be in several of their parts, and the tests "
     "assume that it is in one only."
@@ -121,10 +126,13 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             className="controls",
         ),
         _every_run(request, runs, colours),
+        html.P(OF_ALL_RUNS, className="note")
+        if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS
+        else None,
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
         slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
-        html.P(result.untested, className="note") if result.untested else None,
+        html.P(result.untested, className="note") if result.untested and against else None,
         html.P(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "

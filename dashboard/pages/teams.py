@@ -66,7 +66,11 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
 def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
     return html.Div(
-        [html.H1("Teams"), html.P(f"{request.facets.title}: {lead}", className="lead")],
+        [
+            html.H1("Teams"),
+            html.P(f"{request.facets.title}: {lead}", className="lead"),
+            html.P(request.facets.note, className="note") if request.facets.note and not request.facets.simulated else None,
+        ],
         className="heading",
     )
 

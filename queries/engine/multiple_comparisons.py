@@ -79,7 +79,7 @@ def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
 
 
 def permuted_labels_test(
-    scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS
+    scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS, own_parts: Bools | None = None
 ) -> tuple[Floats, Floats]:
     """Test whether scores in a part of the questions differ from those over all questions, for many parts and runs at once.
 
@@ -90,15 +90,18 @@ def permuted_labels_test(
         scores: score of each question and run, for example jackknife pseudo-values of a loss, shape (questions, runs); NaN if
             missing.
         parts: which questions are in each part, shape (parts, questions).
-        testable: which runs are tested in which part, shape (parts, runs).
+        testable: which runs are tested in which part, shape (parts + own parts, runs).
         seed: seed of the permutations.
         flips: number of permutations.
+        own_parts: further parts, which differ between runs, shape (own parts, questions, runs).
 
     Returns:
-        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
+        Raw and adjusted two-sided p-values, each of shape (parts + own parts, runs); NaN where nothing is tested.
     """
-    questions = len(scores)
-    inside = parts.sum(axis=1)
+    questions, runs = scores.shape
+    if own_parts is None:
+        own_parts = np.zeros((0, questions, runs), dtype=bool)
+    inside = np.concatenate([np.tile(parts.sum(axis=1)[:, None], runs), own_parts.sum(axis=1)])
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(np.isfinite(scores).sum(axis=0), 1)
         centred = np.nan_to_num(scores - mean)
@@ -106,12 +109,13 @@ def permuted_labels_test(
         unit = np.where(spread > TIED, centred / spread, 0.0)
         # Standard deviation of the sum over a part under permutation, which is sampling without replacement.
         deviation = np.sqrt(inside * (questions - inside) / questions)
-        weights = np.where(deviation > 0, 1 / deviation, 0.0)[:, None]
+        weights = np.where(deviation > 0, 1 / deviation, 0.0)
     random = np.random.default_rng((seed, questions))
-    cells = _Cells.divided(parts)
+    cells, own_cells = _Cells.divided(parts), _OwnCells.divided(own_parts)
 
     def statistic(order: NDArray[np.int64]) -> Floats:
-        return np.asarray(np.abs(weights * cells.sums(unit, order))[testable])
+        sums = np.concatenate([cells.sums(unit, order), own_cells.sums(unit, order)])
+        return np.asarray(np.abs(weights * sums)[testable])
 
     null = np.array([statistic(random.permutation(questions)) for _ in range(flips)])
     return _spread_out(testable, max_t(statistic(np.arange(questions)), null))
@@ -145,7 +149,14 @@ def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = S
 
 
 def unit_flips_test(
-    scores: Floats, parts: Bools, testable: Bools, unit: Ints, *, against_whole: bool, seed: int = SEED, flips: int = FLIPS
+    scores: Floats,
+    parts: Sequence[Bools],
+    testable: Bools,
+    unit: Ints,
+    *,
+    against_whole: bool,
+    seed: int = SEED,
+    flips: int = FLIPS,
 ) -> tuple[Floats, Floats]:
     """Test parts of the questions where clusters of questions are the units, for many parts and runs at once.
 
@@ -154,7 +165,8 @@ def unit_flips_test(
 
     Args:
         scores: as in ``permuted_labels_test`` or, unless ``against_whole``, in ``sign_flips_test``, shape (questions, runs).
-        parts, testable: as there.
+        parts: which questions are in each part, each of shape (questions, 1), or (questions, runs) if it differs between runs.
+        testable: as there.
         unit: unit of each question, from 0, shape (questions,).
         against_whole: whether the mean of the scores in a part is compared with the mean over all questions, or else with 0.
         seed: seed of the sign flips.
@@ -174,9 +186,9 @@ def unit_flips_test(
     signs = np.random.default_rng((seed, units)).choice([-1.0, 1.0], (flips, units))
     observed, null = np.zeros(testable.shape), np.zeros((flips, *testable.shape))
     for index, part in enumerate(parts):
-        sums = sum_by_place(scores * part[:, None], unit, units)
+        sums = sum_by_place(scores * part, unit, units)
         if against_whole:  # the mean over all questions is estimated from the same clusters
-            sums = sums - (known & part[:, None]).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
+            sums = sums - (known & part).sum(axis=0) / np.maximum(known.sum(axis=0), 1) * whole
         size = np.sqrt((sums**2).sum(axis=0))
         sums = np.divide(sums, size, out=np.zeros_like(sums), where=size > TIED)
         observed[index], null[:, index] = np.abs(sums.sum(axis=0)), np.abs(signs @ sums)
@@ -224,6 +236,35 @@ class _Cells(NamedTuple):
         values = np.ones(len(taken)) if factors is None else factors[taken]
         shape = (len(self.ends) - 1, len(scores))
         return np.asarray(self.members @ (csr_array((values, taken, self.ends), shape) @ scores))
+
+
+class _OwnCells(NamedTuple):
+    """Parts that differ between runs, divided into cells of questions that are in the same parts of a run.
+
+    Attributes:
+        members: which cells are in each part, 1 or 0, shape (parts, cells).
+        cell: cell of each question of each run, shape (questions, runs).
+    """
+
+    members: Floats
+    cell: NDArray[np.int64]
+
+    @classmethod
+    def divided(cls, parts: Bools) -> _OwnCells:
+        """Divide parts of shape (parts, questions, runs) into cells."""
+        if not len(parts):
+            return cls(np.zeros((0, 1)), np.zeros(parts.shape[1:], np.int64))
+        flat = parts.reshape(len(parts), -1)
+        _, first, cell = np.unique(np.packbits(flat, axis=0), axis=1, return_index=True, return_inverse=True)
+        return cls(flat[:, first].astype(float), cell.reshape(parts.shape[1:]))
+
+    def sums(self, scores: Floats, order: NDArray[np.int64]) -> Floats:
+        """See ``_Cells.sums``."""
+        cells, runs = self.members.shape[1], scores.shape[1]
+        if not len(self.members):
+            return np.zeros((0, runs))
+        place = self.cell * runs + np.arange(runs)
+        return np.asarray(self.members @ np.bincount(place.ravel(), scores[order].ravel(), cells * runs).reshape(cells, runs))
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:

@@ -31,6 +31,7 @@ DECIMALS = 12
 ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together
 QUESTIONS_COMPARED = 1_000  # whose guesses say whether two runs have the same answers
 FIRST_COMPARED = 64  # clues that most pairs of runs differ on
+SELECTED_BY_ANSWERS = "a filter on difficulty selects the questions by whether runs answered them correctly"
 UNTESTED = (
     "Difficulty comes from the answers of runs here, so this filter selects questions by whether they were answered correctly. "
     "No tests, bands or slopes are given: they would call calibrated runs miscalibrated."

@@ -23,7 +23,7 @@ class Facets(msgspec.Struct, frozen=True):
     longest: int  # clues of its longest question
     values: dict[str, tuple[str | int, ...]]  # values to choose from, by the key of the filter
     difficulty: tuple[float, float] | None  # lowest and highest
-    difficulty_source: str | None
+    difficulty_source: str | None  # of its questions; ``runs`` if any difficulty comes from runs
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
     withdrawn: tuple[str, ...]
     failed: int = 0  # failed calls of all runs

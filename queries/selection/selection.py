@@ -381,7 +381,7 @@ def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         "select title, kind, simulated, note, head_to_head from datasets where dataset = $d", parameters
     )[0]
     counts = snapshot.rows(
-        """select count(*), max(clues), min(difficulty), max(difficulty), any_value(difficulty_source)
+        """select count(*), max(clues), min(difficulty), max(difficulty), max(difficulty_source)
             from questions where dataset = $d""",
         parameters,
     )[0]
@@ -499,12 +499,9 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
-    if (
-        facets.forecasts and selection.failed
-    ):  # the probability 0 of a failed call would be a perfect forecast of what did not happen
-        raise BadRequest(
-            "bad_value", "A failed call has no probability of yes, so it cannot count as wrong here.", "failed", ["0"]
-        )
+    if facets.forecasts and selection.failed:  # its probability of 0 would be the best forecast of what did not happen
+        message = "A failed call has no probability of yes, so it cannot count as wrong here."
+        raise BadRequest("bad_value", message, "failed", ["0"])
     of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
     selection = selection.replace(response_attributes=of_responses)
     head_to_head = facets.head_to_head and selection.people in ("", IMPORTED)

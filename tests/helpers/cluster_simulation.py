@@ -115,7 +115,9 @@ def _significant(boards, seed, clustered, against_whole, clusters):
         scores = ((confidence - correct) ** 2).T
         scores = scores[:, :3] if against_whole else scores[:, :3] - scores[:, [3]]
         if clustered:
-            _, adjusted = unit_flips_test(scores, parts, testable, unit, against_whole=against_whole, seed=board, flips=FLIPS)
+            _, adjusted = unit_flips_test(
+                scores, parts[..., None], testable, unit, against_whole=against_whole, seed=board, flips=FLIPS
+            )
         else:
             test = permuted_labels_test if against_whole else sign_flips_test
             _, adjusted = test(scores, parts, testable, seed=board, flips=FLIPS)

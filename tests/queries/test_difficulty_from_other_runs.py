@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from queries.compare import compare
 from queries.engine.gather_evidence import gather
+from queries.engine.multiple_comparisons import permuted_labels_test
 from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
@@ -72,4 +74,99 @@ def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):
     assert np.isnan(gather(snapshot, hard, [SLOPE]).values(SLOPE)).all()
     assert gather(snapshot, hard, [SLOPE]).selected_by_answers
     assert slices(snapshot, hard, CATALOGUE["overconfidence"]).slices == []
-    assert slices(snapshot, Selection("toy"), CATALOGUE["overconfidence"]).slices == []
+    first, second = [run for (run,) in snapshot.rows("select run from runs order by position limit 2")]
+    difference = compare(snapshot, hard, first, second, [CATALOGUE["brier"]]).metrics["brier"]
+    assert difference.difference is not None and difference.p_value is None and difference.low is None
+    assert difference.no_interval.startswith("a filter on difficulty")
+
+
+BOARD, CONSTANT, QUESTIONS = Selection("board"), "constant", 240
+
+
+def put_board(importing, folder):
+    """Import three models that find the same questions hard, and one that always says yes, as often right as not."""
+    chance = np.random.default_rng(13)
+    answers = np.array(["yes", "no"])[chance.permutation(QUESTIONS) % 2]
+    names = [f"q{k}" for k in range(QUESTIONS)]
+    questions = "question_id,answer,category\n" + "".join(
+        f"{name},{answer},{'ab'[place % 2]}\n" for place, (name, answer) in enumerate(zip(names, answers, strict=True))
+    )
+    folder.mkdir(exist_ok=True)
+    facts = {"dataset": "board", "kind": "single"}
+    store = importing(folder / "store", bundles.write(folder / "board", facts, questions=questions, clues=None))
+    ease = np.where(chance.random(QUESTIONS) < 0.5, 0.15, 0.85)
+    others = {"yes": "no", "no": "yes"}
+    for number in range(3):
+        right = chance.random(QUESTIONS) < ease
+        guesses = [answer if is_right else others[answer] for answer, is_right in zip(answers, right, strict=True)]
+        put_run(store, folder, f"model {number}", names, guesses)
+    put_run(store, folder, CONSTANT, names, ["yes"] * QUESTIONS)
+    return store
+
+
+def put_run(store, folder, model, names, guesses):
+    path = folder / f"{model}.csv"
+    rows = [f"{question},{guess},0.7\n" for question, guess in zip(names, guesses, strict=True)]
+    path.write_text("question_id,guess,confidence\n" + "".join(rows))
+    bundles.put(store, path, dataset="board", model=model)
+
+
+@pytest.fixture
+def board(prefilled):
+    return prefilled(put_board).snapshot()
+
+
+@pytest.mark.parametrize("key", ["overconfidence", "brier", "accuracy"])
+def test_a_constant_forecaster_has_no_significant_slice(board, key):
+    result = slices(board, BOARD, CATALOGUE[key])
+    by_difficulty = [part for part in result.slices if "difficulty" in part.filters]
+    of_constant = [part for part in by_difficulty if part.model == CONSTANT]
+    assert len(of_constant) >= 6 and all(part.of_others for part in by_difficulty)
+    assert all(part.p_adjusted >= 0.05 for part in of_constant)
+    hard = [part for part in by_difficulty if part.filters == {"difficulty": "0.67..1"} and part.model != CONSTANT]
+    assert len(hard) == 3 and all(part.p_adjusted < 0.05 and part.difference > 0 for part in hard)
+
+
+def test_parts_are_of_the_difficulties_of_others(board):
+    evidence = gather(board, BOARD, [CATALOGUE["overconfidence"], SLOPE])
+    given = np.split(evidence.sums["difficulty"], evidence.starts[1:])
+    right = np.split(evidence.sums["correct"], evidence.starts[1:])
+    result = slices(board, BOARD, CATALOGUE["overconfidence"])
+    for run, difficulties, correct in zip(evidence.runs, given, right, strict=True):
+        (part,) = [part for part in result.slices if part.filters == {"difficulty": "0.33..0.67"} and part.run == run.run]
+        inside = (difficulties >= 0.33) & (difficulties <= 0.67)
+        assert part.questions == inside.sum()
+        assert part.value == pytest.approx(0.7 - correct[inside].mean(), abs=1e-12)
+
+
+def test_difficulty_can_make_the_only_parts(snapshot):
+    result = slices(snapshot, Selection("toy"), CATALOGUE["overconfidence"])
+    assert {by for part in result.slices for by in part.filters} == {"difficulty"}
+
+
+def test_against_another_run_no_part_is_of_difficulty(board):
+    (run,) = [run for run, model in board.rows("select run, model from runs") if model == CONSTANT]
+    result = slices(board, BOARD, CATALOGUE["brier"], run)
+    assert result.slices and all("difficulty" not in part.filters for part in result.slices)
+    assert "leave out the answers of both" in result.untested
+
+
+def test_own_answers_would_make_slices_significant(board):
+    """The reason for the difficulties of others: by those of all runs, the constant forecaster is worse where it was wrong."""
+    evidence = gather(board, BOARD, [CATALOGUE["overconfidence"]])
+    (constant,) = [index for index, run in enumerate(evidence.runs) if run.model == CONSTANT]
+    shown = np.array([value for (value,) in board.rows("select difficulty from questions order by position")])
+    scores = evidence.pseudo_values(CATALOGUE["overconfidence"])[:, [constant]]
+    _, adjusted = permuted_labels_test(scores, (shown >= 0.67)[None], np.ones((1, 1), bool))
+    assert adjusted[0, 0] < 0.05
+
+
+@pytest.mark.parametrize("runs", [3, 6])
+def test_equal_own_parts_are_like_shared_ones(runs):
+    chance = np.random.default_rng(runs)
+    scores, parts = chance.normal(size=(40, runs)), chance.random((5, 40)) < 0.4
+    testable = np.ones((5, runs), bool)
+    own = np.repeat(parts[2:, :, None], runs, axis=2)
+    divided = permuted_labels_test(scores, parts[:2], testable, flips=200, own_parts=own)
+    for values, expected in zip(divided, permuted_labels_test(scores, parts, testable, flips=200), strict=True):
+        np.testing.assert_allclose(values, expected)

@@ -7,6 +7,7 @@ import math
 import msgspec
 import pytest
 
+from data.store import open_store
 from queries.buzzing import Buzzpoint, Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
@@ -14,6 +15,7 @@ from queries.question import Question, question
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
+from tests.helpers.bundle_factory import put, write
 from tests.helpers.small_polls import POLLS, YES_NO
 
 RELAY = Selection("relay")
@@ -232,3 +234,17 @@ def test_questions_with_their_own_classes_list_them_by_name(polled):
 def test_a_question_without_votes_has_no_shares(snapshot):
     answered = question(snapshot, RELAY, "r05")
     assert answered.votes is None and {run.shares is None for run in answered.runs} == {True}
+
+
+def test_silent_teams_are_counted(tmp_path):
+    """Ash and Cedar count as having heard both questions of the match, but only Ash ever buzzed in it."""
+    exposures = "question_id,match_id,team,heard_words,ended_by\n" + "".join(
+        f"{name},m1,{team},,\n" for name in ("q1", "q2") for team in ("Ash", "Cedar")
+    )
+    exposures += "q2,m2,Birch,,\nq2,m3,Dogwood,4,\nq1,m3,Dogwood,4,\n"  # a match of one question; a team whose words are known
+    buzzes = "question_id,match_id,team,word,correct,guess\nq1,m1,Ash,3,1,Paris\n"
+    store = open_store(tmp_path / "store")
+    put(store, write(tmp_path / "toy", exposures=exposures, buzzes=buzzes))
+    snapshot = store.snapshot()
+    assert question(snapshot, Selection("toy"), "q2").human.teams == 4
+    assert [question(snapshot, Selection("toy"), name).human.silent for name in ("q1", "q2")] == [1, 1]

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import linregress
 
 from queries.engine.inference import jackknife_t_interval
+from queries.engine.multiple_comparisons import permuted_labels_test
 from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
 
 BOARDS = 300
@@ -49,3 +50,22 @@ def test_calibrated_runs_have_no_slope(runs, questions):
     noise = 3.3 * np.sqrt(0.06 * 0.94 / BOARDS)
     assert by_others / BOARDS <= 0.06 + noise
     assert own / BOARDS > 0.06 + noise, "made of its own answers too, difficulty gives calibrated runs a slope"
+
+
+@pytest.mark.parametrize(("runs", "questions"), [(4, 60), (4, 200), (8, 60)])
+def test_constant_forecasters_have_no_significant_slice(runs, questions):
+    """One run states one confidence and is right by chance; the others find the same questions hard."""
+    random, thirds = np.random.default_rng((5, runs, questions)), [(0, 0.33), (0.33, 0.67), (0.67, 1)]
+    by_others = own = 0
+    for number in range(BOARDS):
+        correct = np.vstack([board(random, runs - 1, questions)[1], random.random(questions) < 0.5])
+        gap = 0.5 - correct[-1:].T
+        for counted, difficulty in ((True, from_others(correct, runs - 1)), (False, 1 - correct.mean(axis=0))):
+            parts = np.array([(difficulty >= low) & (difficulty <= high) for low, high in thirds])
+            testable = ((parts.sum(axis=1) >= 8) & (questions - parts.sum(axis=1) >= 8))[:, None]
+            if testable.any():
+                significant = np.nanmin(permuted_labels_test(gap, parts, testable, number, 199)[1]) < 0.05
+                by_others, own = by_others + (counted and significant), own + (not counted and significant)
+    noise = 3.3 * np.sqrt(0.06 * 0.94 / BOARDS)
+    assert by_others / BOARDS <= 0.06 + noise
+    assert own / BOARDS > 0.06 + noise, "made of its own answers too, difficulty makes its slices significant"

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
+from dashboard.components.messages import forecast_notice
+from dashboard.components.static_html import markup
 from dashboard.page_registry import PAGES
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
@@ -56,7 +59,24 @@ def test_the_brier_score_leads(forecasts):
     assert "by Brier score" in text and "Bias to yes" in text
 
 
+@pytest.mark.parametrize("path", ["/", "/reliability", "/difficulty", "/slices", "/decide", "/compare", "/which-ece"])
+@pytest.mark.parametrize("narrowed", [True, False])
+def test_pages_say_what_is_meant_and_not_tested(forecasts, path, narrowed):
+    """Difficulties come from runs here, because nobody played and none is stated."""
+    with forecasts.test_request_context("/"):
+        page = draw({"path": path, "query": "dataset=rain" + "&difficulty=0..0.5" * narrowed, "page": False})
+    assert page.count("No tests, bands or slopes are given") == narrowed
+    assert page.count("about the likelier side of each forecast") == 1
+
+
 def test_every_page_draws(forecasts):
     for page in PAGES:
         if page not in ("question", "run", "nowhere"):
             assert drawn(forecasts, page, "dataset=rain" if page not in ("metrics", "upload") else "")
+
+
+def test_the_notice_links_to_a_section(forecasts):
+    (link,) = re.findall(
+        r'href="(/docs/[^"#]+)#forecasts"', markup(forecast_notice(forecasts.extensions["clueline"].facets("rain")))
+    )
+    assert 'id="forecasts"' in forecasts.test_client().get(link).text

@@ -83,6 +83,10 @@ def known_run(about: str, blank: bool = False) -> Choice:
 
 
 WantedDifference = Annotated[float | None, Number("the difference to detect: the answer says how many questions it takes", 1e6)]
+Margin = Annotated[
+    float | None,
+    Number("the difference below which two runs are equal, in the units of the metric, stated before looking", 1e6, zero=True),
+]
 FirstCurve = Annotated[
     str, known_run("the first of the two runs whose difference is shown with a band; by default the best by Brier", True)
 ]

@@ -14,6 +14,7 @@ from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.disputed_answers import disputed_positions
 from queries.engine.evidence_for_many_questions import measured_runs
 from queries.engine.inference import wilson_interval
+from queries.engine.primary_metric import ranked_metrics
 from queries.engine.ranked_metric_rows import MetricCell, RunRow, metric_cells, run_rows
 from queries.engine.run_pairs import runs_by_id
 from queries.engine.stored_or_computed_rows import chosen, failed_calls
@@ -70,7 +71,7 @@ class GradingDisagreement(msgspec.Struct):
         disputed: number of answers of the selection on which the gradings of their run differ, whether or not other runs answered
             the same clues.
         share: their share of all answers, in [0, 1].
-        metric: key of the metric by which runs lead: ``lead`` of the leaderboard.
+        metric: key of the metric by which runs lead: ``primary`` of the leaderboard.
         leaders: who is first under each grading that some run has, if more than 5 % of the answers are disputed; else empty.
             Runs without the grading are measured by their first one.
     """
@@ -94,8 +95,10 @@ class Leaderboard(msgspec.Struct):
         clues: number of clues of these questions, answered or not; a single-shot question has one.
         common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
         common_clues: number of clues that every ranked run answered, if metrics are computed from these only; else None.
-        lead: key of the metric that the page sorts by, unless told otherwise. It penalises bad guesses, which proper scores such
-            as Brier's do not: a wrong guess at confidence 0 has the best possible Brier score.
+        primary: key of the primary metric of this kind of dataset, by which the page sorts unless told otherwise. Claims by it
+            are adjusted for all pairs of runs.
+        other_metrics: number of other metrics by which runs could be ranked here, shown or not. Claims by any of them are
+            adjusted for all of them as well.
         gradings: how far the gradings of the runs disagree, and who leads under each.
     """
 
@@ -105,12 +108,15 @@ class Leaderboard(msgspec.Struct):
     clues: int
     common: int | None
     common_clues: int | None
-    lead: str
+    primary: str
+    other_metrics: int
     rows: list[LeaderboardRow]
     gradings: GradingDisagreement
 
 
-def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
+def leaderboard(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False, margin: float | None = None
+) -> Leaderboard:
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Args:
@@ -118,16 +124,20 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         selection: filters and conventions; its ``common`` is 1 by default.
         metrics: to compute.
         intervals: whether to compute intervals and letters.
+        margin: the difference below which two runs are equal, at least 0, in the units of each metric; None where none is stated.
     """
     models, references = _divided(snapshot, selection)
     counted, restricted = restrict(snapshot, models, by_default=True)
     counts = restricted if restricted and not references else coverage(snapshot, selection)
     failed, chance = failed_calls(snapshot, selection), _chance(snapshot, selection.dataset)
+    claimed = ranked_metrics(snapshot, selection.dataset)
 
     def rows_of(runs: Selection, ranked: bool, reference: bool = False) -> dict[str, LeaderboardRow]:
         evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
         comparable = restricted is not None or not counts.differs
-        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), comparable and not reference)
+        tested = claimed if comparable and not reference else None
+        stated = margin if ranked else None
+        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), tested, stated)
         if not ranked:
             for cell in (cell for row in rows for cell in row.metrics.values()):
                 cell.rank = cell.rank_low = cell.rank_high = None
@@ -160,7 +170,8 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         clues=counts.clues,
         common=restricted.common if restricted and restricted.differs else None,
         common_clues=restricted.common_clues if restricted and restricted.differs else None,
-        lead=leading_metric(has_people(snapshot, selection.dataset)).key,
+        primary=claimed.primary.key,
+        other_metrics=claimed.others,
         rows=[rows[run] for run in counts.answered if run in rows],
         gradings=grading_disagreement(snapshot, selection),
     )
@@ -173,7 +184,7 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         snapshot: the store.
         selection: filters and conventions. Which grading it names does not matter.
     """
-    lead = leading_metric(has_people(snapshot, selection.dataset))
+    lead = ranked_metrics(snapshot, selection.dataset).primary
     disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
     disagreement = GradingDisagreement(disputed, 0.0, lead.key, [])
     if disputed:
@@ -243,17 +254,6 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
     if not models:
         return selection, []
     return selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE]
-
-
-def leading_metric(people: bool) -> Metric:
-    """Return the metric by which runs are sorted: CalScore where human teams played the dataset, else the net score."""
-    return CATALOGUE["calscore" if people else "net_score"]
-
-
-def has_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Return whether a human team heard any question of a dataset."""
-    ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
-    return bool(heard)
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import PAIRED, TableSource
+from dashboard.citation.page_table_sources import TableSource, paired
 from dashboard.components.common_questions import pair_notice
 from dashboard.components.controls import menu, several
 from dashboard.components.filters import filter_keys
@@ -26,10 +26,11 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import WantedDifference, default_metric, known_run
+from dashboard.shared_parameters import Margin, WantedDifference, default_metric, known_run
 from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
+from queries.engine.primary_metric import primary_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.power import power
@@ -68,6 +69,7 @@ class ComparePage(PageParameters, frozen=True):
         ),
     ] = DEFAULT_METRICS
     d: WantedDifference = None
+    margin: Margin = None
 
 
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
@@ -115,8 +117,16 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
-        power_section(service().ask(power, request.selection, a, b, [metric], request.parameters.d).metrics[0], metric),
+        _power(request, a, b, metric),
     ]
+
+
+def _power(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> Component | None:
+    """What the questions can show by a metric, and whether the runs are equal within the margin of the address."""
+    selection, d, margin = request.selection, request.parameters.d, request.parameters.margin
+    analysis = service().ask(power, selection, a, b, [metric], d, margin)
+    compared = None if margin is None else service().ask(comparison, selection, a, b, [metric], margin).metrics[metric.key]
+    return power_section(analysis.metrics[0], metric, compared.margin if compared else None)
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
@@ -178,6 +188,10 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
+def _primary(request: PageRequest[ComparePage]) -> Metric:
+    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
+
+
 def _table(request: PageRequest[ComparePage]) -> TableSource:
     runs = _runs(request)
     if len(runs) < 2:
@@ -185,8 +199,8 @@ def _table(request: PageRequest[ComparePage]) -> TableSource:
     (a, b), metrics = _chosen(request), request.parameters.metrics
     return TableSource(
         "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),
-        ("metric", "value_a", "value_b", "difference", "p_value"), metrics, interval_of="difference",
-        interval=f"{PAIRED} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+        ("metric", "value_a", "value_b", "difference", "p_holm"), metrics, interval_of="difference",
+        interval=f"{paired(_primary(request))} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
     )  # fmt: skip
 
 

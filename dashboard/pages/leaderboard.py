@@ -11,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
+from dashboard.components.claims_about_runs import adjustment, claims_section
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
@@ -27,10 +28,11 @@ from dashboard.components.run_names_and_colours import RunColours, run_colours, 
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import DEFAULT_METRICS
+from dashboard.shared_parameters import DEFAULT_METRICS, Margin
 from data.plurals import counted
 from queries.confident_early_mistake import surest_early_mistake
-from queries.leaderboard import leaderboard, leading_metric
+from queries.engine.primary_metric import primary_metric
+from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
 from queries.question import question as question_query
@@ -76,17 +78,16 @@ class LeaderboardPage(PageParameters, frozen=True):
             blank=True,
         ),
     ] = ""
-    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default")] = tuple(
-        CATALOGUE[key] for key in DEFAULT_METRICS
-    )
+    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default")] = ()
+    margin: Margin = None
 
 
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
-    chosen, sort = request.parameters.metrics, request.parameters.sort
-    lead = leading_metric(request.facets.human_teams > 0)
+    chosen, sort, margin = _columns(request), request.parameters.sort, request.parameters.margin
+    lead = _primary(request)
     metrics = tuple(dict.fromkeys((*chosen, *ACCURACY_AND_CONFIDENCE, lead)))
-    board = service().ask(leaderboard, request.selection, metrics, True)
+    board = service().ask(leaderboard, request.selection, metrics, True, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
@@ -109,7 +110,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                     className="lead",
                 ),
                 several(
-                    "metrics", "Columns", NAMED, [metric.key for metric in chosen], "Default columns", default=DEFAULT_METRICS
+                    "metrics",
+                    "Columns",
+                    NAMED,
+                    [metric.key for metric in chosen],
+                    "Default columns",
+                    default=_default_columns(request),
                 ),
                 published_menu(reference),
             ],
@@ -130,7 +136,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.P(
                     "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to "
-                    f"differ (p ≥ 0.05, adjusted for all pairs of runs). {_zero_confidence_scores(shown)}",
+                    f"differ (p ≥ 0.05, {adjustment(board)}). {_zero_confidence_scores(shown)}",
                     className="note",
                 ),
                 html.Button(
@@ -143,12 +149,27 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="below",
         ),
+        claims_section(board, names, margin),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         confidence_gap(board, names, colours) if board.rows else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), lead), names, colours),
     ]
+
+
+def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
+    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
+
+
+def _default_columns(request: PageRequest[LeaderboardPage]) -> tuple[str, ...]:
+    """Keys of the columns if the address names none; the primary metric is among them."""
+    primary = _primary(request).key
+    return DEFAULT_METRICS if primary in DEFAULT_METRICS else (primary, *DEFAULT_METRICS)
+
+
+def _columns(request: PageRequest[LeaderboardPage]) -> tuple[Metric, ...]:
+    return request.parameters.metrics or tuple(CATALOGUE[key] for key in _default_columns(request))
 
 
 def _by_release_date(
@@ -201,7 +222,7 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
 
 
 def _table(request: PageRequest[LeaderboardPage]) -> TableSource:
-    return leaderboard_source(request.parameters.metrics)
+    return leaderboard_source(_columns(request))
 
 
 PAGE = register(

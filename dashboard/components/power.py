@@ -80,8 +80,8 @@ def equality_sentence(result: MetricPower, equivalence: Equivalence) -> str:
     if equivalence.verdict is None:
         verdict = f"Whether they are equal within {margin} is undefined, because {equivalence.undefined}."
     else:
-        ends = f"90 % interval of the difference {short(equivalence.low)} to {short(equivalence.high)}"
-        verdict = f"With a margin of {margin}: {equivalence.verdict} ({ends})."
+        low, high = (difference_text(end or 0.0) for end in (equivalence.low, equivalence.high))
+        verdict = f"With a margin of {margin}: {equivalence.verdict} (90 % interval of the difference {low} to {high})."
     if result.error is None:
         return verdict
     if not result.margin:
@@ -99,7 +99,7 @@ def _needed(questions: int | None) -> str:
 def difference_text(value: float) -> str:
     """Return a difference with three decimals or, if it is smaller than that shows, with two digits.
 
-    >>> difference_text(0.0312), difference_text(0.0000178), difference_text(0.0)
-    ('0.031', '0.000018', '0.000')
+    >>> difference_text(0.0312), difference_text(-0.0000178), difference_text(0.0)
+    ('0.031', '−0.000018', '0.000')
     """
-    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(value))), 12))
+    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(abs(value)))), 12))

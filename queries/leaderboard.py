@@ -55,7 +55,7 @@ class LeaderboardRow(RunRow):
 
 
 class GradingLeader(msgspec.Struct):
-    """A run that is first under a grading; ``value`` is that of the leading metric. Runs that tie for it are all listed."""
+    """A run that is first under a grading; ``value`` is that of the primary metric. Runs that tie for it are all listed."""
 
     grading: str
     run: str
@@ -184,9 +184,9 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         snapshot: the store.
         selection: filters and conventions. Which grading it names does not matter.
     """
-    lead = ranked_metrics(snapshot, selection.dataset).primary
+    primary = ranked_metrics(snapshot, selection.dataset).primary
     disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
-    disagreement = GradingDisagreement(disputed, 0.0, lead.key, [])
+    disagreement = GradingDisagreement(disputed, 0.0, primary.key, [])
     if disputed:
         evidence = measured_runs(snapshot, selection, [ACCURACY])
         disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
@@ -194,8 +194,8 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         models, _ = _divided(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
             counted, _ = restrict(snapshot, models.replace(grading=grading), by_default=True)
-            evidence = measured_runs(snapshot, counted, [lead])
-            cells = metric_cells(lead, evidence)
+            evidence = measured_runs(snapshot, counted, [primary])
+            cells = metric_cells(primary, evidence)
             best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
             disagreement.leaders += [
                 GradingLeader(grading, run.run, run.model, run.elicitation, cell.value)

@@ -95,7 +95,9 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
         names, tones: display names and colours of the two runs.
     """
 
-    def better(difference: Difference) -> Component:
+    def better(metric: Metric, difference: Difference) -> Component:
+        if metric.direction == "zero":
+            return html.Span(DASH, title="0 is best: a difference does not say which run is nearer to 0")
         if difference.better is None or difference.p_holm is None:
             return html.Span(DASH)
         if difference.p_holm >= SIGNIFICANCE:
@@ -114,7 +116,7 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
             short(difference.difference),
             f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else no_interval(difference),
             p_value_text(difference.p_holm),
-            better(difference),
+            better(metric, difference),
         )
         for metric in shown
         for difference in [result.metrics[metric.key]]

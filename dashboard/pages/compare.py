@@ -188,19 +188,16 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
-def _primary(request: PageRequest[ComparePage]) -> Metric:
-    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
-
-
 def _table(request: PageRequest[ComparePage]) -> TableSource:
     runs = _runs(request)
     if len(runs) < 2:
         raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
+    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
     return TableSource(
         "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),
         ("metric", "value_a", "value_b", "difference", "p_holm"), metrics, interval_of="difference",
-        interval=f"{paired(_primary(request))} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+        interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
     )  # fmt: skip
 
 

@@ -85,15 +85,15 @@ class LeaderboardPage(PageParameters, frozen=True):
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
     chosen, sort, margin = _columns(request), request.parameters.sort, request.parameters.margin
-    lead = _primary(request)
-    metrics = tuple(dict.fromkeys((*chosen, *ACCURACY_AND_CONFIDENCE, lead)))
+    primary = _primary(request)
+    metrics = tuple(dict.fromkeys((*chosen, *ACCURACY_AND_CONFIDENCE, primary)))
     board = service().ask(leaderboard, request.selection, metrics, True, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
     ranked = [metric for metric in shown if metric.direction != "none"]
-    sort = sort or next((metric.key for metric in ranked), lead.key)
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), lead)))
+    sort = sort or next((metric.key for metric in ranked), primary.key)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
     names = run_names(board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
@@ -154,7 +154,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         confidence_gap(board, names, colours) if board.rows else None,
-        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), lead), names, colours),
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
     ]
 
 

@@ -16,6 +16,7 @@ from queries.interval_coverage_in_simulations import MEASURED
 from tests.helpers import (
     buzz_simulation,
     calibration_simulation,
+    claims_simulation,
     cluster_simulation,
     decision_simulation,
     few_errors_simulation,
@@ -30,6 +31,9 @@ STUDIES = (
     (simulation.pair_p_values, 10, "False positives, at most nominal. Two runs are equally good."),
     (simulation.uniform_p_values, 10, "Share of p-values below the level: it should be nominal. Two runs are equally good."),
     (simulation.letters, 5, "False positives, at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
+    (claims_simulation.letters_over_metrics, 1, "False positives, at most 0.070. Eight runs are equally good by all metrics."),
+    (claims_simulation.best_runs, 1, "Coverage. All runs that are truly best are among those that may be best."),
+    (claims_simulation.equality_within_a_margin, 2, "False positives, at most 0.060. Runs are equal, or differ by the margin."),
     (simulation.slices, 2, "False positives, at most nominal. The parts of the questions have no meaning."),
     (simulation.jackknife_intervals, 5, "Coverage."),
     (simulation.bootstrap_intervals, 5, "Coverage."),

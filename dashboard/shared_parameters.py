@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from queries.across import ROWS, Rows
+from queries.engine.primary_metric import primary_metric
 from queries.engine.reliability_diagrams import BANDS
 from queries.gradings import SHOWN
 from queries.metrics import METRICS, Metric
@@ -66,8 +67,11 @@ def metric_names(metrics: Iterable[Metric], facets: Facets, standard: str = "") 
 
 
 def default_columns(facets: Facets) -> Sequence[str]:
-    """Return the keys of the metrics that the leaderboard shows by default, the leading one first."""
-    return tuple(dict.fromkeys(("brier", *DEFAULT_METRICS))) if facets.forecasts else DEFAULT_METRICS
+    """Return the keys of the metrics that the leaderboard shows by default; the primary one is among them."""
+    primary = primary_metric(facets.kind, facets.human_teams > 0).key
+    if primary in DEFAULT_METRICS and not facets.forecasts:
+        return DEFAULT_METRICS
+    return tuple(dict.fromkeys((primary, *DEFAULT_METRICS)))
 
 
 def default_metric(facets: Facets) -> str:
@@ -93,6 +97,10 @@ def known_run(about: str, blank: bool = False) -> Choice:
 
 
 WantedDifference = Annotated[float | None, Number("the difference to detect: the answer says how many questions it takes", 1e6)]
+Margin = Annotated[
+    float | None,
+    Number("the difference below which two runs are equal, in the units of the metric, stated before looking", 1e6, zero=True),
+]
 FirstCurve = Annotated[
     str, known_run("the first of the two runs whose difference is shown with a band; by default the best by Brier", True)
 ]

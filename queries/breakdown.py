@@ -12,6 +12,7 @@ from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
+from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.ranked_metric_rows import RunRow, run_rows
 from queries.engine.stored_or_computed_rows import failed_calls
 from queries.metrics import Metric
@@ -38,7 +39,8 @@ class BreakdownPart(msgspec.Struct):
         value: that they share; None for those without a value. A step of difficulty is written ``lo..hi`` and means [lo, hi); the
             last step includes 1.
         questions: number of questions of the part.
-        rows: the runs that answered any of them; intervals and ranks are within the part.
+        rows: the runs that answered any of them; intervals and ranks are within the part. Letters, and which runs may be best,
+            are adjusted for the number of parts, too.
     """
 
     value: str | None
@@ -71,7 +73,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
         return Breakdown(snapshot.version, selection_keys(selection), by, parts)
     counted, restricted = restrict(snapshot, selection, by_default=True)
-    letters = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
+    comparable = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
     condition, parameters = counted.question_filter()
     source, value = "", f"q.{by}"
     if field == "attr":
@@ -88,11 +90,12 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     if by == "difficulty":
         steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
+    tested = _tested(snapshot, selection, facts["value"].n_unique()) if comparable else None
     parts = []
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
         failed_here = failed.join(group, on="question_id", how="semi")
-        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals, letters)
+        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals, tested)
         parts.append(BreakdownPart(_name(by, value), len(group), rows_of_part))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 
@@ -110,18 +113,23 @@ def _parts_of_responses(
         {"d": selection.dataset, "name": name},
     )
     chosen = dict(selection.attr).get(name)
+    values = [value for value in (*(value for (value,) in rows), "") if not chosen or value in chosen]
     parts = []
-    for value in (*(value for (value,) in rows), ""):
-        if chosen and value not in chosen:
-            continue
+    for value in values:
         counted, restricted = restrict(snapshot, selection.with_response_attribute(name, value), by_default=True)
-        letters = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
+        comparable = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
+        tested = _tested(snapshot, selection, len(values)) if comparable else None
         evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
         # A part in which no run takes part has no rows.
         if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
             questions = len(np.unique(evidence.places))
-            parts.append(BreakdownPart(value or None, questions, run_rows(evidence, metrics, failed, intervals, letters)))
+            parts.append(BreakdownPart(value or None, questions, run_rows(evidence, metrics, failed, intervals, tested)))
     return parts
+
+
+def _tested(snapshot: Snapshot, selection: Selection, parts: int) -> RankedMetrics:
+    """Return what letters are adjusted for: claims are made of each part."""
+    return ranked_metrics(snapshot, selection.dataset)._replace(parts=parts)
 
 
 def _name(by: str, value: object) -> str | None:

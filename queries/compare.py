@@ -15,9 +15,11 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.bootstrap import TIED
 from queries.engine.common_questions import restrict, shared_selections
+from queries.engine.equivalence import Equivalence, equivalences
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
+from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
@@ -39,9 +41,11 @@ class Difference(msgspec.Struct):
         better: id of the run with the better value; None where they tie, or where the metric does not measure quality.
         low, high: 95 % interval of the difference.
         p_value: two-sided.
-        p_holm: the same, adjusted for all comparisons of this metric in the answer by Holm's method.
+        p_holm: the same, adjusted for all comparisons in the answer by Holm's method and, unless this is the primary metric of
+            the dataset, for all other metrics by which its runs can be compared.
         replicates: number of bootstrap replicates behind the interval, 0 for the jackknife.
         no_interval: why there is a difference of several questions without an interval; else None.
+        margin: whether the difference is smaller than a margin; None unless one is stated.
     """
 
     a: float | None
@@ -55,6 +59,7 @@ class Difference(msgspec.Struct):
     p_holm: float | None = None
     replicates: int | None = None
     no_interval: str | None = None
+    margin: Equivalence | None = None
 
 
 class QuestionPair(msgspec.Struct):
@@ -74,7 +79,19 @@ class Comparison(msgspec.Struct):
     metrics: dict[str, Difference]
 
 
-class DetailedComparison(Comparison):
+class SingleComparison(Comparison):
+    """Two runs, and the primary metric of the dataset, by which p-values are not adjusted for other metrics.
+
+    Attributes:
+        primary: its key.
+        other_metrics: number of other metrics by which runs can be compared here, shown or not.
+    """
+
+    primary: str
+    other_metrics: int
+
+
+class DetailedComparison(SingleComparison):
     """Answer of ``/api/v1/compare``; ``pairs`` are the common questions, in the dataset's order."""
 
     data_version: str
@@ -83,14 +100,18 @@ class DetailedComparison(Comparison):
 
 
 class Comparisons(msgspec.Struct):
-    """Answer of ``/api/v1/pairs``."""
+    """Answer of ``/api/v1/pairs``; see ``SingleComparison``."""
 
     data_version: str
     selection: dict[str, list[str]]
     comparisons: list[Comparison]
+    primary: str
+    other_metrics: int
 
 
-def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> DetailedComparison:
+def compare(
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None = None
+) -> DetailedComparison:
     """Compare two runs of the selection's dataset; its filters on questions and clues apply, those on runs do not.
 
     Args:
@@ -98,6 +119,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
         selection: filters and conventions.
         a, b: ids of the runs.
         metrics: by which the runs are compared.
+        margin: the difference below which they are equal, at least 0, in the units of each metric; None where none is stated.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
@@ -105,32 +127,34 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
     return DetailedComparison(
-        **msgspec.structs.asdict(_comparison(runs[a], runs[b], pair, metrics)),
+        **msgspec.structs.asdict(_single(snapshot, selection, runs[a], runs[b], pair, metrics, margin)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
         pairs=_questions(pair, metrics) if pair else [],
     )
 
 
-def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
+def comparison(
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None = None
+) -> SingleComparison:
     """Compare two runs like ``compare``, but without the values of single questions.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
         a, b: ids of the runs.
-        metrics: by which the runs are compared.
+        metrics, margin: see ``compare``.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
-    return _comparison(runs[a], runs[b], pair, metrics)
+    return _single(snapshot, selection, runs[a], runs[b], pair, metrics, margin)
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
-    """Compare runs two by two, with Holm's adjustment over all pairs.
+    """Compare runs two by two, with p-values adjusted over all pairs and, unless the metric is the primary one, other metrics.
 
     Args:
         snapshot: the store.
@@ -155,9 +179,32 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
         return pair_runs(measure_runs(snapshot, shared[pair], pair, metrics) if pair in shared else measured, *pair)
 
     results = [_comparison(names[pair[0]], names[pair[1]], measured_pair(pair), metrics) for pair in pairs]
-    for metric in metrics:
-        _adjust([result.metrics[metric.key] for result in results])
-    return Comparisons(snapshot.version, selection_keys(selection), results)
+    ranked = ranked_metrics(snapshot, selection.dataset)
+    _adjust(results, metrics, ranked)
+    return Comparisons(snapshot.version, selection_keys(selection), results, ranked.primary.key, ranked.others)
+
+
+def _single(
+    snapshot: Snapshot,
+    selection: Selection,
+    a: RunName,
+    b: RunName,
+    pair: RunPair | None,
+    metrics: Sequence[Metric],
+    margin: float | None,
+) -> SingleComparison:
+    ranked = ranked_metrics(snapshot, selection.dataset)
+    result = _comparison(a, b, pair, metrics)
+    _adjust([result], metrics, ranked)
+    if margin is not None:
+        for metric in metrics:
+            difference = result.metrics[metric.key]
+            if pair is None:
+                difference.margin = Equivalence(b.run, undefined=difference.missing)
+            else:
+                compared = equivalences(pair.measured.evidence, metric, margin, pair.b, ranked.adjusted_for(metric))
+                difference.margin = compared[pair.a]
+    return SingleComparison(**msgspec.structs.asdict(result), primary=ranked.primary.key, other_metrics=ranked.others)
 
 
 def _comparison(a: RunName, b: RunName, pair: RunPair | None, metrics: Sequence[Metric]) -> Comparison:
@@ -185,17 +232,19 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
         else:
             result.low, result.high, result.replicates = low, high, replicates
             p_value = pair.measured.tests(metric)[pair.a, pair.b]
-            result.p_value = result.p_holm = number(p_value)  # as if it were the only comparison
+            result.p_value = number(p_value)
     elif pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min() > 1:
         result.no_interval = ONE_CLUSTER
     return result
 
 
-def _adjust(family: list[Difference]) -> None:
-    """Set the adjusted p-values of the comparisons of one metric."""
-    p_values = np.array([np.nan if difference.p_value is None else difference.p_value for difference in family])
-    for difference, adjusted in zip(family, holm(p_values), strict=True):
-        difference.p_holm = number(adjusted)
+def _adjust(results: Sequence[Comparison], metrics: Sequence[Metric], ranked: RankedMetrics) -> None:
+    """Set the adjusted p-values of all comparisons of an answer."""
+    for metric in metrics:
+        family = [result.metrics[metric.key] for result in results]
+        p_values = np.array([np.nan if difference.p_value is None else difference.p_value for difference in family])
+        for difference, adjusted in zip(family, holm(p_values, ranked.adjusted_for(metric)), strict=True):
+            difference.p_holm = number(adjusted)
 
 
 def _questions(pair: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:

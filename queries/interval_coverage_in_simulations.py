@@ -92,8 +92,27 @@ KINDS = (
     Uncertainty(
         "letters",
         "Letters",
-        "Runs that share a letter are not shown to differ, after correction for comparing every pair of runs (Holm).",
-        ["8 equal runs: two share no letter"],
+        "Runs that share a letter are not shown to differ, after correction for comparing every pair of runs (Holm) and, unless "
+        "this is the primary metric of the dataset, by every other metric (Bonferroni).",
+        [
+            "8 equal runs: two share no letter",
+            "8 equal runs: two share no letter by a metric",
+            "(letters adjusted for pairs only)",
+        ],
+    ),
+    Uncertainty(
+        "best",
+        "Runs that may be best",
+        "A run may be best if it is not shown to be worse than any other: these runs contain all that are truly best with 95 % "
+        "confidence.",
+        ["all of the best runs may be best"],
+    ),
+    Uncertainty(
+        "margin",
+        "Equal within a margin",
+        "Two one-sided tests, each at 5 %: runs are equal if the difference is shown to be neither as high as the margin nor as "
+        "low as its negative, and the 90 % interval lies between both.",
+        ["runs that differ by the margin: called equal", "equal runs: called different"],
     ),
     Uncertainty(
         "ranks",

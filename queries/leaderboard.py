@@ -14,12 +14,13 @@ from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.disputed_answers import disputed_positions
 from queries.engine.evidence_for_many_questions import measured_runs
 from queries.engine.inference import wilson_interval
+from queries.engine.primary_metric import ranked_metrics
 from queries.engine.ranked_metric_rows import MetricCell, RunRow, metric_cells, run_rows
 from queries.engine.run_pairs import runs_by_id
 from queries.engine.stored_or_computed_rows import chosen, failed_calls
 from queries.metrics import CATALOGUE, Metric
 from queries.reviewed_samples import ReviewedRun, reviewed_runs
-from queries.selection import Selection, has_forecasts, selection_keys
+from queries.selection import Selection, selection_keys
 
 ACCURACY = CATALOGUE["accuracy"]
 LOW_ACCURACY = 0.05  # with a lower accuracy, a run has too few right answers for its calibration to say much
@@ -55,7 +56,7 @@ class LeaderboardRow(RunRow):
 
 
 class GradingLeader(msgspec.Struct):
-    """A run that is first under a grading; ``value`` is that of the leading metric. Runs that tie for it are all listed."""
+    """A run that is first under a grading; ``value`` is that of the primary metric. Runs that tie for it are all listed."""
 
     grading: str
     run: str
@@ -71,7 +72,7 @@ class GradingDisagreement(msgspec.Struct):
         disputed: number of answers of the selection on which the gradings of their run differ, whether or not other runs answered
             the same clues.
         share: their share of all answers, in [0, 1].
-        metric: key of the metric by which runs lead: ``lead`` of the leaderboard.
+        metric: key of the metric by which runs lead: ``primary`` of the leaderboard.
         leaders: who is first under each grading that some run has, if more than 5 % of the answers are disputed; else empty.
             Runs without the grading are measured by their first one.
     """
@@ -95,8 +96,10 @@ class Leaderboard(msgspec.Struct):
         clues: number of clues of these questions, answered or not; a single-shot question has one.
         common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
         common_clues: number of clues that every ranked run answered, if metrics are computed from these only; else None.
-        lead: key of the metric that the page sorts by, unless told otherwise. It penalises bad guesses, which proper scores such
-            as Brier's do not: a wrong guess at confidence 0 has the best possible Brier score.
+        primary: key of the primary metric of this kind of dataset, by which the page sorts unless told otherwise. Claims by it
+            are adjusted for all pairs of runs.
+        other_metrics: number of other metrics by which runs could be ranked here, shown or not. Claims by any of them are
+            adjusted for all of them as well.
         gradings: how far the gradings of the runs disagree, and who leads under each.
         reviewed: the runs of which answers were drawn at random for review, with estimates of their means over all their answers.
     """
@@ -107,13 +110,16 @@ class Leaderboard(msgspec.Struct):
     clues: int
     common: int | None
     common_clues: int | None
-    lead: str
+    primary: str
+    other_metrics: int
     rows: list[LeaderboardRow]
     gradings: GradingDisagreement
     reviewed: list[ReviewedRun]
 
 
-def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
+def leaderboard(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False, margin: float | None = None
+) -> Leaderboard:
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Args:
@@ -121,16 +127,20 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         selection: filters and conventions; its ``common`` is 1 by default.
         metrics: to compute.
         intervals: whether to compute intervals and letters.
+        margin: the difference below which two runs are equal, at least 0, in the units of each metric; None where none is stated.
     """
     models, references = _divided(snapshot, selection)
     counted, restricted = restrict(snapshot, models, by_default=True)
     counts = restricted if restricted and not references else coverage(snapshot, selection)
     failed, chance = failed_calls(snapshot, selection), _chance(snapshot, selection.dataset)
+    claimed = ranked_metrics(snapshot, selection.dataset)
 
     def rows_of(runs: Selection, ranked: bool, reference: bool = False) -> dict[str, LeaderboardRow]:
         evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
         comparable = restricted is not None or not counts.differs
-        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), comparable and not reference)
+        tested = claimed if comparable and not reference else None
+        stated = margin if ranked else None
+        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), tested, stated)
         if not ranked:
             for cell in (cell for row in rows for cell in row.metrics.values()):
                 cell.rank = cell.rank_low = cell.rank_high = None
@@ -163,7 +173,8 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         clues=counts.clues,
         common=restricted.common if restricted and restricted.differs else None,
         common_clues=restricted.common_clues if restricted and restricted.differs else None,
-        lead=lead_of(snapshot, selection.dataset).key,
+        primary=claimed.primary.key,
+        other_metrics=claimed.others,
         rows=[rows[run] for run in counts.answered if run in rows],
         gradings=grading_disagreement(snapshot, selection),
         reviewed=reviewed_runs(snapshot, selection).runs,
@@ -177,9 +188,9 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         snapshot: the store.
         selection: filters and conventions. Which grading it names does not matter.
     """
-    lead = lead_of(snapshot, selection.dataset)
+    primary = ranked_metrics(snapshot, selection.dataset).primary
     disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
-    disagreement = GradingDisagreement(disputed, 0.0, lead.key, [])
+    disagreement = GradingDisagreement(disputed, 0.0, primary.key, [])
     if disputed:
         evidence = measured_runs(snapshot, selection, [ACCURACY])
         disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
@@ -187,8 +198,8 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         models, _ = _divided(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
             counted, _ = restrict(snapshot, models.replace(grading=grading), by_default=True)
-            evidence = measured_runs(snapshot, counted, [lead])
-            cells = metric_cells(lead, evidence)
+            evidence = measured_runs(snapshot, counted, [primary])
+            cells = metric_cells(primary, evidence)
             best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
             disagreement.leaders += [
                 GradingLeader(grading, run.run, run.model, run.elicitation, cell.value)
@@ -247,22 +258,6 @@ def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[
     if not models:
         return selection, []
     return selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE]
-
-
-def leading_metric(people: bool, forecasts: bool) -> Metric:
-    """Return the metric by which runs are sorted: Brier of forecasts, CalScore where human teams played, else the net score."""
-    return CATALOGUE["brier" if forecasts else "calscore" if people else "net_score"]
-
-
-def lead_of(snapshot: Snapshot, dataset: str) -> Metric:
-    """Return the leading metric of a dataset."""
-    return leading_metric(has_people(snapshot, dataset), has_forecasts(snapshot, dataset))
-
-
-def has_people(snapshot: Snapshot, dataset: str) -> bool:
-    """Return whether a human team heard any question of a dataset."""
-    ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
-    return bool(heard)
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:

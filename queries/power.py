@@ -6,13 +6,14 @@ The difference is one that the reader states. The power to show the measured dif
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
 from data.store import Snapshot
+from queries.engine.equivalence import SINGLE
 from queries.engine.intervals_and_difference_tests import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, runs_by_id
 from queries.engine.units import ONE_CLUSTER
@@ -43,6 +44,10 @@ class MetricPower(msgspec.Struct):
         target: the difference to be shown, above 0, as the reader states it; None where none is stated.
         needed: number of questions that show ``target`` in 80 % of all cases; None without one, or where it needs more than ten
             million.
+        margin: the difference below which the runs are equal, at least 0, as the reader states it; None where none is stated.
+        needed_equal: number of questions that show, in 80 % of all cases, that runs which are truly equal differ by less than
+            ``margin``; None without one, or where it needs more than ten million, as a margin of 0 does.
+        needed_different: number of questions that show a true difference as large as ``margin``; None as for ``needed``.
         curve: pairs of a number of questions and the smallest true difference that this many show.
     """
 
@@ -56,6 +61,9 @@ class MetricPower(msgspec.Struct):
     detectable: float | None = None
     target: float | None = None
     needed: int | None = None
+    margin: float | None = None
+    needed_equal: int | None = None
+    needed_different: int | None = None
     curve: list[tuple[int, float]] = msgspec.field(default_factory=list)
 
 
@@ -72,7 +80,13 @@ class PowerAnalysis(msgspec.Struct):
 
 
 def power(
-    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], target: float | None = None
+    snapshot: Snapshot,
+    selection: Selection,
+    a: str,
+    b: str,
+    metrics: Sequence[Metric],
+    target: float | None = None,
+    margin: float | None = None,
 ) -> PowerAnalysis:
     """Return what a comparison of two runs can show, estimated from the spread over the questions that both answered.
 
@@ -82,34 +96,38 @@ def power(
         a, b: ids of the runs.
         metrics: by which the runs are compared.
         target: the difference to be shown, above 0; None to leave out how many questions it needs.
+        margin: the difference below which the runs are equal, at least 0; None to leave out how many questions equality needs.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, metrics)
-    rows = [_metric_power(pair, metric, target) for metric in metrics]
+    rows = [_metric_power(pair, metric, target, margin) for metric in metrics]
     return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
 
 
-def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) -> MetricPower:
+def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, margin: float | None) -> MetricPower:
     if pair is None:
-        return MetricPower(metric.key, None, "no question of the selection was answered by both")
+        return MetricPower(metric.key, None, "no question of the selection was answered by both", margin=margin)
     values = pair.measured.values(metric)
     difference = number(values[pair.a] - values[pair.b])
     if difference is None:
-        return MetricPower(metric.key, None, metric.undefined)
+        return MetricPower(metric.key, None, metric.undefined, margin=margin)
     errors, counts = difference_errors(pair.measured.evidence, metric)
     error, units = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
     questions = units
     if pair.measured.evidence.clustered is not None:
         questions = int(pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min())
     if error is None or units < 2:
-        missing = "the difference comes from a single question" if questions < 2 else ONE_CLUSTER
-        return MetricPower(metric.key, difference, missing, questions=questions, units=units)
+        missing = SINGLE if questions < 2 else ONE_CLUSTER
+        return MetricPower(metric.key, difference, missing, questions=questions, units=units, margin=margin)
     per_unit, spread = questions / units, error * math.sqrt(units)
     sizes = [size for size in SIZES if size >= 2 * per_unit] or [questions]
-    needed = None if target is None else questions_needed(spread, target)
+
+    def in_questions(needed: int | None) -> int | None:
+        return None if needed is None else math.ceil(needed * per_unit)
+
     return MetricPower(
         metric=metric.key,
         difference=difference,
@@ -120,7 +138,10 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) ->
         units=units,
         detectable=detectable_difference(spread, units) if units >= MIN_QUESTIONS else None,
         target=target,
-        needed=None if needed is None else math.ceil(needed * per_unit),
+        needed=None if target is None else in_questions(questions_needed(spread, target)),
+        margin=margin,
+        needed_equal=None if margin is None else in_questions(questions_needed(spread, margin, equality_margin)),
+        needed_different=None if margin is None else in_questions(questions_needed(spread, margin)),
         curve=[(size, detectable_difference(spread, size / per_unit)) for size in sizes],
     )
 
@@ -146,12 +167,36 @@ def detectable_difference(spread: float, questions: float) -> float:
     return float(quantiles * spread / np.sqrt(questions))
 
 
-def questions_needed(spread: float, difference: float) -> int | None:
-    """Return the smallest number of questions whose ``detectable_difference`` is at most a given difference.
+def equality_margin(spread: float, questions: int) -> float:
+    """Return the smallest margin within which two one-sided tests at 5 % show, in 80 % of all cases, runs that are truly equal.
+
+    Args:
+        spread: standard deviation of the difference over questions.
+        questions: number of questions, at least 2.
+
+    Returns:
+        (t(0.95) + t(0.9)) spread / sqrt(questions): each of both tests fails in 10 % of all cases.
+
+    Source:
+        Julious 2004; Lakens 2017.
+
+    >>> round(equality_margin(0.12, 120), 4)
+    0.0323
+    """
+    freedom = questions - 1
+    quantiles = stdtrit(freedom, 1 - SIGNIFICANCE) + stdtrit(freedom, (1 + POWER) / 2)
+    return float(quantiles * spread / np.sqrt(questions))
+
+
+def questions_needed(
+    spread: float, difference: float, shown_by: Callable[[float, int], float] = detectable_difference
+) -> int | None:
+    """Return the smallest number of questions that show a given difference, or equality within it.
 
     Args:
         spread: standard deviation of the difference over questions, or over clusters of questions, which are then counted.
         difference: to be shown, at least 0.
+        shown_by: ``detectable_difference``, or ``equality_margin``.
 
     Returns:
         At least 6; None where the difference is 0, or so small that it needs more than ten million questions.
@@ -159,12 +204,12 @@ def questions_needed(spread: float, difference: float) -> int | None:
     >>> questions_needed(0.12, 0.031), questions_needed(0.12, 0.0)
     (120, None)
     """
-    if difference <= 0 or detectable_difference(spread, MAX_QUESTIONS) > difference:
+    if difference <= 0 or shown_by(spread, MAX_QUESTIONS) > difference:
         return None
     low, high = MIN_QUESTIONS - 1, MAX_QUESTIONS
     while high - low > 1:
         middle = (low + high) // 2
-        if detectable_difference(spread, middle) <= difference:
+        if shown_by(spread, middle) <= difference:
             high = middle
         else:
             low = middle

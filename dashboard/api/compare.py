@@ -10,21 +10,23 @@ from flask import Response
 from dashboard.api.endpoint_decorators import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from dashboard.shared_parameters import Metrics, known_run
+from dashboard.shared_parameters import Margin, Metrics, known_run
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
+from queries.engine.equivalence import Equivalence
 from queries.metrics import METRICS
 from queries.selection import Request
 from queries.selection.view_parameters_base import Parameters
 
-FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
+FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b", "margin")]
 
 
 class CompareParameters(Parameters, frozen=True):
-    """Which two runs are compared, and by which metrics."""
+    """Which two runs are compared, by which metrics, and which difference does not matter."""
 
     a: Annotated[str, known_run("id of the first of two runs to compare")]
     b: Annotated[str, known_run("id of the second of two runs to compare")]
     metrics: Metrics = METRICS
+    margin: Margin = None
 
 
 class PairsParameters(Parameters, frozen=True):
@@ -35,13 +37,16 @@ class PairsParameters(Parameters, frozen=True):
 
 
 def _compare(query: Request[CompareParameters]) -> DetailedComparison:
-    return service().ask(compare, query.selection, query.parameters.a, query.parameters.b, query.parameters.metrics)
+    parameters = query.parameters
+    return service().ask(compare, query.selection, parameters.a, parameters.b, parameters.metrics, parameters.margin)
 
 
-def _table(comparisons: Sequence[Comparison], name: str) -> Response:
-    header = ["a", "b", "questions", "metric", "value_a", "value_b", *FIELDS]
+def _table(comparisons: Sequence[Comparison], name: str, margin: Sequence[str] = ()) -> Response:
+    header = ["a", "b", "questions", "metric", "value_a", "value_b", *FIELDS, *(f"margin_{field}" for field in margin)]
     rows = [
-        [pair.a.run, pair.b.run, pair.questions, key, cell.a, cell.b, *(getattr(cell, field) for field in FIELDS)]
+        [pair.a.run, pair.b.run, pair.questions, key, cell.a, cell.b]
+        + [getattr(cell, field) for field in FIELDS]
+        + [getattr(cell.margin, field, None) for field in margin]
         for pair in comparisons
         for key, cell in pair.metrics.items()
     ]
@@ -50,14 +55,16 @@ def _table(comparisons: Sequence[Comparison], name: str) -> Response:
 
 @get_selected("/api/v1/compare", CompareParameters)
 def get_compare(query: Request[CompareParameters]) -> Response:
-    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those questions."""
+    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those questions.
+    With a `margin`, also whether the runs are `equal`, `different` or `undecided`.
+    """
     return json_response(_compare(query))
 
 
 @get_selected("/api/v1/compare.csv", CompareParameters)
 def get_compare_csv(query: Request[CompareParameters]) -> Response:
     """The differences as CSV, a row per metric."""
-    return _table([_compare(query)], "compare")
+    return _table([_compare(query)], "compare", Equivalence.__struct_fields__ if query.parameters.margin is not None else ())
 
 
 def _comparisons(query: Request[PairsParameters]) -> Comparisons:
@@ -66,7 +73,9 @@ def _comparisons(query: Request[PairsParameters]) -> Comparisons:
 
 @get_selected("/api/v1/pairs", PairsParameters)
 def get_pairs(query: Request[PairsParameters]) -> Response:
-    """Differences of every pair of runs or, with `a`, of that run and each other run, with Holm-adjusted p-values."""
+    """Differences of every pair of runs or, with `a`, of that run and each other run, with p-values adjusted for
+    all pairs (Holm) and, except for the primary metric, for all other metrics.
+    """
     return json_response(_comparisons(query))
 
 

@@ -23,13 +23,14 @@ class PowerParameters(CompareParameters, frozen=True):
 
 def _power(query: Request[PowerParameters]) -> PowerAnalysis:
     parameters = query.parameters
-    return service().ask(power, query.selection, parameters.a, parameters.b, parameters.metrics, parameters.d)
+    return service().ask(power, query.selection, parameters.a, parameters.b, parameters.metrics, parameters.d, parameters.margin)
 
 
 @get_selected("/api/v1/power", PowerParameters)
 def get_power(query: Request[PowerParameters]) -> Response:
     """How large a difference between two runs their common questions show with 80 % power (p < 0.05), how many questions a
-    difference `d` needs, and what other numbers of questions would show.
+    difference `d` needs, how many it takes to show that runs are equal within a `margin` or differ by as much, and what other
+    numbers of questions would show.
     """
     return json_response(_power(query))
 

@@ -20,9 +20,14 @@ METRIC_INTERVALS = (
     "such as ECE, contain 0 unless a test shows otherwise."
 )
 WILSON = "Brackets are 95 % Wilson intervals, computed with the effective number of independent items in each bin."
-PAIRED = (
-    f"Differences are paired by question. {METRIC_INTERVALS} p-values are two-sided and not adjusted for the number of metrics."
-)
+
+
+def paired(primary: Metric) -> str:
+    """Say what the intervals and p-values of a comparison of two runs are, where ``primary`` is the primary metric."""
+    return (
+        f"Differences are paired by question. {METRIC_INTERVALS} p-values are two-sided and, except for {primary.name}, the "
+        "primary metric, adjusted for all other metrics by which runs of this dataset can be compared (Bonferroni)."
+    )
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
 NAMES = {
     "model": "Model", "elicitation": "Confidence", "questions": "Questions", "lower": "From", "upper": "To",
     "items": "Items", "mean_confidence": "Mean confidence", "accuracy": "Accuracy", "metric": "Metric", "value_a": "a",
-    "value_b": "b", "difference": "Difference", "p_value": "p", "p_adjusted": "p (adjusted)", "slope": "Slope",
-    "value": "Value", "reference": "Reference", "category": "Category", "radius": "Radius", "difficulty": "Difficulty",
+    "value_b": "b", "difference": "Difference", "p_value": "p", "p_holm": "p (adjusted)", "p_adjusted": "p (adjusted)",
+    "slope": "Slope", "value": "Value", "reference": "Reference", "category": "Category", "radius": "Radius",
+    "difficulty": "Difficulty",
     "threshold": "Threshold", "buzzes": "Buzzes", "revealed": "Revealed", "expected_wins": "Expected wins", "win": "Win",
     "question_id": "Question", "heard": "Heard", "people": "People right", "clue": "Clue", "guess": "Guess",
     "correct": "Correct", "confidence": "Confidence", "answers": "Answers", "agreement": "Agreement", "kappa": "Kappa",

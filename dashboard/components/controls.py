@@ -21,9 +21,10 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
 from queries.selection.filters import Value
-from queries.selection.parameter_kinds import MAX_VALUE_LENGTH
+from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, format_number
 
 MAX_UNSEARCHED = 20  # choices of a menu without a search box
+DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # between two runs, that a menu offers
 MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # beyond this many choices, or characters of their names, they go into a menu
 
 
@@ -79,6 +80,19 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
         className="menu",
     )
     return labelled(label, inner, key)
+
+
+def difference_menu(key: str, label: str, stated: float | None) -> Component:
+    """Return a menu of differences between runs. An address can state any; that one is in the menu, too.
+
+    Args:
+        key: key of the address.
+        label: label of the control.
+        stated: the difference in the address; None if there is none.
+    """
+    offered = sorted({*DIFFERENCES, *(() if stated is None else (stated,))})
+    names = {"": "Not stated"} | {format_number(difference): format_number(difference) for difference in offered}
+    return menu(key, label, names, "" if stated is None else format_number(stated))
 
 
 def several(

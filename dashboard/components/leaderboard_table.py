@@ -255,6 +255,7 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
         about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
+    about += "; may be best" if cell.may_be_best else ""
     if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
     groups = letters(cell)

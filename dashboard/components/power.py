@@ -6,37 +6,42 @@ import math
 
 from dash import html
 
-from dashboard.components.controls import menu
+from dashboard.components.controls import difference_menu
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.table import row, table
 from dashboard.figures.power import power_figure
 from data.plurals import counted
+from queries.engine.equivalence import Equivalence
 from queries.metrics import Metric
 from queries.power import MAX_QUESTIONS, MetricPower
-from queries.selection.parameter_kinds import format_number
-
-DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # that the menu offers; an address can state any
 
 
-def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
-    """Return the detectable difference in words and as a curve; None if the metric has no standard error.
+def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence | None) -> html.Section | None:
+    """Return the detectable difference in words and as a curve, and whether the runs are equal within a margin.
+
+    If the metric has no standard error, only the reason is left why nothing can be said of the margin; None without a margin.
 
     Args:
         result: power of the metric.
         metric: metric by which questions are compared.
+        equivalence: whether the runs are equal within the stated margin; None where none is stated.
     """
     if result.error is None:
-        return None
+        return html.Section(html.P(equality_sentence(result, equivalence), className="note")) if equivalence else None
     rows = [row(f"{questions:,}", difference_text(difference)) for questions, difference in result.curve]
     return html.Section(
         [
             html.H2(f"How many questions does it take, by {metric.name}?"),
             html.P(power_sentence(result)),
             html.Div(
-                [menu("d", "Difference that matters to you", _differences(result.target), _written(result.target))],
+                [
+                    difference_menu("d", "Difference that matters to you", result.target),
+                    difference_menu("margin", "Equal if they differ by less than", result.margin),
+                ],
                 className="controls",
             ),
+            html.P(equality_sentence(result, equivalence)) if equivalence else None,
             figure(
                 "power",
                 power_figure(result),
@@ -55,16 +60,6 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
     )
 
 
-def _differences(target: float | None) -> dict[str, str]:
-    """Names of the differences in the menu, by value; with that of the address."""
-    offered = sorted({*DIFFERENCES, *(() if target is None else (target,))})
-    return {"": "Not stated"} | {_written(value): _written(value) for value in offered}
-
-
-def _written(target: float | None) -> str:
-    return "" if target is None else format_number(target)
-
-
 def power_sentence(result: MetricPower) -> str:
     """Say which difference the questions could have shown, and how many questions the difference needs that the reader states."""
     questions = counted(result.questions, "question")
@@ -78,14 +73,35 @@ def power_sentence(result: MetricPower) -> str:
         )
     if result.target is None:
         return first
-    needed = f"more than {MAX_QUESTIONS:,} questions" if result.needed is None else counted(result.needed, "question")
-    return f"{first} Detecting {difference_text(result.target)} takes {needed}."
+    return f"{first} Detecting {difference_text(result.target)} takes {_needed(result.needed)}."
+
+
+def equality_sentence(result: MetricPower, equivalence: Equivalence) -> str:
+    """Say whether the runs are equal within the margin, and how many questions it takes to show that, or the contrary."""
+    margin = difference_text(result.margin or 0.0)
+    if equivalence.verdict is None:
+        verdict = f"Whether they are equal within {margin} is undefined, because {equivalence.undefined}."
+    else:
+        low, high = (difference_text(end or 0.0) for end in (equivalence.low, equivalence.high))
+        verdict = f"With a margin of {margin}: {equivalence.verdict} (90 % interval of the difference {low} to {high})."
+    if result.error is None:
+        return verdict
+    if not result.margin:
+        return f"{verdict} No number of questions shows that two runs do not differ at all."
+    return (
+        f"{verdict} Showing that equal runs differ by less takes {_needed(result.needed_equal)}, and showing a difference of "
+        f"{margin} takes {_needed(result.needed_different)}."
+    )
+
+
+def _needed(questions: int | None) -> str:
+    return f"more than {MAX_QUESTIONS:,} questions" if questions is None else counted(questions, "question")
 
 
 def difference_text(value: float) -> str:
     """Return a difference with three decimals or, if it is smaller than that shows, with two digits.
 
-    >>> difference_text(0.0312), difference_text(0.0000178), difference_text(0.0)
-    ('0.031', '0.000018', '0.000')
+    >>> difference_text(0.0312), difference_text(-0.0000178), difference_text(0.0)
+    ('0.031', '−0.000018', '0.000')
     """
-    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(value))), 12))
+    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(abs(value)))), 12))

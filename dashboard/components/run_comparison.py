@@ -15,9 +15,9 @@ from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
 from data.plurals import counted
-from queries.compare import Comparison, Difference
+from queries.compare import Comparison, Difference, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.question_differences import CategoryWins, QuestionDifferences
 
 MAX_QUESTIONS = 200  # rows of the table of questions
@@ -86,7 +86,7 @@ def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair,
     )
 
 
-def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
+def differences_table(result: SingleComparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
     """Return each metric of both runs, their difference, and which run is better.
 
     Args:
@@ -95,13 +95,13 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
         names, tones: display names and colours of the two runs.
     """
 
-    def better(difference: Difference) -> Component:
-        if difference.better is None or difference.p_value is None:
+    def better(metric: Metric, difference: Difference) -> Component:
+        if metric.direction == "zero":
+            return html.Span(DASH, title="0 is best: a difference does not say which run is nearer to 0")
+        if difference.better is None or difference.p_holm is None:
             return html.Span(DASH)
-        if difference.p_value >= SIGNIFICANCE:
-            return html.Span(
-                "not clear", title="The interval contains 0 or comes close: another set of questions could reverse the difference"
-            )
+        if difference.p_holm >= SIGNIFICANCE:
+            return html.Span("not clear", title="Another set of questions could reverse the difference")
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
@@ -115,8 +115,8 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
             short(difference.b),
             short(difference.difference),
             f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else no_interval(difference),
-            p_value_text(difference.p_value),
-            better(difference),
+            p_value_text(difference.p_holm),
+            better(metric, difference),
         )
         for metric in shown
         for difference in [result.metrics[metric.key]]
@@ -125,10 +125,13 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
     left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
     return html.Div(
         [
-            table(["Metric", *map(name_text, names), "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
+            table(
+                ["Metric", *map(name_text, names), "Difference", "95 % interval", "Adjusted p", "Better"], rows, "Metrics of both"
+            ),
             html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
             html.P(
-                "Over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
+                f"Over the common questions; p-values are two-sided and, except by {CATALOGUE[result.primary].name}, the primary "
+                f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset.",
                 className="note",
             ),
         ],

@@ -129,7 +129,8 @@ def forest_figure(
                     "arrayminus": [row["x"] - row["low"] for row in rows],
                 },
                 "customdata": [
-                    f"{row['one'].difference:.4f} [{row['one'].low:.4f}, {row['one'].high:.4f}], p = {row['one'].p_value:.3g}"
+                    f"{row['one'].difference:.4f} [{row['one'].low:.4f}, {row['one'].high:.4f}]"
+                    + ("" if row["one"].p_holm is None else f", adjusted p = {row['one'].p_holm:.3g}")
                     for row in rows
                 ],
                 "hovertemplate": "%{y}: %{customdata}<extra></extra>",

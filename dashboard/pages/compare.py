@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import PAIRED, TableSource
+from dashboard.citation.page_table_sources import TableSource, paired
 from dashboard.components.common_questions import pair_notice
 from dashboard.components.controls import menu, several
 from dashboard.components.filters import filter_keys
@@ -26,10 +26,11 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import WantedDifference, default_metric, known_run, metric_names
+from dashboard.shared_parameters import Margin, WantedDifference, default_metric, known_run, metric_names
 from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
+from queries.engine.primary_metric import primary_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.power import power
@@ -67,6 +68,7 @@ class ComparePage(PageParameters, frozen=True):
         ),
     ] = DEFAULT_METRICS
     d: WantedDifference = None
+    margin: Margin = None
 
 
 def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
@@ -114,8 +116,16 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
-        power_section(service().ask(power, request.selection, a, b, [metric], request.parameters.d).metrics[0], metric),
+        _power(request, a, b, metric),
     ]
+
+
+def _power(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> Component | None:
+    """What the questions can show by a metric, and whether the runs are equal within the margin of the address."""
+    selection, d, margin = request.selection, request.parameters.d, request.parameters.margin
+    analysis = service().ask(power, selection, a, b, [metric], d, margin)
+    compared = None if margin is None else service().ask(comparison, selection, a, b, [metric], margin).metrics[metric.key]
+    return power_section(analysis.metrics[0], metric, compared.margin if compared else None)
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
@@ -182,10 +192,11 @@ def _table(request: PageRequest[ComparePage]) -> TableSource:
     if len(runs) < 2:
         raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
+    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
     return TableSource(
         "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),
-        ("metric", "value_a", "value_b", "difference", "p_value"), metrics, interval_of="difference",
-        interval=f"{PAIRED} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+        ("metric", "value_a", "value_b", "difference", "p_holm"), metrics, interval_of="difference",
+        interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
     )  # fmt: skip
 
 

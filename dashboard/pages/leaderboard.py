@@ -11,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
+from dashboard.components.claims_about_runs import adjustment, claims_section
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
@@ -27,10 +28,11 @@ from dashboard.components.run_names_and_colours import RunColours, run_colours, 
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import DEFAULT_METRICS, default_columns, metric_names
+from dashboard.shared_parameters import DEFAULT_METRICS, Margin, default_columns, metric_names
 from data.plurals import counted
 from queries.confident_early_mistake import surest_early_mistake
-from queries.leaderboard import leaderboard, leading_metric
+from queries.engine.primary_metric import primary_metric
+from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
 from queries.question import question as question_query
@@ -78,21 +80,22 @@ class LeaderboardPage(PageParameters, frozen=True):
     metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default", dataset_default=default_columns)] = (
         tuple(CATALOGUE[key] for key in DEFAULT_METRICS)
     )
+    margin: Margin = None
 
 
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
-    chosen, sort = request.parameters.metrics, request.parameters.sort
-    lead = leading_metric(request.facets.human_teams > 0, request.facets.forecasts)
-    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, lead))
+    chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
+    primary = _primary(request)
+    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary))
     metrics = tuple(dict.fromkeys((*chosen, *needed)))
-    board = service().ask(leaderboard, request.selection, metrics, True)
+    board = service().ask(leaderboard, request.selection, metrics, True, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
     ranked = [metric for metric in shown if metric.direction != "none"]
-    sort = sort or next((metric.key for metric in ranked), lead.key)
-    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), lead)))
+    sort = sort or next((metric.key for metric in ranked), primary.key)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
     names = run_names(board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
@@ -135,7 +138,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.P(
                     "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to "
-                    f"differ (p ≥ 0.05, adjusted for all pairs of runs). {_zero_confidence_scores(shown)}",
+                    f"differ (p ≥ 0.05, {adjustment(board)}). {_zero_confidence_scores(shown)}",
                     className="note",
                 ),
                 html.Button(
@@ -148,12 +151,17 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="below",
         ),
+        claims_section(board, names, margin),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         confidence_gap(board, names, colours) if board.rows and not request.facets.forecasts else None,
-        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), lead), names, colours),
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
     ]
+
+
+def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
+    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
 
 
 def _by_release_date(

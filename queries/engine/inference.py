@@ -100,6 +100,21 @@ def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
     return np.where((questions > 1) & np.isfinite(estimate), np.minimum(p_value, 1.0), np.nan)
 
 
+def one_sided_t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
+    """Compute the p-value of an estimate being below 0; arguments and limit as in ``t_test``.
+
+    Returns:
+        p-values in (0, 1], shape (...,): near 1 for an estimate above 0; NaN where the estimate is undefined or there are fewer
+        than two questions.
+
+    Example:
+        >>> float(one_sided_t_test(np.asarray(-0.3), np.asarray(0.0), np.asarray(3)))
+        0.125
+    """
+    two_sided = t_test(estimate, error, questions)
+    return np.where(estimate < 0, two_sided / 2, 1 - two_sided / 2)
+
+
 def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
     """Compute the influence of each question on an estimate. The estimate's error is approximately the sum over questions.
 

@@ -46,6 +46,7 @@ MEAN_CORRECTNESS = replace(
     CATALOGUE["accuracy"], reads=columns("items", "correct"), value=lambda t, _: ratio(t["correct"], t["items"]),
     of_likelier_side=False,
 )  # fmt: skip
+EQUIVALENCE_LEVEL = 0.9  # of the interval that agrees with two one-sided tests at 5 %
 FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
@@ -204,6 +205,50 @@ def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
             p_values[run] = np.where(chosen[run], np.fmax(p_values[run], p_value), p_values[run])
     np.fill_diagonal(p_values, np.nan)
     return p_values
+
+
+class EquivalenceTests(NamedTuple):
+    """Tests of whether the difference between two runs is smaller than a margin, each of shape (runs, runs).
+
+    Attributes:
+        p_values: unadjusted, symmetric, in (0, 1]; the larger one of two one-sided tests.
+        low, high: 90 % interval of the difference, row minus column. It is within the margin if and only if p is below 0.05,
+            apart from ``t_test``'s limit for few questions. NaN where both runs differ by the same on all questions.
+    """
+
+    p_values: Floats
+    low: Floats
+    high: Floats
+
+
+def equivalence_tests(evidence: RunEvidence, metric: Metric, margin: float) -> EquivalenceTests:
+    """Test for all pairs of runs whether they differ by less than a margin, with the methods of ``difference_tests``.
+
+    Args:
+        evidence: evidence of runs that answered the same questions.
+        metric: the metric to compare.
+        margin: at least 0, in the units of the metric.
+
+    Source:
+        Schuirmann 1987; Lakens 2017.
+    """
+    values = evidence.values(metric)
+    differences = values[:, None] - values[None, :]
+    errors, counts = difference_errors(evidence, metric)
+    half = inference.t_margin(errors, counts, EQUIVALENCE_LEVEL)
+    p_below, high = inference.one_sided_t_test(differences - margin, errors, counts), differences + half
+    tail = (1 - EQUIVALENCE_LEVEL) / 2
+    for chosen, lowest, highest in _bootstraps_of_differences(evidence, metric):
+        for run in np.flatnonzero(chosen.any(axis=1)):
+            drawn = highest[:, [run]] - lowest
+            known = np.isfinite(drawn).any(axis=0) & chosen[run]
+            above = np.sum(drawn >= margin - TIED, axis=0) / np.maximum(np.isfinite(drawn).sum(axis=0), 1)
+            p_below[run] = np.where(known, np.fmax(p_below[run], above), p_below[run])
+            high[run, known] = np.fmax(high[run, known], np.nanquantile(drawn[:, known], 1 - tail, axis=0, method="higher"))
+    low = -high.T
+    flat = ~(high - low > math.sqrt(TIED))  # rounding of a variance, whose root is the error
+    ends = (np.where(flat, np.nan, np.round(end, DIGITS) + 0.0) for end in (low, high))
+    return EquivalenceTests(np.maximum(p_below, p_below.T), *ends)
 
 
 def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:

@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
+from queries.engine.bootstrap import TIED, percentile_interval
+from queries.engine.equivalence import Equivalence, equivalences
 from queries.engine.evidence_for_many_questions import RunEvidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
-from queries.engine.multiple_comparisons import compact_letters, holm
+from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
+from queries.engine.primary_metric import RankedMetrics
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
@@ -21,6 +23,7 @@ from queries.selection import number
 
 # Either all questions give the same value, or there is none without one of them.
 NO_INTERVAL = "these questions do not show how much the value would vary over others"
+NOT_SAME = "the runs answered different questions; /compare takes them two by two"
 
 
 class MetricCell(msgspec.Struct):
@@ -30,8 +33,12 @@ class MetricCell(msgspec.Struct):
     ``metric_intervals``) and ``replicates`` is the number of bootstrap replicates behind it, 0 for the jackknife. Where there is
     no interval, ``no_interval`` gives the reason. ``rank_low`` and ``rank_high`` are the 95 % interval of the
     rank, for this run separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to
-    differ (p >= 0.05, adjusted for all pairs by Holm's method). All of these are None without intervals and for a value from a
-    single question; ``letters`` is also None if the runs answered different questions or clues.
+    differ (p >= 0.05, adjusted for all pairs by Holm's method and, unless this is the primary metric, for all other metrics).
+    ``may_be_best`` is whether the run is not shown to be worse than any other. All runs that are truly best are among these with
+    95 % confidence, simultaneously. All of these are None without intervals and for a value from a single question. ``letters``
+    and ``may_be_best`` are also None if the runs answered different questions or clues; ``may_be_best`` also where 0 is the best
+    value, because a difference does not say which of two runs is nearer to 0. With a margin, ``margin`` compares the run with the
+    first one by this metric; it is None for the first one.
     """
 
     value: float | None
@@ -44,8 +51,10 @@ class MetricCell(msgspec.Struct):
     rank_high: float | None = None
     replicates: int | None = None
     letters: list[int] | None = None
+    may_be_best: bool | None = None
     method: Method | None = None
     no_interval: str | None = None
+    margin: Equivalence | None = None
 
 
 class RunRow(msgspec.Struct):
@@ -65,7 +74,8 @@ def run_rows(
     metrics: Sequence[Metric],
     failed: pl.DataFrame,
     intervals: bool = False,
-    letters: bool = True,
+    tested: RankedMetrics | None = None,
+    margin: float | None = None,
 ) -> list[RunRow]:
     """Compute a row for each run.
 
@@ -74,13 +84,15 @@ def run_rows(
         metrics: the metrics, in the order of the row.
         failed: failed calls by ``run``; see ``stored_or_computed_rows.failed_calls``.
         intervals: whether to compute intervals.
-        letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
+        tested: the metrics among which claims are adjusted, to compute letters along with intervals; only valid for runs that
+            answered the same clues. None for no letters.
+        margin: the difference below which runs are equal, in the units of each metric; None to leave this out.
 
     Returns:
         One row per run, in the order of ``evidence.runs``.
     """
     failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
-    cells = {metric.key: metric_cells(metric, evidence, intervals, letters) for metric in metrics}
+    cells = {metric.key: metric_cells(metric, evidence, intervals, tested, margin) for metric in metrics}
     return [
         RunRow(
             **evidence.run_facts(index),
@@ -91,14 +103,20 @@ def run_rows(
     ]
 
 
-def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:
+def metric_cells(
+    metric: Metric,
+    evidence: RunEvidence,
+    intervals: bool = False,
+    tested: RankedMetrics | None = None,
+    margin: float | None = None,
+) -> list[MetricCell]:
     """Compute a metric of each run, with its rank among the runs.
 
     Args:
         metric: a metric that the evidence was gathered for.
         evidence: evidence of the runs.
         intervals: whether to compute intervals of value and rank.
-        letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
+        tested, margin: see ``run_rows``.
 
     Returns:
         A cell per run, in the order of ``evidence.runs``.
@@ -109,15 +127,18 @@ def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False,
         for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
     ]
     if intervals and any(cell.questions > 1 for cell in cells):
-        _add_intervals(cells, metric, evidence, letters)
+        several = evidence.units_with(metric) > 1
+        _add_intervals(cells, metric, evidence, several)
+        if tested is not None:
+            _add_letters(cells, metric, evidence, tested.adjusted_for(metric), several)
+    if margin is not None:
+        _add_equivalences(cells, metric, evidence, tested, margin)
     return cells
 
 
-def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidence, with_letters: bool) -> None:
-    several = evidence.units_with(metric) > 1
+def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidence, several: NDArray[np.bool_]) -> None:
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
-    letters = _letters(cells, several, metric, evidence) if with_letters else None
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1 and not several[index]:
             cell.no_interval = ONE_CLUSTER
@@ -128,21 +149,41 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
             else:
                 cell.replicates, cell.method = int(intervals.replicates[index]), intervals.methods[index]
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
-            cell.letters = letters[index] if letters else None
 
 
-def _letters(
-    cells: list[MetricCell], several: NDArray[np.bool_], metric: Metric, evidence: RunEvidence
-) -> list[list[int]] | None:
-    """Compute the letters of each run, of those with ``several`` units; None where no two runs can be tested or ranked."""
-    if metric.direction == "none" or not evidence.same_questions or evidence.selected_by_answers:
-        return None
-    p_values = difference_tests(evidence, metric)
-    pairs = np.triu_indices(len(cells), 1)
-    different = np.zeros(p_values.shape, dtype=bool)
-    different[pairs] = holm(p_values[pairs]) < SIGNIFICANCE
-    ranked = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and several[index]]
-    return compact_letters(different | different.T, [index for _, index in sorted(ranked)])
+def _add_letters(
+    cells: list[MetricCell], metric: Metric, evidence: RunEvidence, metrics: int, several: NDArray[np.bool_]
+) -> None:
+    """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics.
+
+    Where no two runs can be tested, or the metric is not ranked, there is neither.
+    """
+    if not metric.ranks or not evidence.same_questions or evidence.selected_by_answers:
+        return
+    different = pairs_that_differ(difference_tests(evidence, metric), metrics)
+    loss = metric.loss(evidence.values(metric))
+    worse = np.any(different & (loss[:, None] > loss[None, :]), axis=1)
+    tested = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and several[index]]
+    letters = compact_letters(different, [index for _, index in sorted(tested)])
+    for _, index in tested:
+        cells[index].letters = letters[index]
+        if metric.direction != "zero":
+            cells[index].may_be_best = not worse[index]
+
+
+def _add_equivalences(
+    cells: list[MetricCell], metric: Metric, evidence: RunEvidence, tested: RankedMetrics | None, margin: float
+) -> None:
+    """Compare all ranked runs with the first one."""
+    ranked = [index for index, cell in enumerate(cells) if cell.rank is not None]
+    if len(ranked) < 2:
+        return
+    first = min(ranked, key=lambda index: cells[index].rank or math.inf)
+    comparable = tested is not None and evidence.same_questions
+    compared = equivalences(evidence, metric, margin, first, tested.adjusted_for(metric)) if comparable and tested else None
+    for index in ranked:
+        if index != first:
+            cells[index].margin = compared[index] if compared else Equivalence(evidence.runs[first].run, undefined=NOT_SAME)
 
 
 def ranks(loss: Floats) -> Floats:

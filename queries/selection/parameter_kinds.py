@@ -189,15 +189,22 @@ class Whole(Kind[int]):
 
 @dataclass(frozen=True)
 class Number(Kind[float]):
-    """A number above 0 and at most ``most``."""
+    """A number above 0 and at most ``most``.
+
+    Attributes:
+        most: the largest number.
+        zero: whether 0 is allowed, too.
+    """
 
     most: float
+    zero: bool = False
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
         """See ``Kind``."""
         number = read_number(key, texts[0])
-        if not 0 < number <= self.most:
-            raise BadRequest("bad_value", f"{key} must be above 0 and at most {format_number(self.most)}.", key)
+        if number > self.most or (number == 0 and not self.zero):
+            least = "from 0 to" if self.zero else "above 0 and at most"
+            raise BadRequest("bad_value", f"{key} must be {least} {format_number(self.most)}.", key)
         return number
 
     def write(self, value: float) -> list[str]:

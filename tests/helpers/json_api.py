@@ -24,7 +24,7 @@ RUN_ROW = {
 }  # fmt: skip
 LEADERBOARD = {
     "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "clues": COUNT,
-    "common": MAYBE_NUMBER, "common_clues": MAYBE_NUMBER, "lead": TEXT,
+    "common": MAYBE_NUMBER, "common_clues": MAYBE_NUMBER, "primary": TEXT, "other_metrics": COUNT,
     "gradings": {"disputed": COUNT, "share": NUMBER, "metric": TEXT, "leaders": []},
     "rows": [RUN_ROW | {"answered": COUNT, "answered_clues": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
 }  # fmt: skip

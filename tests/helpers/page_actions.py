@@ -104,9 +104,9 @@ def api(page, address, query=(), **more):
 
 
 def expected_board(page, query):
-    """Return the leaderboard of a query string as the page should show it, best first by the leading metric."""
+    """Return the leaderboard of a query string as the page should show it, best first by the primary metric."""
     answer = api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])
-    by_lead = sorted(answer["rows"], key=lambda row: row["metrics"][answer["lead"]]["rank"] or math.inf)
+    by_primary = sorted(answer["rows"], key=lambda row: row["metrics"][answer["primary"]]["rank"] or math.inf)
     return [
         {
             "run": row["run"],
@@ -116,7 +116,7 @@ def expected_board(page, query):
             "answered": f"{row['answered']:,}",
             "metrics": {key: written(cell["value"]) for key, cell in row["metrics"].items() if cell["value"] is not None},
         }
-        for row in by_lead
+        for row in by_primary
     ]
 
 

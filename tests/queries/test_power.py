@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from queries.compare import compare
-from queries.engine.inference import t_test
+from queries.engine.inference import one_sided_t_test, t_test
 from queries.metrics import CATALOGUE, METRICS
-from queries.power import MIN_QUESTIONS, POWER, detectable_difference, power, questions_needed
+from queries.power import MIN_QUESTIONS, POWER, detectable_difference, equality_margin, power, questions_needed
 from queries.selection import Selection
 
 BOARDS = 6000
@@ -47,6 +47,25 @@ def test_questions_needed_are_enough_and_half_are_too_few():
     needed = questions_needed(0.2, 0.05)
     assert abs(rejected(normal_differences(random, BOARDS, needed), 0.05) - POWER) <= 0.01 + NOISE
     assert rejected(normal_differences(random, BOARDS, needed // 2), 0.05) < 0.6
+
+
+@pytest.mark.parametrize("draw", [normal_differences, differences_of_brier])
+def test_the_questions_that_show_equality_show_it(draw):
+    """Two one-sided tests of equal runs are both significant in 80 % of all cases, with the stated number of questions."""
+    population = draw(np.random.default_rng(5), 1, 400_000)
+    margin = 0.09
+    needed = questions_needed(population.std(), margin, equality_margin)
+    for questions, share in ((needed, POWER), (needed // 2, 0.5)):
+        sample = draw(np.random.default_rng(questions), BOARDS, questions) - population.mean()
+        means, errors = sample.mean(axis=1), sample.std(axis=1, ddof=1) / math.sqrt(questions)
+        p_values = one_sided_t_test(np.abs(means) - margin, errors, np.full(BOARDS, questions))
+        shown = float((p_values < 0.05).mean())
+        assert abs(shown - POWER) <= 0.03 + NOISE if share == POWER else shown < share
+
+
+def test_no_number_of_questions_shows_a_margin_of_0():
+    assert questions_needed(0.3, 0.0, equality_margin) is None
+    assert questions_needed(0.0, 0.02, equality_margin) == MIN_QUESTIONS
 
 
 @pytest.mark.parametrize("difference", [0.9, 0.05, 0.003])

@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from queries.breakdown import breakdown
 from queries.compare import compare, comparisons
+from queries.engine.equivalence import Verdict
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.rank_agreement import agreement
@@ -38,10 +40,14 @@ RUN = {"run": TEXT, "model": TEXT, "elicitation": TEXT}
 ABOUT = {"data_version": TEXT, "selection": Each([TEXT])}
 DIFFERENCE = {name: MAYBE_NUMBER for name in ("a", "b", "difference", "low", "high", "p_value", "p_holm", "replicates")}
 WORDS = {name: MAYBE_TEXT for name in ("missing", "better", "no_interval")}
+PRIMARY = {"primary": TEXT, "other_metrics": COUNT}
 COMPARISON = {"a": RUN, "b": RUN, "questions": COUNT, "metrics": Each(DIFFERENCE | WORDS)}
 SHAPES = {
-    "compare": COMPARISON | ABOUT | {"pairs": [{"question_id": TEXT, "a": Each(MAYBE_NUMBER), "b": Each(MAYBE_NUMBER)}]},
-    "pairs": ABOUT | {"comparisons": [COMPARISON]},
+    "compare": COMPARISON
+    | PRIMARY
+    | ABOUT
+    | {"pairs": [{"question_id": TEXT, "a": Each(MAYBE_NUMBER), "b": Each(MAYBE_NUMBER)}]},
+    "pairs": PRIMARY | ABOUT | {"comparisons": [COMPARISON]},
     "agreement": ABOUT
     | {
         "metrics": [TEXT],
@@ -126,7 +132,7 @@ def test_an_address_has_its_shape_and_the_querys_results(client, snapshot, addre
 
 
 def cell(value):
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def flat(name, answer):
@@ -134,7 +140,8 @@ def flat(name, answer):
     if name in ("compare", "pairs"):
         return [
             {"a": pair["a"]["run"], "b": pair["b"]["run"], "questions": pair["questions"], "metric": key,
-             "value_a": cell.pop("a"), "value_b": cell.pop("b"), **cell}
+             "value_a": cell["a"], "value_b": cell["b"],
+             **{name: value for name, value in cell.items() if name not in ("a", "b", "margin")}}
             for pair in ([answer] if name == "compare" else answer["comparisons"]) for key, cell in pair["metrics"].items()
         ]  # fmt: skip
     if name == "agreement":
@@ -228,13 +235,32 @@ def test_leaderboard_with_intervals(client, snapshot):
 def test_leaderboard_with_intervals_as_csv(client):
     board_rows = get(client, f"/api/v1/leaderboard?{QUERY}&intervals=1")["rows"]
     rows = table(client, f"/api/v1/leaderboard.csv?{QUERY}&intervals=1")
-    parts = ("low", "high", "rank", "rank_low", "rank_high")
+    parts = ("low", "high", "rank", "rank_low", "rank_high", "may_be_best")
     assert [*rows[0]][10:] == [
         f"{key}{part}" for key in ("brier", "calscore", "auroc") for part in ("", *(f"_{p}" for p in parts))
     ]
     for row, board_row in zip(rows, board_rows, strict=True):
         for key, estimate in board_row["metrics"].items():
             assert [row[key], *(row[f"{key}_{part}"] for part in parts)] == [cell(estimate[part]) for part in ("value", *parts)]
+
+
+def test_a_margin_compares_runs_on_three_addresses(client, address):
+    board = get(client, f"/api/v1/leaderboard?{QUERY}&margin=0.05")
+    rows = table(client, f"/api/v1/leaderboard.csv?{QUERY}&margin=0.05")
+    verdicts = {row["metrics"]["brier"]["margin"] and row["metrics"]["brier"]["margin"]["verdict"] for row in board["rows"]}
+    assert verdicts > {None} and verdicts <= {None, *get_args(Verdict)}
+    for row, board_row in zip(rows, board["rows"], strict=True):
+        margin = board_row["metrics"]["brier"]["margin"] or {}
+        assert (row["brier_margin_verdict"], row["brier_margin_low"]) == (cell(margin.get("verdict")), cell(margin.get("low")))
+    both, (_, *lines) = get(client, f"{address('compare')}&margin=0"), table(client, f"{address('compare', '.csv')}&margin=0")
+    assert {difference["margin"]["verdict"] for difference in both["metrics"].values()} <= {"different", "undecided"}
+    assert all(line["margin_verdict"] in ("different", "undecided") for line in lines)
+    power = f"/api/v1/power?{address('compare').partition('?')[2]}&margin="
+    for wide, none in zip(get(client, f"{power}0.05")["metrics"], get(client, f"{power}0")["metrics"], strict=True):
+        assert (wide["margin"], none["margin"], none["needed_equal"], none["needed_different"]) == (0.05, 0, None, None)
+        assert wide["needed_equal"] >= wide["needed_different"]
+    for bad in ("-1", "two", "nan", "1e7", ""):
+        assert error(client, f"{address('compare')}&margin={bad}", 400)["field"] == "margin"
 
 
 def test_breakdown_takes_the_attribute_to_divide_by(client, snapshot):
@@ -244,7 +270,7 @@ def test_breakdown_takes_the_attribute_to_divide_by(client, snapshot):
     assert [part["questions"] for part in answer["parts"]] == [202] * 4
     assert all(row["metrics"]["overconfidence"]["low"] is not None for part in answer["parts"] for row in part["rows"])
     (row, *_) = table(client, "/api/v1/breakdown.csv?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
-    assert [*row] == ["radius", *RUN, "metric", "value", "low", "high", "rank", "rank_low", "rank_high"]
+    assert [*row] == ["radius", *RUN, "metric", "value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best"]
 
 
 def test_without_a_method_recalibration_is_by_temperature(client):

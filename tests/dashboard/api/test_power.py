@@ -25,6 +25,29 @@ def test_json_csv_and_page_say_the_same(app, client, snapshot):
     assert error(client, f"/api/v1/power?{keys}&d=0", 400)["field"] == "d"
 
 
+def test_the_page_says_whether_runs_are_equal_within_a_margin(app, client):
+    rows = [row for row in get(client, "/api/v1/leaderboard?dataset=pyramid&metrics=calscore")["rows"] if row["ranked"]]
+    first, second = sorted(rows, key=lambda row: row["metrics"]["calscore"]["rank"])[:2]
+    keys = f"dataset=pyramid&a={second['run']}&b={first['run']}"
+    assert "With a margin of" not in words(drawn(app, "compare", keys))
+    verdicts = []
+    for margin in ("0.5", "0.01"):
+        (row,) = get(client, f"/api/v1/power?{keys}&metrics=calscore&margin={margin}")["metrics"]
+        equivalence = get(client, f"/api/v1/compare?{keys}&metrics=calscore&margin={margin}")["metrics"]["calscore"]["margin"]
+        text = words(drawn(app, "compare", f"{keys}&metric=calscore&margin={margin}"))
+        assert f"With a margin of {float(margin):.3f}: {equivalence['verdict']} (90 % interval" in text
+        assert f"Showing that equal runs differ by less takes {row['needed_equal']:,} questions" in text
+        assert f"a difference of {float(margin):.3f} takes {row['needed_different']:,} questions" in text
+        verdicts.append(equivalence["verdict"])
+        board = words(drawn(app, "leaderboard", f"dataset=pyramid&margin={margin}"))
+        assert f"Compared with {first['model']} · {first['elicitation']} by CalScore, with a margin of {margin}: " in board
+    assert verdicts == ["different by less than the margin", "different"]
+    assert "No number of questions shows" in words(drawn(app, "compare", f"{keys}&margin=0"))
+    single = f"{keys}&margin=0.02&q=Frankenstein"
+    assert get(client, f"/api/v1/compare?{single}&metrics=calscore")["questions"] == 1
+    assert "is undefined, because the difference comes from a single question" in words(drawn(app, "compare", single))
+
+
 def test_no_question_count_for_the_measured_difference(client):
     a, *_, b = [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=lifeeval&metrics=brier")["rows"]]
     (row,) = get(client, f"/api/v1/power?dataset=lifeeval&a={a}&b={b}&metrics=brier")["metrics"]

@@ -13,6 +13,7 @@ from dashboard.page_registry import PAGES, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.metrics import CATALOGUE
 from queries.published_values import published
 
 SAMPLE = Path(data.sample.__file__).parent
@@ -92,7 +93,7 @@ def test_formulas_are_ranked_apart_from_models(fresh, models):
 def test_a_constant_answer_does_not_lead(fresh, gamed, models, dataset):
     run = gamed(dataset)
     board = fresh.client.get(f"/api/v1/leaderboard?dataset={dataset}").get_json()
-    ranks = {row["run"]: row["metrics"][board["lead"]]["rank"] for row in board["rows"] if row["ranked"]}
+    ranks = {row["run"]: row["metrics"][board["primary"]]["rank"] for row in board["rows"] if row["ranked"]}
     assert order(fresh.app, {"dataset": dataset})[: len(ranks)] == sorted(ranks, key=ranks.get)
     assert ranks[run] > 1
     by_brier = {row["run"]: row["metrics"]["brier"]["rank"] for row in board["rows"]}
@@ -124,13 +125,15 @@ def test_a_run_that_is_almost_never_right_has_a_note(fresh, gamed):
     assert "almost never right" in drawn(fresh.app, {"dataset": "lifeeval"})
 
 
-@pytest.mark.parametrize(("dataset", "lead"), [("pyramid", "calscore"), ("lifeeval", "net_score"), ("tone", "net_score")])
-def test_the_leading_metric_depends_on_human_buzzes(app, client, dataset, lead):
-    assert client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=ece").get_json()["lead"] == lead
-    by_lead = order(app, {"dataset": dataset})
-    assert by_lead == order(app, {"dataset": dataset, "sort": lead})
+@pytest.mark.parametrize(("dataset", "primary"), [("pyramid", "calscore"), ("lifeeval", "net_score"), ("tone", "dist_ce")])
+def test_each_kind_has_a_primary_metric(app, client, dataset, primary):
+    board = client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=ece").get_json()
+    assert board["primary"] == primary
+    assert f"by {CATALOGUE[primary].name}, the primary metric here" in drawn(app, {"dataset": dataset})
+    by_primary = order(app, {"dataset": dataset})
+    assert by_primary == order(app, {"dataset": dataset, "sort": primary})
     assert order(app, {"dataset": dataset, "metrics": "ece"}) == order(app, {"dataset": dataset, "sort": "ece"})
-    assert len(by_lead) > 3 and by_lead[::-1] == order(app, {"dataset": dataset, "sort": f"-{lead}"})
+    assert len(by_primary) > 3 and by_primary[::-1] == order(app, {"dataset": dataset, "sort": f"-{primary}"})
 
 
 def test_accuracy_is_shown_next_to_calibration(client, app):

@@ -22,6 +22,7 @@ from queries.engine.bootstrap import percentile_interval, question_clusters, res
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import holm
+from queries.engine.primary_metric import RankedMetrics
 from queries.engine.ranked_metric_rows import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -373,8 +374,9 @@ def test_rank_intervals_and_letters_of_simulated_runs():
     # Three runs over 400 questions: two of equal quality, one far worse.
     alike, worse = simulated(2, 400, seed=9), simulated(1, 400, seed=10, shift=-2.0)
     evidence = evidence_of([np.concatenate(both) for both in zip(alike, worse, strict=True)])
-    cells = metric_cells(CATALOGUE["brier"], evidence, intervals=True)
+    cells = metric_cells(CATALOGUE["brier"], evidence, True, RankedMetrics(CATALOGUE["brier"], 30))
     assert [(cell.rank_low, cell.rank_high, cell.letters) for cell in cells] == [(1, 2, [1]), (1, 2, [1]), (3, 3, [2])]
+    assert [cell.may_be_best for cell in cells] == [True, True, False]
 
 
 # -- coverage ----------------------------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.compare import compare
 from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
+from queries.engine.ranked_metric_rows import NOT_SAME
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
@@ -87,6 +89,21 @@ def test_letters_need_the_same_questions(many):
     summed = measured_runs(snapshot, ALL, [brier])
     assert not summed.same_questions
     assert measured_runs(snapshot, ALL.on_runs([run.run for run in summed.runs[:RUNS]]), [brier]).same_questions
+
+
+@pytest.mark.parametrize("key", ["brier", "ece"])
+def test_equality_within_a_margin_from_totals(many, key):
+    """The board tests totals, a comparison tests rows; unequal samples are left to the comparison."""
+    snapshot, metrics = many.snapshot(), [CATALOGUE[key]]
+    runs = [run.run for run in measured_runs(snapshot, ALL, metrics).runs[:RUNS]]
+    board = leaderboard(snapshot, ALL.on_runs(runs), metrics, margin=0.02)
+    cells = {row.run: row.metrics[key].margin for row in board.rows if row.metrics[key].margin}
+    assert len(cells) == RUNS - 1
+    for run, cell in cells.items():
+        alone = compare(snapshot, ALL, run, cell.against, metrics, 0.02).metrics[key].margin
+        assert cell.verdict and (cell.difference, cell.low, cell.high) == pytest.approx((alone.difference, alone.low, alone.high))
+    unequal = leaderboard(snapshot, ALL, metrics, margin=0.02)
+    assert {row.metrics[key].margin.undefined for row in unequal.rows if row.metrics[key].margin} == {NOT_SAME}
 
 
 def test_no_file_is_read_for_totals_in_memory(many, tmp_path):

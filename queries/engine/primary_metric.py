@@ -1,0 +1,73 @@
+"""The primary metric of a dataset, and how many other metrics its runs can be ranked by.
+
+A claim by the primary metric, which is named before anybody looks, is adjusted for the runs that are compared. A claim by another
+metric is also adjusted for all the others that could have been looked at, whatever is shown.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from data.dataset_kinds import FORECAST
+from data.store import Snapshot
+from queries.metrics import CATALOGUE, METRICS, Metric
+
+PRIMARY = {"votes": "dist_ce", FORECAST: "brier"}  # by kind of dataset
+
+
+class RankedMetrics(NamedTuple):
+    """The metrics by which the runs of a dataset can be ranked, variants of the same metric left out.
+
+    Attributes:
+        primary: the metric that is named before looking.
+        others: number of the other metrics.
+        parts: number of parts of the questions in each of which runs are compared.
+    """
+
+    primary: Metric
+    others: int
+    parts: int = 1
+
+    def adjusted_for(self, metric: Metric) -> int:
+        """Return for how many families of comparisons a claim by this metric is adjusted: one per part and, unless it is the
+        primary metric, one per other metric.
+        """
+        return self.parts * (1 if metric.key == self.primary.key else self.others)
+
+
+def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
+    """Return the primary metric of a dataset, and how many other metrics its runs can be ranked by.
+
+    Args:
+        snapshot: the store. Its people are those of the selection.
+        dataset: id of the dataset.
+    """
+    ((kind, voted),) = snapshot.rows(
+        "select kind, exists(from votes v where v.dataset = d.dataset and votes > 0) from datasets d where dataset = $d",
+        {"d": dataset},
+    )
+    people = has_people(snapshot, dataset)
+    absent = {need for need, present in (("human buzzes", people), ("votes", voted)) if not present}
+    primary = primary_metric(kind, people)
+    return RankedMetrics(
+        primary, sum(metric.ranks and metric.key != primary.key and not absent & {*metric.needs} for metric in METRICS)
+    )
+
+
+def primary_metric(kind: str, people: bool) -> Metric:
+    """Return the primary metric: DistCE for votes, Brier for forecasts, CalScore where people played, else the net score.
+
+    CalScore and the net score penalise bad guesses, which proper scores such as Brier's do not: a wrong guess at confidence 0 has
+    the best possible Brier score.
+
+    Args:
+        kind: of the dataset.
+        people: whether human teams played it.
+    """
+    return CATALOGUE[PRIMARY.get(kind, "calscore" if people else "net_score")]
+
+
+def has_people(snapshot: Snapshot, dataset: str) -> bool:
+    """Return whether a human team heard any question of a dataset."""
+    ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
+    return bool(heard)

@@ -98,22 +98,30 @@ class Items:
             result[rows] = right[:count]
         return result
 
-    def total_of_pairs(self, value: Callable[[Ints, Ints], Floats]) -> Floats:
-        """Sum a function of two items over all pairs of items of the same sequence of clues, for each question.
+    def total_of_pairs(self, x: Floats, y: Floats) -> Floats:
+        """Sum sign(x_j - x_i) sign(y_j - y_i) over the pairs of items i before j of a sequence of clues, for each question.
 
         Args:
-            value: function from the indices of the earlier and of the later item of some pairs, shape (pairs,) each, to numbers.
+            x, y: values of the items, shape (items,); a pair with a NaN adds 0.
 
         Returns:
-            Shape (questions,).
+            Shape (questions,), whole numbers. If y is x, the number of pairs that differ in x.
         """
-        sequences = self.clue_sequences
-        remaining = np.repeat(sequences[1:], np.diff(sequences)) - np.arange(len(self.confidence))  # items up to the end
-        totals, earlier = np.zeros(len(self.confidence)), np.arange(len(self.confidence))
-        for distance in range(1, int(remaining.max(initial=0))):
-            earlier = earlier[remaining[earlier] > distance]
-            totals[earlier] += value(earlier, earlier + distance)
-        return self.total(totals)
+        sizes = np.diff(self.clue_sequences)
+        longest_first = np.argsort(-sizes, kind="stable")  # so that items with a later one at some distance come first
+        _, rows = entries_of(self.clue_sequences, longest_first)
+        sizes = sizes[longest_first]
+        ends = np.cumsum(sizes)
+        remaining = np.repeat(ends, sizes) - np.arange(len(rows))  # items up to the end of the sequence
+        totals = np.zeros(len(rows))
+        columns = [x[rows]] if y is x else [x[rows], y[rows]]
+        for distance in range(1, int(sizes.max(initial=0))):
+            end = int(ends[np.searchsorted(-sizes, -distance) - 1])  # of the sequences that are longer
+            signs = [_signs(column[:end], distance) for column in columns]
+            totals[: end - distance] += signs[0] * signs[-1] * (remaining[: end - distance] > distance)
+        of_items = np.empty_like(totals)
+        of_items[rows] = totals
+        return self.total(of_items)
 
     def curve(self, name: str) -> Floats:
         """Return a human curve, shape (items,), NaN where there is none."""
@@ -136,6 +144,12 @@ def likelier_side(probability: Floats, outcome: Floats) -> tuple[Floats, Floats]
     opposite = np.round(1 - probability, SIDE_DECIMALS)
     confidence = np.where(probability < 0.5, opposite, probability)
     return confidence, np.select([probability > 0.5, probability < 0.5], [outcome, 1 - outcome], 0.5)
+
+
+def _signs(values: Floats, distance: int) -> NDArray[np.int8]:
+    """Return the sign of each value's difference from the one so many places before, 0 for NaN, shape (n - distance,)."""
+    earlier, later = values[:-distance], values[distance:]
+    return (later > earlier).astype(np.int8) - (later < earlier)
 
 
 @dataclass(frozen=True)
@@ -226,29 +240,24 @@ def _words(items: Items) -> Floats:
     return np.ones(len(items.confidence)) if items.words is None else items.words
 
 
-def _pairs_apart(values: Callable[[Items], Floats]) -> Callable[[Items], Floats]:
-    def compute(items: Items) -> Floats:
-        x = values(items)
-        return items.total_of_pairs(lambda earlier, later: np.abs(np.sign(x[later] - x[earlier])))
-
-    return compute
-
-
 def _with_people(curve: str) -> list[Statistic]:
     """Return the statistics that compare confidence with a human curve."""
 
     def h(items: Items) -> Floats:
         return items.curve(curve)
 
+    def apart(items: Items) -> Floats:
+        values = h(items)
+        return items.total_of_pairs(values, values)
+
     def concordance(items: Items) -> Floats:
-        x, y = items.confidence, h(items)
-        return items.total_of_pairs(lambda earlier, later: np.sign(x[later] - x[earlier]) * np.sign(y[later] - y[earlier]))
+        return items.total_of_pairs(items.confidence, h(items))
 
     def area(items: Items) -> Floats:
         return items.total(_words(items) * np.abs(items.confidence - h(items)))
 
     return [
-        Statistic(f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", _pairs_apart(h)),
+        Statistic(f"{curve}_apart", f"number of pairs of clues that differ in h, h = {curve}", apart),
         Statistic(f"{curve}_concordance", f"pairs with c and h in the same order - in opposite order, h = {curve}", concordance),
         Statistic(f"{curve}_area", f"sum w |c - h|, w = words of the clue, h = {curve}", area),
     ]
@@ -269,7 +278,11 @@ SIDES_RIGHT = "sides_right"  # for the accuracy: if an outcome is a share, neith
 UNSTORED_SUMS = _by_name(
     [
         Statistic("words", "sum w, w = words of the clue", lambda i: i.total(_words(i))),
-        Statistic("confidence_apart", "number of pairs of clues that differ in c", _pairs_apart(lambda i: i.confidence)),
+        Statistic(
+            "confidence_apart",
+            "number of pairs of clues that differ in c",
+            lambda i: i.total_of_pairs(i.confidence, i.confidence),
+        ),
         *(statistic for curve in CURVES for statistic in _with_people(curve)),
         *(_of_likelier_side(statistic) for name, statistic in ITEM_SUMS.items() if name != "items"),
         Statistic(SIDES_RIGHT, "sum y of the likelier side, NaN if an outcome is a share", _sides_right),

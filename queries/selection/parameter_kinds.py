@@ -259,6 +259,7 @@ class MetricList(Kind[tuple[Metric, ...]]):
     unknown: str = "There is no metric {value!r}."
     dataset_default: Callable[[Facets], Sequence[str]] | None = None
     repeatable: ClassVar[bool] = True
+    longest: ClassVar[int | None] = 4 * MAX_VALUE_LENGTH  # holds the key of every metric
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Metric, ...]:
         """See ``Kind``."""

@@ -50,6 +50,7 @@ BODIES = {
     "POST /api/v1/runs/<run_id>/grades": {
         "grades": [{"question_id": "lit-01", "guess": "Poe", "correct": 0.5, "clue": 1, "note": "no"}],
     },
+    "POST /api/v1/runs/<run_id>/review": {"size": 5, "seed": 7},
     "POST /api/v1/write/guesses": {"text": "He wrote. He died.", "answer": "Poe", "elicitation": "margin"},
     "POST /api/v1/write/bundle": {
         "dataset": "desk", "title": "Desk",

@@ -217,9 +217,11 @@ def test_nobody_withdraws_a_run_of_others(lab):
         ("DELETE", f"/api/v1/runs/{run}"),
         ("POST", f"/api/v1/runs/{run}/restore"),
         ("POST", f"/api/v1/runs/{run}/grades"),
+        ("POST", f"/api/v1/runs/{run}/review"),
     ):
-        grades = {"grades": [{"question_id": "q1", "guess": "Rome", "correct": True}]} if path.endswith("grades") else None
-        assert lab.client.open(path, method=method, headers=lab.bob, json=grades).status_code == 404
+        bodies = {"grades": {"grades": [{"question_id": "q1", "guess": "Rome", "correct": True}]}, "review": {"size": 5}}
+        body = bodies.get(path.rpartition("/")[2])
+        assert lab.client.open(path, method=method, headers=lab.bob, json=body).status_code == 404
     assert lab.client.get(f"/api/v1/runs/{run}", headers=lab.ann).json["withdrawn_at"] is None
 
 

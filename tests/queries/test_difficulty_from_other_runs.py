@@ -26,7 +26,7 @@ def others(shares, models, alike):
     return OtherRuns(len(next(iter(shares.values()))), models, [*shares], alike, read)
 
 
-def test_runs_of_the_same_model_or_with_the_same_answers_are_no_others():
+def test_runs_of_one_model_or_with_equal_answers_are_no_others():
     shares = {"a": [1, 0, 1], "a2": [0, 0, 1], "b": [1, 1, 0], "c": [0.5, 1, np.nan], "d": [1, 1, 0]}
     models = {"a": "A", "a2": "A", "b": "B", "c": "C", "d": "D"}
     made = others(shares, models, {"b": ["d"], "d": ["b"]})
@@ -69,7 +69,7 @@ def test_the_slope_of_a_run_does_not_use_its_own_answers(snapshot):
     np.testing.assert_allclose(given["two"], 1 - (2 * right["one"] + right["three"]) / 3)
 
 
-def test_a_filter_on_difficulty_from_runs_leaves_nothing_to_test(snapshot):
+def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):
     hard = Selection("toy", difficulty=(0.5, 1.0))
     assert np.isnan(gather(snapshot, hard, [SLOPE]).values(SLOPE)).all()
     assert gather(snapshot, hard, [SLOPE]).selected_by_answers

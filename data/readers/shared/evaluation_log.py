@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from data.dataset_kinds import NO, YES
+from data.dataset_kinds import FORECAST, NO, YES
 from data.duckdb_and_polars import literal
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
@@ -259,7 +259,8 @@ class EvaluationLog:
             reason = (
                 f"dataset {self.dataset!r} is of kind {known['kind']}, but the questions of this log are of kind {self._kind}"
             )
-            raise refuse(self.name, reason, hint="dataset")
+            # Forecasts were of kind single in earlier versions.
+            raise refuse(self.name, reason, hint="replace" if self.kind == FORECAST else "dataset")
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
             raise refuse(self.name, f"the options are {names[0]}, but those of dataset {self.dataset!r} are {names[1]}")

@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 
 from data.sufficient_statistics import SIDES_RIGHT
-from queries.metrics.catalogue.shared import (
-    NOT_EVEN_U_OR_O,
-    SAME_ORDER,
-    columns,
-    uncertainty,
-    uncertainty_columns,
-    with_likelier_side,
-)
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns, uncertainty, uncertainty_columns, with_sides
 from queries.metrics.kernels import arrays, item_totals
 from queries.metrics.metric import Conventions, Floats, Metric, Sums, Wording
 
@@ -39,7 +32,7 @@ def _rewards(t: Sums) -> tuple[Floats, Floats]:
     )
 
 
-ITEMS = with_likelier_side(
+ITEMS = with_sides(
     Metric(
         key="brier",
         name="Brier score",

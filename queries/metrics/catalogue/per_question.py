@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_likelier_side
+from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions, with_sides
 from queries.metrics.kernels import arrays, per_question
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Wording
 
@@ -69,7 +69,7 @@ def _slope_error(t: Sums, conventions: Conventions) -> Floats:
     return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
-QUESTIONS = with_likelier_side(
+QUESTIONS = with_sides(
     Metric(
         key="calscore",
         name="CalScore",

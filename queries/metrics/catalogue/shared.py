@@ -32,12 +32,12 @@ def columns(*names: str) -> Reads:
     return lambda conventions: names
 
 
-def with_likelier_side(*metrics: Metric) -> tuple[Metric, ...]:
+def with_sides(*metrics: Metric) -> tuple[Metric, ...]:
     """Let metrics ``of_likelier_side`` read the sums of the likelier side if the items are forecasts, and return all of them."""
-    return tuple(_with_likelier_side(metric) if metric.of_likelier_side else metric for metric in metrics)
+    return tuple(_with_side(metric) if metric.of_likelier_side else metric for metric in metrics)
 
 
-def _with_likelier_side(metric: Metric) -> Metric:
+def _with_side(metric: Metric) -> Metric:
     def by_own_names(function: Callable[[Sums, Conventions], V]) -> Callable[[Sums, Conventions], V]:
         return lambda sums, conventions: function(
             {name.removeprefix(LIKELIER): values for name, values in sums.items()}, conventions

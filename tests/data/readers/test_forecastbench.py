@@ -41,6 +41,22 @@ def test_resolved_questions_make_a_dataset(store, resolved):
     assert report.warnings == ["2024-07-21_resolution_set.json: 2 questions left out: not resolved to yes or no"]
 
 
+def test_a_dataset_of_an_earlier_version_is_replaced(store, resolved, tmp_path):
+    """Its runs stay, and their likelier sides make the difficulties: both forecasts were right."""
+    names = ("GDP 2024-08-01", "GDP 2024-09-01", "market 2024-08-15")
+    questions = "question_id,answer\n" + "".join(f"{name},{'no' if '09' in name else 'yes'}\n" for name in names)
+    facts = {"dataset": "forecastbench-2024-07-21", "kind": "single"}
+    responses = f"question_id,guess,confidence,model\n{names[0]},yes,0.7,A\n{names[1]},yes,0.2,A\n"
+    bundles.put(store, bundles.write(tmp_path / "old", facts, questions=questions, clues=None, responses=responses))
+    with pytest.raises(Refused) as refused:
+        bundles.put(store, resolved)
+    assert [problem.hint for problem in refused.value.problems] == ["replace"]
+    bundles.put(store, resolved, replace=True)
+    assert rows(store, "select kind from datasets") == [("forecast",)]
+    assert rows(store, "select model from runs where withdrawn_at is null") == [("A",)]
+    assert rows(store, "select difficulty from questions order by 1 nulls last") == [(0.0,), (0.0,), (None,)]
+
+
 def test_forecasts_are_probabilities_of_yes(store, resolved, tmp_path):
     bundles.put(store, resolved)
     made = forecasts(

@@ -19,7 +19,7 @@ import msgspec
 from data.store import Snapshot
 from data.store.gradings import IS_DRAWN, REVIEWED
 from queries.selection import Selection
-from queries.selection.clusters import AGES, offered_clusters
+from queries.selection.clusters import AGES, default_cluster
 from queries.selection.parameter_kinds import BadRequest
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})(?:-r(\d{1,4}))?")
@@ -127,7 +127,7 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     content = parts[2] != _content_digest(snapshot, selection.dataset)
     runs = parts[3] != _runs_digest(snapshot, selection.dataset)
     corrected: list[str] = []
-    concerned = {OF_AGES} if not selection.cluster and offered_clusters(snapshot, selection.dataset)[0] == AGES else set()
+    concerned = {OF_AGES} if not selection.cluster and default_cluster(snapshot, selection.dataset) == AGES else set()
     if selection.grading_in_force == REVIEWED:
         sql = f"""select run, max(corrected_at) > $since from corrections where dataset = $d and not {IS_DRAWN}
             group by 1 order by 1"""

@@ -15,7 +15,7 @@ from queries.engine.bootstrap import cluster_count, question_clusters
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
-from queries.selection.clusters import AGES, QUESTION, YEARS, offered_clusters
+from queries.selection.clusters import AGES, QUESTION, YEARS, default_cluster
 
 ONE_CLUSTER = "its questions are all in one cluster, which does not show how much the value would vary over others"
 
@@ -113,7 +113,7 @@ def read_units(snapshot: Snapshot, selection: Selection, questions: NDArray[Any]
         selection: its ``cluster`` says what the units are; blank for the default of the dataset.
         questions: ids of the questions of the selection, in the dataset's order, shape (selected,).
     """
-    name = selection.cluster or offered_clusters(snapshot, selection.dataset)[0]
+    name = selection.cluster or default_cluster(snapshot, selection.dataset)
     if name == QUESTION:
         return Units.single(questions)
     sql = "select question_id, value from attributes where dataset = $d and attribute = $name"

@@ -94,7 +94,7 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Raises:
         BadRequest: there is no run ``against`` among those of the selection.
     """
-    counted, coverage = restrict(snapshot, selection, by_default=True)
+    counted, coverage = restrict(snapshot, selection.for_metrics([metric]), by_default=True)
     evidence = gather(snapshot, counted, [metric])
     runs = [run.run for run in evidence.runs]
     if against is not None and against not in runs:

@@ -21,7 +21,7 @@ from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD, Floats
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Floats
 
 
 def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = True) -> Floats:
@@ -115,6 +115,8 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
     )  # nobody knows it
     columns = sums(extra, evidence.sums.keys() & STATISTICS.keys())
     columns["rounded"] = np.where(highest, 0.0, items)
+    if ATTEMPTED_ITEMS in evidence.sums:
+        columns[ATTEMPTED_ITEMS] = items * float(right)
     if NET_REWARD in evidence.sums:
         columns[NET_REWARD] = items * net_reward(confidence, np.full(runs, float(right)), evidence.conventions.t)
     bins = bin_columns(bin_sums(extra, evidence.conventions.closed))

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-import polars as pl
 
+from data.store.answer_states import OTHER_STATES, State
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
 from queries.engine.evidence_for_many_questions import RunEvidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, holm
 from queries.metrics import Metric
+from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
 
 # Either all questions give the same value, or there is none without one of them.
+NOTHING_COUNTED = "none of its answers has a confidence"
 NO_INTERVAL = "these questions do not show how much the value would vary over others"
 
 
@@ -30,6 +33,9 @@ class MetricCell(msgspec.Struct):
     rank, for this run separately. ``letters`` are 1 for a, 2 for b: two runs share a letter if and only if they are not shown to
     differ (p >= 0.05, adjusted for all pairs by Holm's method). All of these are None without intervals and for a value from a
     single question; ``letters`` is also None if the runs answered different questions or clues.
+
+    Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the greatest value that any
+    confidences of these answers could give, or ``no_bounds`` says that there are no bounds of this metric.
     """
 
     value: float | None
@@ -44,24 +50,38 @@ class MetricCell(msgspec.Struct):
     letters: list[int] | None = None
     method: Method | None = None
     no_interval: str | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
+    no_bounds: str | None = None
 
 
 class RunRow(msgspec.Struct):
-    """One run. Its ``items`` include ``failed`` calls only if the selection counts them."""
+    """One run. Which answers are its ``items`` depends on the metrics; for most, those with a confidence.
+
+    ``no_confidence``, ``unparsed``, ``abstained`` and ``failed`` are the numbers of its other responses to the selection, by
+    state; ``shares`` are their shares of all its responses, in (0, 1], without those that are 0.
+    """
 
     run: str
     model: str
     elicitation: str
     questions: int
     items: int
+    no_confidence: int
+    unparsed: int
+    abstained: int
     failed: int
+    shares: dict[str, float]
     metrics: dict[str, MetricCell]
+
+
+R = TypeVar("R", bound=RunRow)
 
 
 def run_rows(
     evidence: RunEvidence,
     metrics: Sequence[Metric],
-    failed: pl.DataFrame,
+    states: Mapping[str, Mapping[State, int]],
     intervals: bool = False,
     letters: bool = True,
 ) -> list[RunRow]:
@@ -70,23 +90,59 @@ def run_rows(
     Args:
         evidence: evidence gathered for the metrics.
         metrics: the metrics, in the order of the row.
-        failed: failed calls by ``run``; see ``stored_or_computed_rows.failed_calls``.
+        states: numbers of responses by run and state; see ``stored_or_computed_rows.counts_by_run``.
         intervals: whether to compute intervals.
         letters: whether to compute letters along with intervals; only valid for runs that answered the same clues.
 
     Returns:
         One row per run, in the order of ``evidence.runs``.
     """
-    failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     cells = {metric.key: metric_cells(metric, evidence, intervals, letters) for metric in metrics}
     return [
         RunRow(
             **evidence.run_facts(index),
-            failed=failed_of.get(run.run, 0),
+            **state_fields(states.get(run.run, {})),
             metrics={metric.key: cells[metric.key][index] for metric in metrics},
         )
         for index, run in enumerate(evidence.runs)
     ]
+
+
+def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
+    """Return the fields of ``RunRow`` on responses by state. ``states`` are the numbers by state, empty if all are answered."""
+    counts = {state: states.get(state, 0) for state in OTHER_STATES}
+    responses = sum(states.values())
+    return counts | {"shares": {state: count / responses for state, count in counts.items() if count}}
+
+
+def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[CountedAnswers, list[Metric]]:
+    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group.
+
+    Args:
+        metrics: in any order.
+        other_states: whether there are responses other than answers with a confidence. If not, nearly all metrics count the same.
+    """
+    groups: dict[CountedAnswers, list[Metric]] = {}
+    for metric in metrics:
+        groups.setdefault(metric.counted if other_states or metric.counted.attempts else CONFIDENT, []).append(metric)
+    ordered = sorted(groups, key=lambda counted: (not counted.need_confidence, len(counted.states)))
+    return {counted: groups[counted] for counted in ordered} or {CONFIDENT: []}
+
+
+def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list[R]:
+    """Merge the rows of runs that were computed for different groups of metrics.
+
+    Args:
+        parts: the rows of each group. What a row says besides its metrics is taken from the first group that has the run.
+        metrics: all metrics, in the order of the rows.
+    """
+    merged: dict[str, R] = {}
+    for row in (row for part in parts for row in part):
+        known = merged.setdefault(row.run, row)
+        known.metrics = known.metrics | row.metrics
+    for row in merged.values():
+        row.metrics = {m.key: row.metrics.get(m.key) or MetricCell(None, NOTHING_COUNTED, questions=0) for m in metrics}
+    return [*merged.values()]
 
 
 def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
+from queries.metrics.counted_answers import ASKED, ATTEMPTED, ATTEMPTS, DECIDED
 from queries.metrics.kernels import arrays, item_totals
-from queries.metrics.metric import Floats, Metric, Sums
+from queries.metrics.metric import ATTEMPTED_ITEMS, Floats, Metric, Sums
 
 REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confidence_incorrect")
 
@@ -16,6 +19,10 @@ def _rewards(t: Sums) -> tuple[Floats, Floats]:
         item_totals.reward_over(t["items"], t["incorrect"], t["confidence_incorrect"]),
         item_totals.reward_under(t["items"], t["correct"], t["confidence_correct"]),
     )
+
+
+def _if_answered_or_not(reward: Floats) -> tuple[Floats, Floats]:
+    return np.minimum(reward, 0), np.maximum(reward, 0)
 
 
 ITEMS = (
@@ -31,6 +38,7 @@ ITEMS = (
         words="Mean squared difference between confidence and correctness; if correctness is a probability, the expected score.",
         source="Brier 1950; GRACE app. G",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (y * (1 - y), y * (1 - y) + np.maximum(y, 1 - y) ** 2),
         reads=columns("items", "confidence_sq", "confidence_correct", "correct"),
         value=lambda t, _: item_totals.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
         caveat="Rewards accuracy as well as calibration: a more accurate model can win with worse calibration.",
@@ -66,13 +74,52 @@ ITEMS = (
         low=0,
         high=1,
         formula=r"\frac{1}{N}\sum_i y_i",
-        words="Mean correctness.",
+        words="Mean correctness. Answers without a confidence count; unparsed answers and abstentions are not right.",
         source="standard",
         needs=("correctness",),
+        counted=ASKED,
         reads=columns("items", "correct"),
         value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
         caveat="Early clues count as much as late ones. "
         "On LifeEval it is the mean probability of being right, which cannot exceed the mean MAS.",
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
+    ),
+    Metric(
+        key="attempted",
+        name="Attempted",
+        label="Attempted",
+        symbol=r"\alpha",
+        direction="none",
+        low=0,
+        high=1,
+        formula=r"\frac{1}{N}\,\lvert\{ i : \text{not abstained} \}\rvert",
+        words="Share of the items of the accuracy at which the model did not abstain.",
+        source="standard",
+        needs=("correctness",),
+        counted=ATTEMPTS,
+        reads=columns("items", ATTEMPTED_ITEMS),
+        value=lambda t, _: arrays.ratio(t[ATTEMPTED_ITEMS], t["items"]),
+        caveat="Neither good nor bad by itself; not ranked. Failed calls that count as wrong are not attempted.",
+        axioms=(),
+    ),
+    Metric(
+        key="accuracy_attempted",
+        name="Accuracy of attempted answers",
+        label="Acc. attempted",
+        symbol=r"\bar y_\alpha",
+        direction="higher",
+        low=0,
+        high=1,
+        formula=r"\frac{\sum_i y_i}{\lvert\{ i : \text{not abstained} \}\rvert}",
+        words="Mean correctness where the model did not abstain.",
+        source="standard",
+        needs=("correctness",),
+        counted=ATTEMPTED,
+        reads=columns("items", "correct"),
+        value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
+        undefined="nothing was attempted",
+        caveat="A model that attempts only what it knows gets a high value: see the share that it attempted.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -86,11 +133,13 @@ ITEMS = (
         high=1,
         formula=r"\frac{1}{N}\sum_{i:\, c_i > t} \Bigl(y_i - \frac{t}{1-t}(1 - y_i)\Bigr)",
         words="An item is answered if its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
-        "answering earns 0.",
+        "answering earns 0. Abstentions earn 0, too.",
         source="Kalai et al. 2025, sec. 4.2",
         needs=("correctness", "confidence"),
+        extremes=lambda y, conventions: _if_answered_or_not(item_totals.net_reward(np.ones_like(y), y, conventions.t)),
         reads=lambda conventions: ("items", conventions.reward),
         value=lambda t, conventions: arrays.ratio(t[conventions.reward], t["items"]),
+        counted=DECIDED,
         thresholded=True,
         caveat="Rewards both accuracy and calibration: not answering earns 0, and guessing below t loses. Confidences on the "
         "same side of t count the same.",
@@ -109,6 +158,7 @@ ITEMS = (
         words="Mean confidence.",
         source="standard",
         needs=("confidence",),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
         caveat="Neither good nor bad by itself; not ranked.",
@@ -126,6 +176,7 @@ ITEMS = (
         words="Mean confidence minus accuracy; 0 is best, ranked by distance from 0.",
         source="LifeEval eq. 10",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (-y, 1 - y),
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
         caveat="Overconfidence in one place and underconfidence in another cancel out.",
@@ -214,6 +265,7 @@ ITEMS = (
         words="Share of stated confidences that are multiples of 5 %, to within 1e-9.",
         source="LifeEval table 2",
         needs=("confidence",),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items", "rounded"),
         value=lambda t, _: arrays.ratio(t["rounded"], t["items"]),
         caveat="A habit of stating round numbers, not a fault by itself; not ranked.",

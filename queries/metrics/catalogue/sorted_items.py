@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, not_from_sums
-from queries.metrics.kernels import bins, isotonic_regression, selective, sorted_items
+from queries.metrics.kernels import bins, bounds, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
@@ -74,6 +76,7 @@ PAIRS = (
         "graded, a pair of two items counts y of the one times 1 - y of the other.",
         source="standard",
         needs=("correctness", "confidence"),
+        bounds=bounds.auroc_bounds,
         reads=columns("items"),
         value=not_from_sums,
         pairs=sorted_items.auroc,
@@ -95,6 +98,7 @@ PAIRS = (
         words="Mean negative logarithm of the probability assigned to the outcome; c is clipped to [0.000001, 0.999999].",
         source="Good 1952",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: selective.log_score_extremes(y),
         reads=columns("items"),
         value=not_from_sums,
         pairs=selective.log_scores,
@@ -116,6 +120,7 @@ PAIRS = (
         "be infinite.",
         source="after Good 1952",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items"),
         value=not_from_sums,
         pairs=selective.log_scores,

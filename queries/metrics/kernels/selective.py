@@ -90,11 +90,28 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     >>> log_scores(np.array([0.5, 1.0]), np.array([1.0, 0.0]), ItemWeights.equal(2)).round(4).tolist()
     [[7.2543], [0.5]]
     """
-    right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
-    score = -(correct * right + (1 - correct) * wrong)
+    score = _log_score(confidence, correct)
     infinite = ((confidence == 0) & (correct > 0)) | ((confidence == 1) & (correct < 1))
     items, scores, infinites = weights.sums(np.ones_like(score), score, infinite.astype(float))
     return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(MIN_PROBABILITY)], [1.0]])
+
+
+def log_score_extremes(correct: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the greatest logarithmic score of items over all confidences, shape (n,) each.
+
+    Args:
+        correct: in [0, 1], shape (n,).
+
+    >>> [extreme.round(4).tolist() for extreme in log_score_extremes(np.array([1.0, 0.5]))]
+    [[0.0, 0.6931], [13.8155, 6.9078]]
+    """
+    zero, one = (_log_score(np.full_like(correct, end), correct) for end in (0.0, 1.0))
+    return _log_score(correct, correct), np.maximum(zero, one)
+
+
+def _log_score(confidence: Floats, correct: Floats) -> Floats:
+    right, wrong = (np.log(np.clip(chance, MIN_PROBABILITY, 1 - MIN_PROBABILITY)) for chance in (confidence, 1 - confidence))
+    return -(correct * right + (1 - correct) * wrong)
 
 
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:

@@ -23,7 +23,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
 from queries.metrics.kernels import isotonic_regression as isotonic
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 
@@ -55,6 +55,7 @@ def value(metric, pairs, conventions=STANDARD):
     if metric.cross_fitted:
         return cross_fitted(metric, confidence, correct, conventions)
     sums = pooled(confidence, correct, conventions.closed)
+    sums[ATTEMPTED_ITEMS] = sums["items"]
     sums[NET_REWARD] = item_totals.net_reward(confidence, correct, conventions.t).sum()
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))

@@ -13,7 +13,7 @@ from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.ranked_metric_rows import RunRow, groups_by_counted, merged_rows, run_rows
+from queries.engine.ranked_metric_rows import RunRow, groups_by_counted, merged_rows, remove_ranks, run_rows
 from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
 from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
@@ -111,6 +111,8 @@ def _parts(
         rows = np.isin(evidence.places, group["place"].to_numpy())
         states_here = counts_by_run(states.join(group, on="question_id", how="semi"))
         rows_of_part = run_rows(evidence.select_rows(rows), metrics, states_here, intervals, letters)
+        if restricted is not None and not restricted.taking_part:
+            remove_ranks(rows_of_part)
         parts[value] = BreakdownPart(_name(by, value), len(group), rows_of_part)
     return parts
 
@@ -142,6 +144,8 @@ def _parts_of_responses(
             # A part in which no run takes part has no rows.
             if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
                 rows_of_part = run_rows(evidence, group, states, intervals, letters)
+                if restricted is not None and not restricted.taking_part:
+                    remove_ranks(rows_of_part)
                 measured.append((len(np.unique(evidence.places)), rows_of_part))
         if measured:
             merged = merged_rows([rows_of_part for _, rows_of_part in measured], metrics)

@@ -22,6 +22,7 @@ from queries.engine.ranked_metric_rows import (
     groups_by_counted,
     merged_rows,
     metric_cells,
+    remove_ranks,
     run_rows,
     state_fields,
 )
@@ -238,8 +239,7 @@ def _measure(
         comparable = restricted is not None or not counts.differs
         rows = run_rows(evidence, metrics, states, intervals and (in_order or reference), comparable and not reference)
         if not in_order:
-            for cell in (cell for row in rows for cell in row.metrics.values()):
-                cell.rank = cell.rank_low = cell.rank_high = None
+            remove_ranks(rows)
         if selection.counted.need_confidence:
             set_bounds(snapshot, runs, rows, metrics)
         for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True):

@@ -130,16 +130,19 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
 
     Returns:
         The selection of the participating runs and of what all of them answered, or the given selection if all runs answered the
-        same or none takes part; and the coverage of the given selection, None if ``common`` does not apply.
+        same or none takes part because confidences lack; and the coverage of the given selection, None if ``common`` does not
+        apply.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
     runs, answers = _answers(snapshot, selection)
     counts, common = _coverage(snapshot, selection, runs, answers)
-    if not counts.differs or not counts.taking_part:  # no name of a run would mean all runs
+    if not counts.differs or (counts.lacking and not counts.taking_part):
         return selection, counts
     restricted = _masked(selection, answers, common, [runs.index(run) for run in counts.taking_part])
-    return restricted.on_runs(counts.taking_part), counts
+    if counts.taking_part:  # no name would mean all runs
+        restricted = restricted.on_runs(counts.taking_part)
+    return restricted, counts
 
 
 def shared_selections(

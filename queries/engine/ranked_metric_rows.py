@@ -108,6 +108,12 @@ def run_rows(
     ]
 
 
+def remove_ranks(rows: Iterable[RunRow]) -> None:
+    """Remove the ranks from the cells of runs that are not to be ranked."""
+    for cell in (cell for row in rows for cell in row.metrics.values()):
+        cell.rank = cell.rank_low = cell.rank_high = None
+
+
 def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
     """Return the fields of ``RunRow`` on responses by state. ``states`` are the numbers by state, empty if all are answered."""
     counts = {state: states.get(state, 0) for state in OTHER_STATES}

@@ -251,6 +251,7 @@ class MetricList(Kind[tuple[Metric, ...]]):
     metrics: Sequence[Metric] = tuple(CATALOGUE.values())
     unknown: str = "There is no metric {value!r}."
     repeatable: ClassVar[bool] = True
+    longest: ClassVar[int | None] = 4 * MAX_VALUE_LENGTH  # room for every metric
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Metric, ...]:
         """See ``Kind``."""

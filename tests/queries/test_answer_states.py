@@ -160,6 +160,10 @@ def test_other_views_count_the_same(empty, tmp_path):
         empty, tmp_path, 100, vague=answers(right, states=lacking), full=answers(np.arange(100) < 55), worse=answers(right[::-1])
     )
     snapshot = empty.snapshot()
+    alone = Selection("quiz", model=("vague",))
+    (part,) = breakdown(snapshot, alone, "category", SHOWN).parts
+    (row,) = part.rows
+    assert row.metrics["brier"].value is not None and row.metrics["brier"].rank is None and row.metrics["accuracy"].rank == 1
     (part,) = breakdown(snapshot, Selection("quiz"), "category", SHOWN).parts
     assert {row.model: row.metrics["accuracy"].value for row in part.rows} == {"full": 0.55, "worse": 0.6, "vague": 0.6}
     assert list(coverage(snapshot, Selection("quiz")).apart.values()) == ["50 % of answers lack a confidence"]

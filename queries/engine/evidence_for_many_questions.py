@@ -198,7 +198,6 @@ def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequ
         or (conventions.closed == "right" and bool(reads & {*BIN_COLUMNS}))
         or NET_REWARD in reads
         or selection.filters_items
-        or ATTEMPTED_ITEMS in reads
         or stored_or_computed_rows.has_other_states(runs, selection.items)
     )
     return not items and not reads & {*distribution_statistics.COLUMNS} and not (runs["samples"] > 1).any()
@@ -303,7 +302,7 @@ class _Reader:
         """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
         rows = stored_or_computed_rows.stored_rows(
-            source, self.selection.dataset, runs, self.questions, reads - {"difficulty"}, False
+            source, self.selection.dataset, runs, self.questions, reads - {"difficulty", ATTEMPTED_ITEMS}, False
         )
         difficulties = self._difficulties if "difficulty" in reads else None
         sums, binned = columns_of_rows(rows, self.conventions, reads, runs["run"].to_list(), difficulties, rebinned=False)

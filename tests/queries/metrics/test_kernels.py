@@ -327,6 +327,8 @@ PROPER = {
 }  # fmt: skip
 for name, expected_values in PROPER.items():
     DEGENERATE[name][1].update(expected_values)
+for pairs, expected in DEGENERATE.values():  # without abstentions
+    expected.update(attempted=1 if pairs else math.nan, accuracy_attempted=expected["accuracy"])
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
@@ -343,6 +345,7 @@ def test_millions_of_items():
     pairs = np.column_stack([confidence, correct])
     many = np.repeat(pairs, 1000 * TIMES, axis=0)
     sums = pooled(*many.T)
+    sums[ATTEMPTED_ITEMS] = sums["items"]
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # needs questions: tested below

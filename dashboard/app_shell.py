@@ -156,7 +156,9 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
         return [*above, *page.draw(request)]
     counts = service().ask(coverage, request.selection)
     where = (counts, request.facets, page.path, pairs)
-    if common and counts.differs and not counts.common and (counts.taking_part or not page.lists_unranked):
+    # Where only confidences lack, each run is shown on its own answers.
+    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
+    if common and counts.differs and nothing:
         return [*above, nothing_in_common(*where)]
     return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
 

@@ -24,6 +24,7 @@ RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
 LEADERBOARD = {
     **RUN, "metric": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "rank": pl.Float64,
     "rank_low": pl.Float64, "rank_high": pl.Float64, "questions": pl.Int64, "missing": pl.String,
+    "bound_low": pl.Float64, "bound_high": pl.Float64,
 }  # fmt: skip
 RELIABILITY = {
     **RUN, "lower": pl.Float64, "upper": pl.Float64, "items": pl.Int64, "mean_confidence": pl.Float64, "accuracy": pl.Float64,
@@ -39,7 +40,7 @@ QUESTIONS = {
 }  # fmt: skip
 RESPONSES = {
     **RUN, "clue": pl.Int64, "guess": pl.String, "correct": pl.Float64, "confidence": pl.Float64, "buzz_mass": pl.Float64,
-    "contribution": pl.Float64, "failed": pl.Boolean, "sample": pl.String,
+    "contribution": pl.Float64, "failed": pl.Boolean, "state": pl.String, "sample": pl.String,
 }  # fmt: skip
 CLUES = {
     "clue": pl.Int64, "text": pl.String, "word_end": pl.Int64, "buzz_share": pl.Float64, "release_share": pl.Float64,
@@ -168,7 +169,7 @@ class Client:
 
         Returns:
             A row per run and metric. If ``value`` is null, ``missing`` says why. ``low`` and ``high`` are null without
-            ``intervals``.
+            ``intervals``. ``bound_low`` and ``bound_high`` are null unless answers of the run lack a confidence.
         """
         answer = self._json("/api/v1/leaderboard", {**_metrics(metrics), "intervals": intervals, **selection})
         rows = [_columns(RUN, row) | {"metric": key} | cell for row in answer["rows"] for key, cell in row["metrics"].items()]

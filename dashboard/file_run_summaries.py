@@ -18,8 +18,11 @@ class IncomingRun(msgspec.Struct):
 
     Attributes:
         missing_questions: number of the dataset's questions that the run does not answer.
-        failed: number of calls that got no answer; they are not included in ``items``.
-        skipped: number of rows that the model failed to answer, by reason.
+        items: number of answers with a confidence.
+        no_confidence, unparsed, abstained: number of answers without a confidence, of answers that could not be read, and of
+            times that the model declined.
+        failed: number of calls that got no answer.
+        skipped: number of rows that hold no answer with a confidence, by reason.
         stored: whether the store already had exactly this run.
         gradings: names of further gradings that the file adds to a run that the store already had.
     """
@@ -31,6 +34,9 @@ class IncomingRun(msgspec.Struct):
     items: int
     questions: int
     missing_questions: int
+    no_confidence: int
+    unparsed: int
+    abstained: int
     failed: int
     skipped: dict[str, int]
     stored: bool
@@ -69,7 +75,7 @@ def runs_below_the_line(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
     facts = [run(snapshot, name) for name in names]
     clues: dict[str, int] = dict(snapshot.rows("select dataset, count(*) from clues group by dataset"))
     # A run that answered everything is always ranked.
-    datasets = {row.dataset for row in facts if row.missing_questions or row.failed or row.items < clues[row.dataset]}
+    datasets = {row.dataset for row in facts if row.missing_questions or row.items < clues[row.dataset]}
     apart = {
         name: reason for dataset in sorted(datasets) for name, reason in coverage(snapshot, Selection(dataset)).apart.items()
     }

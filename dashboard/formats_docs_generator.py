@@ -44,6 +44,13 @@ A run is identified by its content, and never changes. These rules hold for ever
 """
 
 
+STATES_OF_RESPONSES = (
+    "The `state` of a response can be blank: a guess without a confidence (blank, or NaN) is `no_confidence`, other rows are "
+    "`answered` or, with `failed`, failed calls. `unparsed` (no answer could be read) and `abstained` (the model declined) are "
+    "never right. These rows need no confidence; one that is stated is left out, with a warning."
+)
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
@@ -75,6 +82,7 @@ def documentation() -> str:
         "`correct.NAME` is another grading of the same answers. NAME consists of a-z, 0-9 and -, and `grading=NAME` selects it.",
         "Any other column of `questions` or of responses is an attribute: at most 50 per table, of up to 500 characters each. "
         "Responses with more are imported without their attributes, with a warning; questions with more are refused.",
+        STATES_OF_RESPONSES,
         "`corrections` is the log of reviewers' corrections of grades and of answers drawn for review, as an export writes it.",
         "",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,8 +14,8 @@ from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.ranked_metric_rows import RunRow, run_rows
-from queries.engine.stored_or_computed_rows import failed_calls
+from queries.engine.ranked_metric_rows import RunRow, groups_by_counted, merged_rows, remove_ranks, run_rows
+from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
 from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
 from queries.selection.facets import Facets
@@ -72,6 +73,23 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
         parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
         return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+    groups = groups_by_counted(metrics, not state_counts(snapshot, selection).is_empty())
+    measured = [_parts(snapshot, selection.replace(counted=counted), by, group, intervals) for counted, group in groups.items()]
+    by_value: dict[object, list[BreakdownPart]] = {}
+    for value, part in (pair for of_group in measured for pair in of_group.items()):
+        by_value.setdefault(value, []).append(part)
+    parts = [
+        BreakdownPart(same[0].value, same[0].questions, merged_rows([part.rows for part in same], metrics))
+        for _, same in sorted(by_value.items(), key=lambda entry: (entry[0] is None, entry[0]))
+    ]
+    return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+
+
+def _parts(
+    snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool
+) -> dict[Any, BreakdownPart]:
+    """Return the parts by a property of questions, for metrics that count the answers that the selection says."""
+    field, name = split_key(by)
     counted, restricted = restrict(snapshot, selection, by_default=True)
     comparable = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
     condition, parameters = counted.question_filter()
@@ -86,18 +104,20 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         f"select q.question_id, {value} as value from questions q {source} where {condition} order by q.position", parameters
     )
     facts = facts.with_row_index("place")
-    evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
+    evidence, states = gather(snapshot, counted, metrics), state_counts(snapshot, counted.replace(clue_mask=None))
     if by == "difficulty":
         steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
     tested = _tested(snapshot, selection, facts["value"].n_unique()) if comparable else None
-    parts = []
+    parts = {}
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
-        failed_here = failed.join(group, on="question_id", how="semi")
-        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals, tested)
-        parts.append(BreakdownPart(_name(by, value), len(group), rows_of_part))
-    return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+        states_here = counts_by_run(states.join(group, on="question_id", how="semi"))
+        rows_of_part = run_rows(evidence.select_rows(rows), metrics, states_here, intervals, tested)
+        if restricted is not None and not restricted.taking_part:
+            remove_ranks(rows_of_part)
+        parts[value] = BreakdownPart(_name(by, value), len(group), rows_of_part)
+    return parts
 
 
 def _parts_of_responses(
@@ -116,14 +136,23 @@ def _parts_of_responses(
     values = [value for value in (*(value for (value,) in rows), "") if not chosen or value in chosen]
     parts = []
     for value in values:
-        counted, restricted = restrict(snapshot, selection.with_response_attribute(name, value), by_default=True)
-        comparable = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
-        tested = _tested(snapshot, selection, len(values)) if comparable else None
-        evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
-        # A part in which no run takes part has no rows.
-        if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
-            questions = len(np.unique(evidence.places))
-            parts.append(BreakdownPart(value or None, questions, run_rows(evidence, metrics, failed, intervals, tested)))
+        of_value = selection.with_response_attribute(name, value)
+        measured = []
+        for which, group in groups_by_counted(metrics, not state_counts(snapshot, of_value).is_empty()).items():
+            counted, restricted = restrict(snapshot, of_value.replace(counted=which), by_default=True)
+            comparable = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
+            tested = _tested(snapshot, selection, len(values)) if comparable else None
+            evidence = gather(snapshot, counted, group)
+            states = counts_by_run(state_counts(snapshot, counted.replace(clue_mask=None)))
+            # A part in which no run takes part has no rows.
+            if len(evidence.places) or (restricted is not None and any(restricted.answered.values())):
+                rows_of_part = run_rows(evidence, group, states, intervals, tested)
+                if restricted is not None and not restricted.taking_part:
+                    remove_ranks(rows_of_part)
+                measured.append((len(np.unique(evidence.places)), rows_of_part))
+        if measured:
+            merged = merged_rows([rows_of_part for _, rows_of_part in measured], metrics)
+            parts.append(BreakdownPart(value or None, measured[0][0], merged))
     return parts
 
 

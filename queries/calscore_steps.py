@@ -108,7 +108,7 @@ def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> Cl
     asked = question(snapshot, selection, question_id)
     runs = []
     for run in asked.runs:
-        answers = [answer for answer in run.clues if selection.failed or not answer.failed]
+        answers = [answer for answer in run.clues if answer.answered]
         missing = NO_PEOPLE if asked.human is None else None if answers else NO_ANSWER
         row = RunSteps(run.run, run.model, run.elicitation, missing)
         if asked.human is not None and answers:
@@ -123,7 +123,7 @@ def _work_out(row: RunSteps, answers: list[ClueResponse], human: HumanRecord, cu
     for _, group in groupby(answers, key=lambda answer: answer.sample):
         sample = list(group)
         h, team_h = (np.array([getattr(human, name)[answer.clue] or 0.0 for answer in sample]) for name in (curve, team_curve))
-        confidence = np.array([answer.confidence for answer in sample])
+        confidence = np.array([answer.confidence or 0.0 for answer in sample])
         correct = np.array([answer.correct for answer in sample])
         items = Items(confidence, correct, np.array([0, len(sample)]), {})
         signed, right, increment = items.sign_confidence, items.buzzed_right, np.diff(team_h, prepend=0.0)

@@ -54,7 +54,7 @@ def surest_early_mistake(snapshot: Snapshot, selection: Selection) -> EarlyMista
     responses = selected_responses(snapshot, selection, parameters, mark_disputed=True)
     rows = snapshot.frame(
         f"""{with_clauses},
-        answers as (select * from ({responses}) where not failed),
+        answers as (select * from ({responses})),
         known as (
             select dataset, question_id, max(team_share) as share, max(clue) + 1 as clues from curves
             where dataset = $story_dataset group by all having share > 0

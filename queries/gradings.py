@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import first_rows
 from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.gradings import IMPORTED, IS_DRAWN, REVIEWED
 from queries.metrics.kernels.arrays import Floats
 from queries.query_time_limit import check_time_limit
@@ -323,7 +324,8 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str, names: Sequence
     chosen_responses, values = selection.response_filter("r")
     parameters |= values
     side_by_side = f"""select dataset, question_id, clue, guess, {", ".join(columns)}
-        from (select *, correct as {first[1]} from {first[0]}) r {joined} where not failed and {chosen_responses}"""
+        from (select *, correct as {first[1]} from {first[0]}) r {joined}
+        where not {among_states(NEVER_RIGHT, "r")} and {chosen_responses}"""
     sql = f"select * from ({side_by_side}) where question_id in (select question_id from questions q where {questions})"
     if selection.filters_clues:
         condition, values = selection.clue_filter()

@@ -6,6 +6,7 @@ import msgspec
 
 from data.duckdb_and_polars import first_rows
 from data.store import Snapshot
+from data.store.answer_states import State
 from queries.engine.common_questions import restrict
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.selection import Selection
@@ -15,8 +16,9 @@ MAX_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
-    """One answer of a run, or a failed call. ``off`` is abs(confidence - correct); all three are in [0, 1].
+    """One answer of a run with a confidence or, if the selection counts them, a failed call, with confidence 0.
 
+    ``off`` is abs(confidence - correct); all three are in [0, 1].
     ``disputed`` says whether the gradings of the run differ on the answer.
     """
 
@@ -55,7 +57,8 @@ def items(
     """
     counted, _ = restrict(snapshot, selection)
     with_clauses, parameters = selection_clauses(counted)
-    responses = selected_responses(snapshot, counted, parameters, mark_disputed=True)
+    states: tuple[State, ...] = ("answered", "failed") if selection.failed else ("answered",)
+    responses = selected_responses(snapshot, counted, parameters, states, mark_disputed=True)
     low, high = confidence or (0.0, 1.0)
     rows = snapshot.frame(
         first_rows(

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import polars as pl
 
 from data.store import Snapshot
+from data.store.answer_states import OTHER_STATES, State
 from data.store.run_files import graded_kind
+from queries.engine.bounds_of_unstated_confidences import set_bounds
 from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.disputed_answers import disputed_positions
 from queries.engine.evidence_for_many_questions import measured_runs
 from queries.engine.inference import wilson_interval
-from queries.engine.primary_metric import ranked_metrics
-from queries.engine.ranked_metric_rows import MetricCell, RunRow, metric_cells, run_rows
+from queries.engine.primary_metric import RankedMetrics, ranked_metrics
+from queries.engine.ranked_metric_rows import (
+    NOTHING_COUNTED,
+    RunRow,
+    groups_by_counted,
+    merged_rows,
+    metric_cells,
+    remove_ranks,
+    run_rows,
+    state_fields,
+)
 from queries.engine.run_pairs import runs_by_id
-from queries.engine.stored_or_computed_rows import chosen, failed_calls
+from queries.engine.stored_or_computed_rows import chosen, counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.reviewed_samples import ReviewedRun, reviewed_runs
 from queries.selection import Selection, selection_keys
@@ -38,10 +49,11 @@ class LeaderboardRow(RunRow):
         answered: number of questions of the selection that it answered; ``questions`` is how many its metrics are computed from.
         answered_clues: number of clues of the selection that it answered; ``items`` is the number of answers that its metrics are
             computed from.
-        ranked: false where it answered too little to be compared with the others. Then its metrics cover everything that it
-            answered, without ranks and intervals; it has no metrics if all of its calls failed. Also false for a ``reference``.
-        unranked: why it is not ranked, such as "answered 155 of 300" (clues) or "18 % of calls failed"; None if it is ranked or
-            a ``reference``.
+        ranked: false where it answered too little to be compared with the others by one of the metrics. Then these metrics cover
+            everything that it answered, without ranks and intervals, while others may rank it; it has no metrics if all of its
+            calls failed. Also false for a ``reference``.
+        unranked: why it is not ranked, such as "answered 155 of 300" (clues), "18 % of calls failed" or "35 % of answers lack a
+            confidence"; None if it is ranked or a ``reference``.
         reference: true for a reference forecaster among models that is a formula. Its metrics cover the questions on which the
             ranked runs are measured, with intervals, but without ranks and letters. If all runs are formulas, they are ranked.
         note: a warning about a run that is hardly ever right (see ``accuracy_note``) or whose calls all failed; else None.
@@ -122,6 +134,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
+    Metrics that count different answers, such as accuracy and the Brier score, are measured one group after the other: which runs
+    take part, and which clues they have in common, depends on the answers that count.
+
     Args:
         snapshot: of the store.
         selection: filters and conventions; its ``common`` is 1 by default.
@@ -129,56 +144,137 @@ def leaderboard(
         intervals: whether to compute intervals and letters.
         margin: the difference below which two runs are equal, at least 0, in the units of each metric; None where none is stated.
     """
-    models, references = _divided(snapshot, selection)
-    counted, restricted = restrict(snapshot, models, by_default=True)
-    counts = restricted if restricted and not references else coverage(snapshot, selection)
-    failed, chance = failed_calls(snapshot, selection), _chance(snapshot, selection.dataset)
-    claimed = ranked_metrics(snapshot, selection.dataset)
+    divided, states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
+    groups, claimed = groups_by_counted(metrics, bool(states)), ranked_metrics(snapshot, selection.dataset)
+    measured = [
+        _measure(snapshot, selection.replace(counted=counted), divided, of_group, states, intervals, claimed, margin)
+        for counted, of_group in groups.items()
+    ]
+    names, first = runs_by_id(snapshot, selection), measured[0]
+    # Runs of which no answer counts: they have no metrics and no rank.
+    unmeasured = [
+        RunRow(
+            **msgspec.structs.asdict(names[run]),
+            questions=0,
+            items=0,
+            **state_fields(states[run]),
+            metrics={},
+        )
+        for run in first.coverage.answered
+        if run in states and not any(run in part.rows for part in measured)
+    ]
+    rows = {row.run: row for row in merged_rows([*(part.rows.values() for part in measured), unmeasured], metrics)}
+    for row in unmeasured:
+        reason = _nothing_counts(states[row.run])
+        row.metrics = {key: msgspec.structs.replace(cell, missing=reason) for key, cell in row.metrics.items()}
+    for part, (counted, of_group) in zip(measured, groups.items(), strict=True):
+        if counted.need_confidence:  # a run without any confidence has bounds, too
+            without = [row for row in rows.values() if row.run not in part.rows]
+            set_bounds(snapshot, selection.replace(counted=counted), without, of_group)
+    shared = first.restricted
 
-    def rows_of(runs: Selection, ranked: bool, reference: bool = False) -> dict[str, LeaderboardRow]:
-        evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
-        comparable = restricted is not None or not counts.differs
-        tested = claimed if comparable and not reference else None
-        stated = margin if ranked else None
-        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), tested, stated)
-        if not ranked:
-            for cell in (cell for row in rows for cell in row.metrics.values()):
-                cell.rank = cell.rank_low = cell.rank_high = None
-        notes = [
-            accuracy_note(float(accuracy), int(units), chance)
-            for accuracy, units in zip(evidence.values(ACCURACY), evidence.units_with(ACCURACY), strict=True)
-        ]
-        return {
-            row.run: LeaderboardRow(
-                **msgspec.structs.asdict(row),
-                answered=counts.answered[row.run],
-                answered_clues=counts.answered_clues[row.run],
-                ranked=ranked,
-                unranked=None if ranked or reference or restricted is None else restricted.apart[row.run],
-                reference=reference,
-                note=note,
-            )
-            for row, note in zip(rows, notes, strict=True)
-        }
+    def complete(row: RunRow) -> LeaderboardRow:
+        reasons = [part.apart[row.run] for part in measured if row.run in part.apart]
+        notes = [part.notes[row.run] for part in measured if row.run in part.notes]
+        if not notes:
+            reasons, notes = [_nothing_counts(states[row.run])], [_nothing_counts(states[row.run])]
+        return LeaderboardRow(
+            **msgspec.structs.asdict(row) | {"metrics": row.metrics},
+            answered=first.coverage.answered[row.run],
+            answered_clues=first.coverage.answered_clues[row.run],
+            ranked=not reasons and row.run not in divided.references,
+            unranked=reasons[0] if reasons else None,
+            reference=row.run in divided.references,
+            note=notes[0],
+        )
 
-    rows = _rows_without_answers(snapshot, selection, metrics, failed, counts) | rows_of(counted, ranked=True)
-    if restricted and restricted.apart:
-        rows |= rows_of(selection.on_runs(restricted.apart), ranked=False)
-    if references:
-        rows |= rows_of(counted.on_runs(references), ranked=False, reference=True)
     return Leaderboard(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        questions=counts.questions,
-        clues=counts.clues,
-        common=restricted.common if restricted and restricted.differs else None,
-        common_clues=restricted.common_clues if restricted and restricted.differs else None,
+        questions=first.coverage.questions,
+        clues=first.coverage.clues,
+        common=shared.common if shared and shared.differs else None,
+        common_clues=shared.common_clues if shared and shared.differs else None,
         primary=claimed.primary.key,
         other_metrics=claimed.others,
-        rows=[rows[run] for run in counts.answered if run in rows],
+        rows=[complete(rows[run]) for run in first.coverage.answered if run in rows],
         gradings=grading_disagreement(snapshot, selection),
         reviewed=reviewed_runs(snapshot, selection).runs,
     )
+
+
+class _Divided(NamedTuple):
+    """The selection of the runs that can be ranked, and the ids of the formula-based reference forecasters."""
+
+    models: Selection
+    references: list[str]
+
+
+class _Measured(NamedTuple):
+    """Metrics that count the same answers, of all runs that have any of these.
+
+    Attributes:
+        coverage: how much of the selection its runs answered, references included.
+        restricted: how much of it the models answered, if they are measured on what is common; else None.
+        rows: of the runs, by id.
+        notes: warnings about them, or None, by run.
+        apart: the runs that are not ranked, with the reason.
+    """
+
+    coverage: Coverage
+    restricted: Coverage | None
+    rows: dict[str, RunRow]
+    notes: dict[str, str | None]
+    apart: dict[str, str]
+
+
+def _measure(
+    snapshot: Snapshot,
+    selection: Selection,
+    divided: _Divided,
+    metrics: Sequence[Metric],
+    states: Mapping[str, Mapping[State, int]],
+    intervals: bool,
+    claimed: RankedMetrics,
+    margin: float | None,
+) -> _Measured:
+    """Measure the runs of a selection by metrics that count the answers that it says."""
+    models, references = divided.models.replace(counted=selection.counted), divided.references
+    kept, restricted = restrict(snapshot, models, by_default=True)
+    of_models = restricted or coverage(snapshot, models)
+    counts = coverage(snapshot, selection) if references else of_models
+    # Runs that lack confidences are not ranked even if each run is measured on its own.
+    apart = of_models.apart if restricted else {run: of_models.apart[run] for run in of_models.lacking}
+    ranked = [run for run in of_models.answered if run not in apart]
+    chance, notes = _chance(snapshot, selection.dataset), {}
+
+    def rows_of(runs: Selection, in_order: bool, reference: bool = False) -> dict[str, RunRow]:
+        evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
+        comparable = restricted is not None or not counts.differs
+        tested = claimed if comparable and not reference else None
+        stated = margin if in_order else None
+        rows = run_rows(evidence, metrics, states, intervals and (in_order or reference), tested, stated)
+        if not in_order:
+            remove_ranks(rows)
+        if selection.counted.need_confidence:
+            set_bounds(snapshot, runs, rows, metrics)
+        for row, accuracy, units in zip(rows, evidence.values(ACCURACY), evidence.units_with(ACCURACY), strict=True):
+            notes[row.run] = None if selection.counted.attempts else accuracy_note(float(accuracy), int(units), chance)
+        return {row.run: row for row in rows}
+
+    rows: dict[str, RunRow] = {}
+    if ranked:
+        rows |= rows_of(kept if restricted or not apart else kept.on_runs(ranked), in_order=True)
+    if apart:
+        rows |= rows_of(models.on_runs(apart), in_order=False)
+    if references:
+        rows |= rows_of(kept.on_runs(references), in_order=False, reference=True)
+    return _Measured(counts, restricted, rows, notes, apart)
+
+
+def _nothing_counts(states: Mapping[State, int]) -> str:
+    """Say why a run has no metrics, given how many responses it has in each state."""
+    return ALL_FAILED if states["failed"] == sum(states[state] for state in OTHER_STATES) else NOTHING_COUNTED
 
 
 def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDisagreement:
@@ -189,15 +285,16 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
         selection: filters and conventions. Which grading it names does not matter.
     """
     primary = ranked_metrics(snapshot, selection.dataset).primary
-    disputed = sum(map(len, disputed_positions(snapshot, selection).values()))
+    answers = selection.for_metrics([ACCURACY]).replace(failed=False)
+    disputed = sum(map(len, disputed_positions(snapshot, answers).values()))
     disagreement = GradingDisagreement(disputed, 0.0, primary.key, [])
     if disputed:
-        evidence = measured_runs(snapshot, selection, [ACCURACY])
+        evidence = measured_runs(snapshot, answers, [ACCURACY])
         disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
     if disagreement.matters:
         models, _ = _divided(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
-            counted, _ = restrict(snapshot, models.replace(grading=grading), by_default=True)
+            counted, _ = restrict(snapshot, models.replace(grading=grading).for_metrics([primary]), by_default=True)
             evidence = measured_runs(snapshot, counted, [primary])
             cells = metric_cells(primary, evidence)
             best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
@@ -220,44 +317,19 @@ def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
     return [name for (name,) in names]
 
 
-def _rows_without_answers(
-    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], failed: pl.DataFrame, counts: Coverage
-) -> dict[str, LeaderboardRow]:
-    """Return the rows of the runs whose calls all failed, by run. They have no metrics and no rank."""
-    names = runs_by_id(snapshot, selection)
-    calls: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
-    return {
-        run: LeaderboardRow(
-            **msgspec.structs.asdict(names[run]),
-            questions=0,
-            items=0,
-            failed=calls[run],
-            metrics={metric.key: MetricCell(None, ALL_FAILED, questions=0) for metric in metrics},
-            answered=0,
-            answered_clues=0,
-            ranked=False,
-            unranked=ALL_FAILED,
-            reference=False,
-            note=ALL_FAILED,
-        )
-        for run, answered in counts.answered.items()
-        if not answered and run in calls
-    }
-
-
-def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
-    """Return the selection of the runs that can be ranked, and the ids of the formula-based reference forecasters.
+def _divided(snapshot: Snapshot, selection: Selection) -> _Divided:
+    """Divide the runs of a selection into models and reference forecasters.
 
     If all runs are formulas, they are ranked, and there are no reference forecasters.
     """
     names = runs_by_id(snapshot, selection)
     if all(run.elicitation != REFERENCE for run in names.values()):
-        return selection, []
+        return _Divided(selection, [])
     runs, _ = chosen(snapshot, selection)
     models = [run for run in runs if names[run].elicitation != REFERENCE]
     if not models:
-        return selection, []
-    return selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE]
+        return _Divided(selection, [])
+    return _Divided(selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE])
 
 
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:

@@ -13,6 +13,7 @@ import polars as pl
 from data.dataset_kinds import NO, YES
 from data.life_table import best_guess, survivors
 from data.store import Snapshot
+from data.store.answer_states import STATES, State, among_states, state_sql
 from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
@@ -73,13 +74,14 @@ class ClueResponse(msgspec.Struct):
     Attributes:
         clue: number of the clue, from 0.
         guess: what the run answered; of a forecast, the likelier side.
-        correct, confidence: in [0, 1]; of a forecast, those of the likelier side.
-        buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0 for a
-            failed call that the selection does not count.
+        correct, confidence: in [0, 1]; of a forecast, those of the likelier side; ``confidence`` is None unless the answer has one.
+        buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0
+            without a confidence.
         contribution: the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people, and
-            for a failed call that the selection does not count.
+            without a confidence.
         graded: how the guess was graded, see responses.graded in data/store/run_files.py.
         failed: whether the call got no answer.
+        state: answered, no_confidence, unparsed, abstained or failed.
         sample: which of several answers to the clue it is; None where there is only one.
         buzz: the system's own decision whether to answer here; None where it states none.
         disputed: whether the gradings of the run differ on the answer; of several samples, on any of them.
@@ -88,14 +90,20 @@ class ClueResponse(msgspec.Struct):
     clue: int
     guess: str | None
     correct: float
-    confidence: float
+    confidence: float | None
     buzz_mass: float
     contribution: float | None
     graded: str
     failed: bool
+    state: State
     sample: str | None = None
     buzz: bool | None = None
     disputed: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is an answer with a confidence."""
+        return self.confidence is not None
 
 
 class RunResponses(msgspec.Struct):
@@ -119,7 +127,7 @@ class RunResponses(msgspec.Struct):
     clues: list[ClueResponse]
 
     def one_per_clue(self) -> list[ClueResponse]:
-        """Return one answer per clue: of several samples, the most frequent guess, and means over those that did not fail."""
+        """Return one answer per clue: of several samples, the most frequent guess, and means over those with a confidence."""
         if all(answer.sample is None for answer in self.clues):
             return self.clues
         by_clue: dict[int, list[ClueResponse]] = {}
@@ -134,7 +142,7 @@ class RunResponses(msgspec.Struct):
 
 def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
     """Combine several answers to one clue into one."""
-    counted = [answer for answer in answers if not answer.failed]
+    counted = [answer for answer in answers if answer.answered]
     if not counted:
         return answers[0]
     guesses = Counter(answer.guess for answer in counted)
@@ -339,18 +347,20 @@ def _runs(
     best: dict[str, float],
 ) -> list[RunResponses]:
     with_clauses, parameters = selection_clauses(one_question)
-    responses_sql = selected_responses(snapshot, one_question.replace(failed=True), parameters, mark_disputed=True)
+    responses_sql = selected_responses(snapshot, one_question, parameters, STATES, mark_disputed=True)
     rows = snapshot.frame(
         f"""{with_clauses}
-        select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
-            p.option_names, p.sample, p.buzz, p.disputed, r.respondents, list_sum(p.token_logprobs) as logprob
+        select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.graded, p.failed, p.options,
+            case when {among_states(("answered",), "p")} then p.confidence end as confidence,
+            {state_sql("p")} as state, p.option_names, p.sample, p.buzz,
+            p.disputed, r.respondents, list_sum(p.token_logprobs) as logprob
         from ({responses_sql}) p join chosen_runs r using (run)
         order by r.place, p.sample, p.clue""",
         parameters,
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
     # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading the files.
-    responses = {run: _responses_of_metrics(part, one_question.failed) for (run, _, _), part in parts.items()}
+    responses = {run: _responses_of_metrics(part) for (run, _, _), part in parts.items()}
     evidence = gather(snapshot, one_question, METRICS, responses)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
     index_of = {run.run: index for index, run in enumerate(evidence.runs)}
@@ -358,14 +368,14 @@ def _runs(
     for (run, model, elicitation), part in parts.items():
         shown = of_likelier_side(part) if evidence.conventions.forecasts else part
         answers = shown.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
-        counted = [row for row, answer in enumerate(answers) if one_question.failed or not answer["failed"]]
+        counted = [row for row, answer in enumerate(answers) if answer["confidence"] is not None]
         mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
         for sample in sizes:
             rows_of_sample = [row for row in counted if answers[row]["sample"] == sample]
             mass[rows_of_sample] = buzz_mass([answers[row]["confidence"] for row in rows_of_sample])
         for row, answer in enumerate(answers):
             weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
-            share = weight * (2 * answer["correct"] - 1) * answer["confidence"] / max(sizes[answer["sample"]], 1)
+            share = weight * (2 * answer["correct"] - 1) * (answer["confidence"] or 0.0) / max(sizes[answer["sample"]], 1)
             answer["buzz_mass"] = float(mass[row])
             answer["contribution"] = number(share) if row in counted else None
         point = None
@@ -397,14 +407,13 @@ def of_likelier_side(forecasts: pl.DataFrame) -> pl.DataFrame:
     return forecasts.with_columns(**{name: pl.when("failed").then(name).otherwise(new) for name, new in changed.items()})
 
 
-def _responses_of_metrics(part: pl.DataFrame, failed: bool) -> Responses:
-    """Return the answers of a run to one question as metrics need them, by sample and clue.
+def _responses_of_metrics(part: pl.DataFrame) -> Responses:
+    """Return the answers of a run to one question that metrics need, those with a confidence, by sample and clue.
 
     Args:
         part: rows of the run.
-        failed: whether failed calls count.
     """
-    counted = part if failed else part.filter(~pl.col("failed"))
+    counted = part.filter(pl.col("confidence").is_not_null())
     samples = None if counted["sample"].is_null().all() else sample_numbers(counted["sample"])
     confidence, correct = (float_array(counted[name]) for name in ("confidence", "correct"))
     return Responses(np.zeros(len(counted), np.int64), counted["clue"].to_numpy(), confidence, correct, samples)

@@ -123,7 +123,7 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
     ]
     parsed = read_sort(sort, runs, selection.dataset)
-    counted, _ = restrict(snapshot, selection)
+    counted, _ = restrict(snapshot, selection.for_metrics([parsed.metric] if parsed.metric else []))
     condition, parameters = counted.question_filter()
     value = human_facts(selection).get(parsed.key, f"q.{parsed.key}") if parsed.by == "fact" else "null"
     facts = snapshot.frame(

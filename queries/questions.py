@@ -11,6 +11,8 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.disputed_answers import disputed_runs
 from queries.engine.gather_evidence import gather
+from queries.engine.ranked_metric_rows import groups_by_counted
+from queries.engine.stored_or_computed_rows import state_counts
 from queries.metrics import Metric
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
@@ -146,15 +148,21 @@ def question_table(
     page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))
     page = page.join(_attributes(snapshot, selection.dataset), on="question_id", how="left", maintain_order="left")
-    evidence = gather(snapshot, selection, metrics)
-    columns = {metric.key: evidence.per_question(metric) for metric in metrics}
-    for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
-        values = pl.DataFrame(
-            {"question_id": evidence.questions[first:end]}
-            | {f"{key}:{run.run}": column[first:end] for key, column in columns.items()},
-            schema_overrides={"question_id": pl.String},
-        ).with_columns(pl.exclude("question_id").fill_nan(None))
-        page = page.join(values, on="question_id", how="left", maintain_order="left")
+    runs: dict[str, None] = {}
+    for group in _groups(snapshot, selection, metrics):
+        evidence = gather(snapshot, selection.for_metrics(group), group)
+        columns = {metric.key: evidence.per_question(metric) for metric in group}
+        for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
+            runs[run.run] = None
+            values = pl.DataFrame(
+                {"question_id": evidence.questions[first:end]}
+                | {f"{key}:{run.run}": column[first:end] for key, column in columns.items()},
+                schema_overrides={"question_id": pl.String},
+            ).with_columns(pl.exclude("question_id").fill_nan(None))
+            page = page.join(values, on="question_id", how="left", maintain_order="left")
+    of_runs = [f"{metric.key}:{run}" for run in runs for metric in metrics]
+    of_runs = [name for name in of_runs if name in page.columns]
+    page = page.select(pl.exclude(of_runs), *of_runs)
     key = sort.removeprefix("-")
     if order.values is not None and key not in page.columns:
         page = page.with_columns(pl.Series(key, order.values[start:last], dtype=pl.Float64))
@@ -179,14 +187,21 @@ def _attributes(snapshot: Snapshot, dataset: str) -> pl.DataFrame:
 
 def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:
     """Return values by question, run and metric."""
-    evidence = gather(snapshot, selection, metrics)
-    columns = {metric.key: evidence.per_question(metric) for metric in metrics}
     result: dict[str, dict[str, dict[str, float | None]]] = {}
-    for run, start, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
-        for row in range(start, end):
-            cells = {key: number(values[row]) for key, values in columns.items()}
-            result.setdefault(str(evidence.questions[row]), {})[run.run] = cells
+    for group in _groups(snapshot, selection, metrics):
+        evidence = gather(snapshot, selection.for_metrics(group), group)
+        columns = {metric.key: evidence.per_question(metric) for metric in group}
+        for run, start, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
+            for row in range(start, end):
+                of_runs = result.setdefault(str(evidence.questions[row]), {})
+                cells = of_runs.setdefault(run.run, {metric.key: None for metric in metrics})
+                cells |= {key: number(values[row]) for key, values in columns.items()}
     return result
+
+
+def _groups(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> list[list[Metric]]:
+    """Return the metrics in groups that count the same answers."""
+    return [*groups_by_counted(metrics, not state_counts(snapshot, selection).is_empty()).values()]
 
 
 def _start(cursor: str | None) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.ranked_metric_rows import ranks
+from queries.engine.ranked_metric_rows import groups_by_counted, ranks
+from queries.engine.stored_or_computed_rows import chosen, state_counts
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rank_agreement import tau_b
@@ -59,14 +60,22 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
         selection: filters and conventions.
         metrics: to compare; metrics that do not rank runs are left out.
     """
-    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
     ranked = [metric for metric in metrics if metric.direction != "none"]
+    runs = chosen(snapshot, selection)[0]
+    values = {}
+    for counted, group in groups_by_counted(ranked, not state_counts(snapshot, selection).is_empty()).items():
+        restricted, _ = restrict(snapshot, selection.replace(counted=counted), by_default=True)
+        evidence = gather(snapshot, restricted, group)
+        rows = [runs.index(run.run) for run in evidence.runs]
+        for metric in group:
+            values[metric.key] = np.full(len(runs), np.nan)
+            values[metric.key][rows] = evidence.values(metric)
     return Agreement(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         metrics=[metric.key for metric in ranked],
         left_out=[metric.key for metric in metrics if metric.direction == "none"],
-        pairs=rank_correlations(ranked, {metric.key: evidence.values(metric) for metric in ranked}),
+        pairs=rank_correlations(ranked, values),
     )
 
 

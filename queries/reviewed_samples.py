@@ -177,12 +177,12 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
     """Return the answers of a run in a selection, a row for each.
 
     Returns:
-        Columns ``question``, its number from 0, ascending; ``confidence``; ``correct``, by the first grading; ``sampled``,
+        Columns ``question``, its number from 0, ascending; ``confidence``, null without one; ``correct``, by the first grading; ``sampled``,
         whether an answer to the question was drawn for review; ``weight``, from how many answers to the question this one was
         drawn, null if it was not; and ``grade``, the reviewer's. Where several answers to a clue are the same guess, they share
         the weight.
     """
-    selection = selection.on_runs([run]).replace(grading=IMPORTED)
+    selection = selection.on_runs([run]).replace(grading=IMPORTED).for_metrics([CATALOGUE["accuracy"]])
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
     answers = snapshot.frame(
@@ -210,6 +210,8 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
 
 
 def _estimate(key: str, answers: pl.DataFrame, conventions: Conventions) -> MeanEstimate:
+    if CATALOGUE[key].counted.need_confidence:
+        answers = answers.filter(pl.col("confidence").is_not_null())
     question, confidence, correct = (answers[name].to_numpy() for name in ("question", "confidence", "correct"))
     count = int(question[-1]) + 1
     values = MEANS[key]

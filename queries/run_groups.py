@@ -64,13 +64,13 @@ def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metri
     known = [name for (name,) in snapshot.rows(stored, {"d": selection.dataset})]
     if tag not in known:
         raise BadRequest("unknown_value", f"No run of dataset {selection.dataset!r} has a tag {tag!r}.", "tag", known)
-    ranked = [row.run for row in leaderboard(snapshot, selection, ()).rows if row.ranked]
+    ranked = [row.run for row in leaderboard(snapshot, selection, [metric]).rows if row.ranked]
     value_of = dict(
         snapshot.rows("select run, value from tags where dataset = $d and tag = $t", {"d": selection.dataset, "t": tag})
     )
     groups: list[RunGroup] = []
     if ranked:
-        counted, _ = restrict(snapshot, selection.on_runs(ranked), by_default=True)
+        counted, _ = restrict(snapshot, selection.for_metrics([metric]).on_runs(ranked), by_default=True)
         evidence = gather(snapshot, counted, [metric])
         tags = np.array([value_of.get(run.run, "") for run in evidence.runs], dtype=object)
         groups = [_group(evidence.of_runs(tags == value), metric, value) for value in sorted({*tags} - {""})]

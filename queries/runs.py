@@ -11,6 +11,7 @@ import msgspec
 from data.duckdb_and_polars import first_rows, literal, quoted
 from data.importing.table_contract import GRADE_PREFIX
 from data.store import Snapshot
+from data.store.answer_states import OTHER_STATES, state_sql
 from data.store.query_to_file import Form, Table
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
@@ -44,12 +45,15 @@ class RunFacts(msgspec.Struct):
     imported_at: str
     file_name: str | None
     sha256: str
-    items: int
-    questions: int
+    items: int  # answers with a confidence
+    questions: int  # those with a response other than a failed call
     missing_questions: int  # questions of the dataset that it did not answer
     samples: int  # largest number of answers to one clue
     respondents: bool  # whether these are the answers of different people
-    failed: int  # calls that got no answer; they are not among the items
+    no_confidence: int  # answers without a confidence; neither these nor the next three are among the items
+    unparsed: int  # answers that could not be read
+    abstained: int  # the model declined to answer
+    failed: int  # calls that got no answer
     skipped: dict[str, int]  # number of rows that the model failed to answer, by reason
     decisions: list[GradingDecision]  # about guesses, by the analyst who imported it
     withdrawn_at: str | None
@@ -69,7 +73,8 @@ def _time(column: str) -> str:
 
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, samples, respondents, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by, (
+    missing_questions, samples, respondents, {", ".join(OTHER_STATES)}, skipped, decisions,
+    {_time("withdrawn_at")}, withdrawn_by, (
         select to_json(list({{'tag': tag, 'value': value}} order by tag))::varchar from tags t where t.run = runs.run
     ) as tags, (
         select to_json(map_from_entries(list(struct_pack(key := attribute, value := given) order by attribute)))::varchar from (
@@ -126,7 +131,8 @@ STATED = "graded in ('file', 'person')"
 def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """Return the responses of a run as a table that gives the same run when it is imported again.
 
-    ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
+    ``failed`` marks failed calls, whose guess and confidence are blank, and ``state`` answers without a confidence, unparsed ones
+    and abstentions. ``correct`` is what the file stated or a person decided,
     and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that was imported; the grading by Clueline's
     rules is computed again at import. Distributions are maps where the run names its options, else lists in the order of the
     dataset's classes. Attributes have columns of their own. Empty columns are left out. Rows are in the order of question id,
@@ -162,6 +168,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "clue": "clue",
         "sample": "sample" if has("sample is not null") else None,
         "failed": "failed" if has("failed") else None,
+        "state": "state" if has("state is not null") else None,
         "guess": "guess" if has("guess is not null") else None,
         "confidence": "if(failed, null, confidence)",
         "correct": f"case when {STATED} then correct end" if has(STATED) else None,
@@ -203,7 +210,8 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
     facts = run(snapshot, name)
     rows = snapshot.rows(
         first_rows(
-            f"""select q.question_id, q.position from questions q anti join {snapshot.statistics([facts.run])} using (position)
+            f"""select q.question_id, q.position from questions q
+            anti join (select question_id from {snapshot.responses([facts.run])} where not failed) using (question_id)
             where q.dataset = $d""",
             "position",
             "$most",
@@ -221,9 +229,10 @@ class GradedResponse(msgspec.Struct):
     clue: int
     sample: str | None  # which of several answers to the clue
     guess: str | None
-    confidence: float
+    confidence: float | None  # None where there is none; 0 for a failed call
     correct: float
     failed: bool
+    state: str  # answered, no_confidence, unparsed, abstained or failed
     graded: str  # see responses.graded in data/store/run_files.py
 
 
@@ -236,7 +245,7 @@ def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) ->
         most: how many answers to return.
     """
     rows = snapshot.frame(
-        f"""select run, question_id, clue, sample, guess, confidence, correct, failed, graded
+        f"""select run, question_id, clue, sample, guess, confidence, correct, failed, {state_sql()} as state, graded
         from {snapshot.responses(names)} r join questions q using (dataset, question_id)
         order by q.position, clue, sample, run limit $most""",
         {"most": most},

@@ -106,7 +106,7 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Raises:
         BadRequest: there is no run ``against`` among those of the selection.
     """
-    counted, coverage = restrict(snapshot, selection, by_default=True)
+    counted, coverage = restrict(snapshot, selection.for_metrics([metric]), by_default=True)
     from_runs = has_difficulties_from_runs(snapshot, counted.dataset)
     evidence = gather(snapshot, counted, [metric, *((HARD_EASY,) if from_runs else ())])
     runs = [run.run for run in evidence.runs]

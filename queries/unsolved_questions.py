@@ -23,7 +23,8 @@ class UnsolvedQuestion(msgspec.Struct):
     Attributes:
         question_id, answer, category: of the question.
         runs: number of runs that answered it.
-        mean_confidence: mean over these runs, in [0, 1]; each counts with its mean over clues and samples.
+        mean_confidence: mean over these runs, in [0, 1]; each counts with its mean over clues and samples. Like the next two, it
+            is None if no answer has a confidence.
         highest_confidence: of the most confident of them, in [0, 1].
         surest: id of that run.
         heard: number of human teams that heard the question, counted once per room.
@@ -35,9 +36,9 @@ class UnsolvedQuestion(msgspec.Struct):
     answer: str | None
     category: str | None
     runs: int
-    mean_confidence: float
-    highest_confidence: float
-    surest: str
+    mean_confidence: float | None
+    highest_confidence: float | None
+    surest: str | None
     heard: int
     people: float | None
     disputed: int
@@ -68,10 +69,10 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         snapshot: the store.
         selection: filters and conventions; with a filter on clues, such as ``revealed``, only these clues count.
     """
-    counted, _ = restrict(snapshot, selection, by_default=True)
-    evidence = gather(snapshot, counted, [ACCURACY, CONFIDENCE])
+    counted, _ = restrict(snapshot, selection.for_metrics([ACCURACY]), by_default=True)
+    evidence, confident = (gather(snapshot, counted.for_metrics([metric]), [metric]) for metric in (ACCURACY, CONFIDENCE))
     size = len(evidence.selected_questions)
-    accuracy, confidence = evidence.per_question(ACCURACY), evidence.per_question(CONFIDENCE)
+    accuracy, confidence = evidence.per_question(ACCURACY), confident.per_question(CONFIDENCE)
     runs = np.bincount(evidence.places, minlength=size)
     right = np.bincount(evidence.places, accuracy != 0, minlength=size)  # NaN where an outcome is a share
     answered = runs >= MIN_RUNS
@@ -87,23 +88,23 @@ def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
         categories[fact.category or ""] = (number + 1, failures + (name in failed))
     questions = []
     for place in chosen:
-        rows = np.flatnonzero(evidence.places == place)
-        surest = rows[np.argmax(confidence[rows])]
+        rows = np.flatnonzero(confident.places == place)
+        surest = rows[np.argmax(confidence[rows])] if len(rows) else None
         fact = facts[str(evidence.selected_questions[place])]
         questions.append(
             UnsolvedQuestion(
                 question_id=fact.question_id,
                 answer=fact.answer,
                 category=fact.category,
-                runs=len(rows),
-                mean_confidence=float(confidence[rows].mean()),
-                highest_confidence=float(confidence[surest]),
-                surest=evidence.runs[evidence.run_of_rows[surest]].run,
+                runs=int(runs[place]),
+                mean_confidence=None if surest is None else float(confidence[rows].mean()),
+                highest_confidence=None if surest is None else float(confidence[surest]),
+                surest=None if surest is None else confident.runs[confident.run_of_rows[surest]].run,
                 heard=fact.heard,
                 people=fact.people,
                 disputed=len(disputed.get(fact.question_id, ())),
             )
         )
-    questions.sort(key=lambda row: (-(row.people or 0.0), -row.highest_confidence, row.question_id))
+    questions.sort(key=lambda row: (-(row.people or 0.0), -(row.highest_confidence or 0.0), row.question_id))
     ordered = dict(sorted(categories.items()))
     return Unsolved(snapshot.version, selection_keys(selection), int(answered.sum()), ordered, questions)

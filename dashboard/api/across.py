@@ -29,7 +29,7 @@ class AcrossParameters(Parameters, frozen=True):
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
     pool: AcrossTag = ""
-    failed: Annotated[bool, Flag("`1`: failed calls count as items of confidence 0 and correctness 0")] = False
+    failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
     conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
 
 

@@ -192,7 +192,7 @@ def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]
         guesses = [
             ModelGuess(answer.clue, answer.guess, answer.confidence, answer.correct)
             for answer in run.one_per_clue()
-            if not answer.failed
+            if answer.confidence is not None
         ]
         answers.append(ModelAnswers(run.model, run.elicitation, buzz, guesses))
     return answers

@@ -186,7 +186,7 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
                 "whole clusters are."
             )
     if facets.failed:
-        failed = "count as wrong at confidence 0" if selection.failed else "are left out"
+        failed = "count as wrong in accuracy and as 0 in the net score" if selection.failed else "are left out"
         sentences.append(f"Failed calls, which got no answer, {failed}.")
     if selection.grading or REVIEWED in facets.gradings:
         grading = selection.grading_in_force

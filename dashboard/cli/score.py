@@ -19,6 +19,7 @@ from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.plurals import counted
 from data.store import open_store
+from data.store.answer_states import OTHER_STATES
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import read_address, read_facets, read_selection
@@ -55,7 +56,7 @@ class Score(msgspec.Struct):
 )
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U relative to R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
-@click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")
+@click.option("--failed", metavar="0|1", help="1: failed calls count as wrong in accuracy; left out by default.")
 @click.option("--grading", metavar="NAME", help="Grading in the files to use: a column correct.NAME, or graded (by the rules).")
 @click.option("--common", metavar="0|1|all", help="0: each run on its own questions; all: every run takes part in common ones.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as from /api/v1/leaderboard, with what an import would report.")
@@ -137,7 +138,8 @@ def score_lines(score: Score) -> Iterator[str]:
         run = facts[row.run]
         line = f"{row.model} ({row.elicitation}): {counted(run.items, 'item')} of {counted(run.questions, 'question')}"
         line += f"; {counted(run.missing_questions, 'question')} not answered" if run.missing_questions else ""
-        line += "".join(f"; {part}" for part in rows_without_answer(run.failed, run.skipped))
+        states = {state: getattr(run, state) for state in OTHER_STATES}
+        line += "".join(f"; {part}" for part in rows_without_answer(states, run.skipped))
         if score.leaderboard.common is not None:
             line += f"; measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}"
             line += "" if row.ranked else f", its own: {row.unranked}"

@@ -14,6 +14,7 @@ from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.figures.style import OTHERS
+from data.store.answer_states import WORDS
 from queries.buzzing import Buzzpoint
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
@@ -164,7 +165,7 @@ def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str], *,
         return [html.Td(text, className="missing"), html.Td(""), html.Td("")]
     if answer.failed:
         silent = answer.buzz is False and answer.sample is not None  # one of several people or samples
-        return [html.Td("no buzz" if silent else "no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
+        return [html.Td("no buzz" if silent else WORDS["failed"], className="missing"), html.Td(""), html.Td("")]
     words: list[Component | str] = [answer.guess or "no answer"]
     if len(guesses) > 1:
         note = f"most frequent of {len(guesses)} answers"
@@ -178,6 +179,8 @@ def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str], *,
         right = answer.correct >= 0.5
         prompted = "matches only what would be prompted on" if answer.graded == "prompt" else ""
         mark = html.Td("✓" if right else "✗", className=f"number mark {'right' if right else 'wrong'}", title=prompted)
+    if not answer.answered:
+        return [guess, mark, html.Td(WORDS[answer.state], className="missing")]
     meter = html.Span(className="meter", style={"--share": answer.confidence, "--shade": colour})
     return [guess, mark, html.Td([meter, short(answer.confidence)], className="number")]
 

@@ -135,6 +135,8 @@ def _common(coverage: Coverage, of_all: bool = False) -> str:
 
 def _nobody(coverage: Coverage) -> str:
     """Say why no run takes part."""
+    if coverage.lacking:
+        return "No run can be ranked by metrics that need a confidence. Each is measured on its own answers."
     clues = counted(coverage.expected_clues, "question" if coverage.clues == coverage.questions else "clue")
     return f"No run can be ranked: none answered nine tenths of the {clues} that most runs answered."
 

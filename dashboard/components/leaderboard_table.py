@@ -13,11 +13,12 @@ from dash.development.base_component import Component
 from dashboard.components.common_questions import answered, clues_answered
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
-from dashboard.components.numbers import CURVE_NAMES, short
+from dashboard.components.numbers import CURVE_NAMES, percent, short
 from dashboard.components.published_values import published_body
 from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.name_shortening import distinct_short_names
 from data.plurals import counted
+from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranked_metric_rows import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
@@ -35,11 +36,15 @@ METHODS = {  # of an interval
 }
 NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
-TOO_FEW = "Not ranked, because they answered too little. Each is measured on its own questions"
-FAILED = {
-    False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
-    True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
+TOO_FEW = "Not ranked, because they answered too little or lack confidences. Each is measured on its own questions"
+STATES: dict[State, str] = {
+    "no_confidence": "Share of answers without a confidence. They count in accuracy, but in no metric that needs one.",
+    "unparsed": "Share of answers that could not be read. They count as not right in accuracy, and in no other metric.",
+    "abstained": "Share of questions at which the model declined. They are not right in accuracy, and 0 in the net score.",
+    "failed": "Share of calls that got no answer from the model. They are left out, as if it had not been asked.",
 }
+BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
+FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
 
 
 def board_table(
@@ -79,9 +84,16 @@ def board_table(
             title="Questions of this selection that the run answered, and how many of their clues if not all",
         )
     )
-    failures = any(row.failed for row in (*board.rows, *unranked))
-    if failures:
-        head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
+    states = [state for state in OTHER_STATES if any(state in row.shares for row in (*board.rows, *unranked))]
+    head += [
+        html.Th(
+            LABELS[state].capitalize(),
+            scope="col",
+            className="number",
+            title=FAILED_COUNT if state == "failed" and selection.failed else STATES[state],
+        )
+        for state in states
+    ]
     head += [_head(_title(metric), metric.key, sort, _tooltip(metric, selection.conventions), number=True) for metric in shown]
 
     every = [*board.rows, *unranked]
@@ -112,7 +124,7 @@ def board_table(
                         className="number",
                         title=f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
                     ),
-                    *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
+                    *(_share(row, state) for state in states),
                     *(_cell(row.metrics[metric.key], metric, selection.conventions, scales[metric.key]) for metric in shown),
                 ],
                 **data(run=row.run),
@@ -170,6 +182,13 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
         return -best_first if turned else best_first
 
     return sorted(rows, key=place)
+
+
+def _share(row: LeaderboardRow, state: State) -> html.Td:
+    """The share of a run's responses in a state; blank if there are none."""
+    share = row.shares.get(state)
+    title = counted(getattr(row, state), *COUNTED[state])
+    return html.Td("" if share is None else percent(share), className="number", title=title)
 
 
 def _title(metric: Metric) -> list[str | Component]:
@@ -242,8 +261,12 @@ class ColumnScale:
 
 
 def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> html.Td:
+    bounds = None
+    if cell.bound_low is not None and cell.bound_high is not None:
+        bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
+    limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
     if cell.value is None:
-        return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
+        return html.Td(["–", limits], className="number missing", title=f"{metric.name} is missing: {cell.missing}")
     curve = metric.human_curve(conventions)
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
@@ -269,6 +292,7 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
             html.Span(_shortened_letters(groups), className="letters", style={"width": f"{scale.letters}ch"})
             if scale.letters
             else None,
+            limits,
         ],
         className=" ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])]),
         title=about,

@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.components.numbers import short
 from dashboard.components.table import row, table
+from data.store.answer_states import LABELS
 from queries.question import ClueResponse, Question
 
 
@@ -35,6 +36,7 @@ def _cell(answer: ClueResponse | None, buzzes: bool) -> html.Td:
     if answer is None:
         text, title = "–", "not answered"
     else:
-        text = "failed" if answer.failed else f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
+        mark = "✓" if answer.correct >= 0.5 else "✗"
+        text = f"{short(answer.confidence)} {mark}" if answer.answered else LABELS[answer.state]
         title = answer.guess or "no answer"
     return html.Td(f"{text} ◇" if buzzes else text, className="number", title=title)

@@ -12,6 +12,7 @@ from dashboard.components.question_confidence_table import confidence_table
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.figures.lifespan_question import lifespan_figure
 from dashboard.figures.question_clues import clues_figure
+from data.store.answer_states import WORDS
 from queries.question import Question
 
 
@@ -34,7 +35,8 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
     buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
-    buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
+    states = {answer.state: None for run in question.runs for answer in run.clues if not answer.answered}
+    buzzes += f", □ {' or '.join(WORDS[state] for state in states)}" if states else ""
     curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
     if question.human and question.human_curve != question.drawn_curve:
         curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"

@@ -12,6 +12,7 @@ from dashboard.components.links import page_link, run_path
 from dashboard.components.table import table
 from data.importing.report import rows_without_answer
 from data.plurals import counted
+from data.store.answer_states import OTHER_STATES
 from queries.runs import RunFacts
 
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
@@ -107,7 +108,7 @@ def _counts(facts: RunFacts) -> str:
         parts.append(f"{facts.missing_questions:,} not answered")
     if facts.samples > 1:
         parts.append(f"up to {facts.samples:,} {'people' if facts.respondents else 'answers'} to each clue")
-    parts += rows_without_answer(facts.failed, facts.skipped)
+    parts += rows_without_answer({state: getattr(facts, state) for state in OTHER_STATES}, facts.skipped)
     return "; ".join(parts)
 
 

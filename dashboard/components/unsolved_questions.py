@@ -63,7 +63,7 @@ def unsolved_section(
             html.Span([f"{question.runs:,}", disputed_mark() if question.disputed else None]),
             short(question.mean_confidence),
             short(question.highest_confidence),
-            html.Span(named(colours.get(question.surest), names.get(question.surest, question.surest))),
+            html.Span(named(colours.get(surest), names.get(surest, surest)) if (surest := question.surest) else "–"),
         )
         for question in result.questions[:MAX_ROWS]
     ]

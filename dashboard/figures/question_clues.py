@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dashboard.figures.run_labels_and_lines import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
+from data.store.answer_states import WORDS
 from queries.question import Question, RunResponses
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
@@ -35,7 +36,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
     data += [_buzz(run, question, names, colours) for run in buzzing]
     data += [_own_buzz(run, question, names, colours) for run in runs if run.run in colours and run.own_buzz() is not None]
-    data += [_failed(run, question, names, colours) for run in runs if any(answer.failed for answer in run.clues)]
+    data += [_unanswered(run, question, names, colours) for run in runs if not all(answer.answered for answer in run.clues)]
     curve: list[float] = []
     if question.human:
         curve = getattr(question.human, question.drawn_curve)
@@ -46,8 +47,8 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         })  # fmt: skip
         data += _rail(question)
     main = MAIN if question.human else (0.0, 1.0)
-    named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(not a.failed for a in run.clues)])
-    last = {run.run: [answer.confidence for answer in run.clues if not answer.failed][-1] for run in runs if run.run in named}
+    named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(a.answered for a in run.clues)])
+    last = {run.run: [c for answer in run.clues if (c := answer.confidence) is not None][-1] for run in runs if run.run in named}
     ends = [(label, last[run], colours[run]) for run, label in named.items()]
     ends += [("People", curve[-1], INK)] if question.human else []
     labels = end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
@@ -76,7 +77,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
 
 def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     colour = colours.get(run.run, OTHERS)
-    answers = [answer for answer in run.one_per_clue() if not answer.failed]
+    answers = [answer for answer in run.one_per_clue() if answer.answered]
     right = [answer.correct >= 0.5 for answer in answers]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
     return {
@@ -97,12 +98,14 @@ def _run(run: RunResponses, question: Question, names: Mapping[str, str], colour
     }  # fmt: skip
 
 
-def _failed(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Squares on the ground line where the call failed."""
-    words = [question.clues[answer.clue].word_end for answer in run.one_per_clue() if answer.failed]
+def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Squares on the ground line where there is no answer with a confidence."""
+    answers = [answer for answer in run.one_per_clue() if not answer.answered]
+    words = [question.clues[answer.clue].word_end for answer in answers]
     return {
         "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "showlegend": False, "cliponaxis": False,
-        "x": words, "y": [0.0] * len(words), "hovertemplate": "%{fullData.name}<br>no answer: the call failed<extra></extra>",
+        "x": words, "y": [0.0] * len(words), "customdata": [WORDS[answer.state] for answer in answers],
+        "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
         "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, OTHERS), "line": {"width": 1.5}},
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from data.plurals import counted
+from data.store.answer_states import COUNTED, OTHER_STATES, State
 
 MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
 EXAMPLES = 3  # examples shown for each kind of problem
@@ -212,19 +213,23 @@ class Report:
             raise Refused(sorted(first.values(), key=lambda p: (p.file, p.line or 0)), self.more, dict.fromkeys(self.advice))
 
 
-def rows_without_answer(failed: int, skipped: Mapping[str, int]) -> list[str]:
-    """Say why a run has fewer answers than its file has rows, in parts of a sentence.
+def rows_without_answer(states: Mapping[State, int], skipped: Mapping[str, int]) -> list[str]:
+    """Say why a run has fewer answers with a confidence than its file has rows, in parts of a sentence.
 
     Args:
-        failed: number of failed calls.
-        skipped: reason -> number of rows that hold no answer. If calls failed, these are the reasons for the failures.
+        states: number of rows in each of ``OTHER_STATES``; those without rows can be left out.
+        skipped: reason -> number of rows that hold no such answer. If there are rows in these states, these are the reasons.
 
-    >>> rows_without_answer(3, {"answer is not a number": 2, "confidence outside [0, 1]": 1})
-    ['3 failed calls (2 rows: answer is not a number; 1 row: confidence outside [0, 1])']
-    >>> rows_without_answer(0, {"not a question of this dataset": 8})
+    >>> rows_without_answer({"failed": 3}, {"no answer was received": 2, "the sample ended with an error": 1})
+    ['3 failed calls (2 rows: no answer was received; 1 row: the sample ended with an error)']
+    >>> rows_without_answer({"no_confidence": 1, "unparsed": 2}, {"answer is not a number": 2})
+    ['1 answer without a confidence and 2 unparsed answers (2 rows: answer is not a number)']
+    >>> rows_without_answer({}, {"not a question of this dataset": 8})
     ['8 rows skipped: not a question of this dataset']
     """
-    if not failed:
+    present = [counted(states[state], *COUNTED[state]) for state in OTHER_STATES if states.get(state)]
+    if not present:
         return [f"{counted(rows, 'row')} skipped: {reason}" for reason, rows in sorted(skipped.items())]
     reasons = "; ".join(f"{counted(rows, 'row')}: {reason}" for reason, rows in sorted(skipped.items()))
-    return [counted(failed, "failed call") + (f" ({reasons})" if reasons else "")]
+    listed = f"{', '.join(present[:-1])} and {present[-1]}" if present[1:] else present[0]
+    return [listed + (f" ({reasons})" if reasons else "")]

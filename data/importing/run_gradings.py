@@ -11,6 +11,7 @@ from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
 from data.plurals import counted
 from data.store import Store, gradings, run_statistics
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.audit import Audit
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
@@ -85,8 +86,9 @@ def grades_sql(number: int, column: str | None) -> str:
     chosen = "select null as file, null as ordinal, null as correct limit 0"
     if column is not None:
         chosen = f"from scratch.grades_read where name = {literal(column)}"
-    return f"""select q.question_id, s.clue, s.sample, if(s.failed, s.correct, coalesce(g.correct, s.correct)) as correct,
-            if(s.failed or g.correct is null, s.graded, 'file') as graded
+    never = among_states(NEVER_RIGHT, "s")
+    return f"""select q.question_id, s.clue, s.sample, if({never}, s.correct, coalesce(g.correct, s.correct)) as correct,
+            if({never} or g.correct is null, s.graded, 'file') as graded
         from scratch.responses_graded s join scratch.numbered_questions q on q.n = s.question_number
         left join ({chosen}) g on g.file = s.file and g.ordinal = s.ordinal
         where s.run_number = {number} order by s.row"""
@@ -136,11 +138,11 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
     Raises:
         TooManyGuesses: the run has more than ``most`` distinct guesses.
     """
-    relation = objects.relation("responses", [part], numbered=True)
+    relation, never = objects.relation("responses", [part], numbered=True), among_states(NEVER_RIGHT, "r")
     guesses = connection.execute(
         f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius
         from {relation} r join datasets d using (dataset) join questions q using (dataset, question_id)
-        where r.guess is not null and not r.failed and d.kind <> 'votes' and (q.answer is not null or d.kind = 'lifeeval')
+        where r.guess is not null and not {never} and d.kind <> 'votes' and (q.answer is not null or d.kind = 'lifeeval')
         limit {most + 1}"""
     ).fetchall()
     if not guesses or len(guesses) > most:
@@ -151,9 +153,9 @@ def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part
     grades = ArrowStream(grade_guesses(guesses))
     connection.execute("create or replace temp table rule_grades as select * from grades where correct is not null")
     del grades
-    matching = "rule_grades g on g.question_id = r.question_id and g.guess = r.guess"
+    matching = f"rule_grades g on g.question_id = r.question_id and g.guess = case when not {never} then r.guess end"
     differs: int = connection.execute(
-        f"select count(*) from {relation} r join {matching} where not r.failed and g.correct <> r.correct"
+        f"select count(*) from {relation} r join {matching} where g.correct <> r.correct"
     ).fetchall()[0][0]
     sql = f"""select r.question_id, r.clue, r.sample, coalesce(g.correct, r.correct) as correct,
             coalesce(g.graded, r.graded) as graded

@@ -21,13 +21,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.duckdb_and_polars import frame, literal
-from data.importing.failed_calls import FAILED_GUESS
+from data.importing.states_of_rows import FAILED_GUESS
 
 GROUP = 122_880  # rows of a row group in DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # greatest size of a batch, unless a single row is longer
 IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
-            "sample": "strlen(sample)", "buzz": "0",
+            "sample": "strlen(sample)", "buzz": "0", "state": "strlen(state)",
             "option_names": "16 * len(option_names)", "attributes": "strlen(attributes::varchar)"}  # fmt: skip
 AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # columns that are hashed as text, and the SQL for it
 

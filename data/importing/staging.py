@@ -10,8 +10,10 @@ Its relations, in the order in which they are filled:
 - ``tags_read``: tags of runs, by model and elicitation.
 - ``numbered_questions``, ``numbered_runs``: the questions of the answered datasets, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
-  on, a failed call has no guess, the confidence 0 and no distribution (``data.importing.failed_calls``).
-- ``responses_resolved``: the same, with a confidence for every response and complete distributions in the order of classes.
+  on, a failed call has no guess, the confidence 0 and no distribution. ``state`` is null or one of ``STORED_STATES``; then a
+  response has neither confidence nor distribution (``data.importing.states_of_rows``).
+- ``responses_resolved``: the same, with a confidence for every answered response and complete distributions in the order of
+  classes.
 - ``responses_graded``: the same, with a correctness for every response.
 - ``runs_to_store``: the runs that the store does not have, by number.
 - ``added_gradings``: the further gradings that stored runs get, by the number of the incoming run with the same answers.
@@ -64,7 +66,7 @@ create table buzzes_read (dataset varchar, question_id varchar, match_id varchar
 create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
-    sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
+    state varchar, sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
     file integer, ordinal bigint);
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);

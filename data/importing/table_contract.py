@@ -20,6 +20,7 @@ from data.duckdb_and_polars import ArrowStream, first_rows, literal, quoted
 from data.importing.document_rows import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+from data.store.answer_states import STATES
 from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
@@ -43,6 +44,7 @@ class Column:
     hint: Hint | None = None  # what may fix a value above ``high``
     longest: int | None = None  # characters of text
     divisor: int = 1  # a number is divided by this before its range is checked
+    nan_is_empty: bool = False  # whether NaN counts as an empty cell
 
     @property
     def sql_type(self) -> str:
@@ -57,11 +59,12 @@ RESPONSES = (
     Column("question_id", required=True),
     Column("clue", "integer", low=0),
     Column("guess"),
-    Column("confidence", "number", low=0, high=1, hint="percent"),
+    Column("confidence", "number", low=0, high=1, hint="percent", nan_is_empty=True),
     Column("token_logprobs", "numbers", high=0),
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
     Column("failed", "flag"),
+    Column("state", choices=STATES),
     Column("sample", longest=MAX_NAME_LENGTH),
     Column("buzz", "flag"),
     Column("model", longest=MAX_NAME_LENGTH),
@@ -416,7 +419,8 @@ PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # types whose numbers need not be pars
 def _given(column: Column, raw_type: str) -> str:
     """Return SQL that is null for an empty raw cell: the cell's text, or the cell itself where that is enough and faster."""
     lists = column.type in ("numbers", "options") and raw_type.endswith("]")
-    return quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
+    given = quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
+    return f"case when lower(({given})::varchar) <> 'nan' then {given} end" if column.nan_is_empty else given
 
 
 def _typed(column: Column, raw_type: str) -> str:
@@ -427,6 +431,7 @@ def _typed(column: Column, raw_type: str) -> str:
             return f"nullif({name}::varchar, '')"
         case "number":
             number = _number(text) if raw_type in ("VARCHAR", "BOOLEAN") else f"try_cast({name} as double)"
+            number = f"case when not isnan({number}) then {number} end" if column.nan_is_empty else number
             return number if column.divisor == 1 else f"({number}) / {column.divisor}"
         case "integer" if raw_type in INTEGRAL:
             return f"try_cast({name} as integer)"
@@ -472,7 +477,8 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
     if expected:
         faults.append((f"{text} is not null and {cell} is null", f"must be {expected}", None))
     if column.type in ("number", "truth"):
-        faults.append((f"not isfinite({cell})", "must be a finite number: NaN and infinities are not accepted", None))
+        refused = "infinities" if column.nan_is_empty else "NaN and infinities"
+        faults.append((f"not isfinite({cell})", f"must be a finite number: {refused} are not accepted", None))
     if column.type == "numbers":
         infinite = f"list_filter({cell}, lambda x: x is null or not isfinite(x))"
         faults.append((f"len({cell}) = 0 or len({infinite}) > 0", "must be a list of finite numbers", None))

@@ -20,6 +20,7 @@ from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, run_statistics
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.cache_validity_tokens import State, renew_revisions, states
 from data.store.catalogue_schema import tables_of_datasets
 from data.store.response_attribute_listing import list_attributes
@@ -28,7 +29,7 @@ from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_o
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # kinds of objects of a further grading
-GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
+GRADED_BY_QUESTION = f"r.graded not in ('file', 'person') and not {among_states(NEVER_RIGHT, 'r')}"
 
 
 @dataclass

@@ -230,15 +230,19 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
     log.add_answer(
         instance, ELICITATION, place, guess=answer.guess, confidence=answer.confidence, options=answer.options,
         correct=answer.correct, sample=trial,
+        state="no_confidence" if answer.confidence is None and answer.options is None else None,
     )  # fmt: skip
 
 
 def _joint(item: Item) -> Answer | None:
-    """Return the answer of one completion, which is a letter or a text; None if the request failed."""
+    """Return the answer of one completion, which is a letter or a text; None if the request failed.
+
+    It has no confidence if there is no log-probability.
+    """
     state = item.states[0]
     completion = _completion(state)
     logprob = _logprob(state)
-    if completion is None or logprob is None:
+    if completion is None:
         return None
     text = str(completion.get("text") or "").strip()
     mapping = _mapping(state)
@@ -249,8 +253,8 @@ def _joint(item: Item) -> Answer | None:
     if correct is None and item.right:
         correct = float((mapped if item.choice else text) in {references[index] for index in item.right})
     distribution = _distribution(completion, mapping, references) if mapped in references else None
-    confidence = None if distribution else item.stats.get("max_prob", math.exp(min(logprob, 0.0)))
-    return Answer(guess, correct, confidence, distribution)
+    confidence = item.stats.get("max_prob", None if logprob is None else math.exp(min(logprob, 0.0)))
+    return Answer(guess, correct, None if distribution else confidence, distribution)
 
 
 def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], references: list[str]) -> dict[str, float] | None:

@@ -26,6 +26,7 @@ from data.readers.shared.evaluation_log import (
     shared_classes,
 )
 from data.readers.shared.inspect_ai_sample import Sample, read_sample
+from data.store.answer_states import State
 
 FORMAT = Format(
     key="inspect",
@@ -40,7 +41,9 @@ the run `verbalized`. If the log has log-probabilities, there is a run `token`. 
 probabilities of all letters at the answer's letter if they are all among the likely tokens, otherwise the probability of that
 letter; for any other answer, the mean probability of its tokens. If there are several scorers, each is a run, named
 `verbalized (SCORER)`. If a value has several parts, each part is a scorer. If a score was edited, the last edit counts. Samples
-without a score (NaN) are counted and left out; those that ended with an error, or state no confidence, are failed calls. A
+without a score (NaN) are counted and left out; those that ended with an error are failed calls. N is an abstention, as is an
+answer that a content filter stopped. A wrong answer to a multiple-choice question is unparsed if its scorer names the choice in
+other samples, but not here. Answers without a confidence are kept. A
 sample's metadata can name a `category` or `subject`. If a folder has several logs of a task and model, the last finished one
 counts.
 """,
@@ -174,10 +177,12 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
     for sample in samples:
         log.add_question(sample.question_id, sample.text, sample.answer, sample.place, sample.category)
     for scorer in scorers:
+        names_choices = any(score.answer is not None for sample in samples if (score := sample.scores.get(scorer)))
         for kind in ([STATED] if stated else []) + ([TOKEN] if tokens else []):
             elicitation = f"{kind} ({scorer})" if len(scorers) > 1 else kind
             for sample in samples:
-                _add_answer(log, sample, scorer, kind, elicitation, sample.epoch if several_epochs else None)
+                epoch = sample.epoch if several_epochs else None
+                _add_answer(log, sample, scorer, kind, elicitation, epoch, names_choices)
 
 
 def _scorers(log: EvaluationLog, samples: list[Sample], staging: Staging) -> list[str]:
@@ -201,7 +206,10 @@ def _scorers(log: EvaluationLog, samples: list[Sample], staging: Staging) -> lis
     return usable
 
 
-def _add_answer(log: EvaluationLog, sample: Sample, scorer: str, kind: str, elicitation: str, epoch: str | None) -> None:
+def _add_answer(
+    log: EvaluationLog, sample: Sample, scorer: str, kind: str, elicitation: str, epoch: str | None, names_choices: bool
+) -> None:
+    """Add the answer of a sample. ``names_choices`` says whether the scorer names the answer that it read in any sample."""
     score = sample.scores.get(scorer)
     if sample.failed and (score is None or score.unscored):
         log.skip(elicitation, sample.failed)
@@ -210,9 +218,19 @@ def _add_answer(log: EvaluationLog, sample: Sample, scorer: str, kind: str, elic
     if score is None or score.unscored:
         log.skip(elicitation, UNSCORED)
         return
-    if (score.confidence if kind == STATED else score.tokens) is None:
+    state: State | None = None
+    if score.declined or sample.refused:
+        state = "abstained"
+    elif sample.options and names_choices and score.answer is None and score.correct == 0:
+        state = "unparsed"
+    elif (score.confidence if kind == STATED else score.tokens) is None:
         log.skip(elicitation, NOT_STATED if kind == STATED else NO_TOKENS)
-        log.add_answer(sample.question_id, elicitation, sample.place, failed=True, sample=epoch)
+        state = "no_confidence"
+    if state is not None:
+        correct = score.correct if state == "no_confidence" else None
+        log.add_answer(
+            sample.question_id, elicitation, sample.place, guess=score.answer, correct=correct, state=state, sample=epoch
+        )
         return
     tokens = score.tokens if kind == TOKEN else None
     log.add_answer(

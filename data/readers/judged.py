@@ -25,6 +25,7 @@ FORMAT = Format(
     rules="""
 The dataset is named after the file (`hle`, `browsecomp`), or by you. Confidences run from 0 to 100. The judge writes 100 if an
 answer states none; the report says how many confidences are 100. Answers that were not judged are counted and left out.
+Answers without a confidence are kept without it.
 """,
 )
 ELICITATION = "verbalized"
@@ -94,16 +95,14 @@ def _add(log: EvaluationLog, question: str, answer: dict[str, Any], place: str, 
     correct = verdict.get("correct")
     if correct is None:
         log.problems.append(Problem(log.name, None, "judge_response.correct", None, "a value is required here", row=place))
-    confidence = verdict.get("confidence")
-    if confidence is None or confidence == "":
-        log.skip(ELICITATION, NOT_STATED, name)
-        log.add_answer(question, ELICITATION, place, model=name, failed=True)
-        return None
-    guess = verdict.get("model_answer")
+    confidence, guess = verdict.get("confidence"), verdict.get("model_answer")
     if guess is None and isinstance(answer.get("response"), str):
         guess = answer["response"]
+    stated = confidence not in (None, "")
+    if not stated:
+        log.skip(ELICITATION, NOT_STATED, name)
     log.add_answer(
         question, ELICITATION, place, model=name, guess=None if guess in (None, "None") else str(guess),
-        confidence=confidence, correct=correct,
+        confidence=confidence if stated else None, correct=correct, state=None if stated else "no_confidence",
     )  # fmt: skip
-    return confidence
+    return confidence if stated else None

@@ -27,9 +27,10 @@ FORMAT = Format(
     becomes="The dataset `lifeeval`; a run that the life table grades; or a dataset for each set, with two runs for each model",
     source="LifeEval (arXiv 2605.23909), github.com/NoamMichael/Comparing-Confidence-in-LLMs, MIT",
     rules="""
-The texts of the released questions, which are what models saw, replace those of a dataset with the same questions. Answers that
-were never parsed are failed calls. The answers of people become one run, in which each respondent is a sample; their confidences
-are percentages. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run `stated` and, if the
+The texts of the released questions, which are what models saw, replace those of a dataset with the same questions. An answer that
+is not a number is unparsed, or a failed call if the model said nothing (`content`); an answer without a confidence between 0
+and 1 counts without it. The answers of people become one run, in which each respondent is a sample; their confidences are
+percentages. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run `stated` and, if the
 probability of its token is known, the run `token`.
 """,
 )
@@ -42,9 +43,8 @@ QUESTIONS = (
     Column("Confidence Prompt"),
     Column("Question ID", "integer", required=True, low=0, high=2 * PER_SEX - 1),
 )
-# Answers are text here: if one is not a number, the model failed to give an answer, and the file is not at fault. It is stored as
-# a failed call, unless the file has another answer to the question.
-ANSWERS = (Column("Answer"), Column("Confidence"), Column("Question ID", "integer", required=True, low=0))
+# Answers are text here: if one is not a number, the file is not at fault. ``content`` is all that the model said.
+ANSWERS = (Column("Answer"), Column("Confidence"), Column("content"), Column("Question ID", "integer", required=True, low=0))
 PAIRS = (
     Column("llm", required=True, longest=MAX_NAME_LENGTH),
     Column("qset", required=True),
@@ -137,8 +137,9 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
         if column not in columns:
             staging.report.problems.append(Problem(file.name, 1, column, None, missing_column(column, file.columns)))
     percent = 100 if options.percent else 1
+    silent = """ "Answer" is null and "content" is null""" if "content" in columns else "false"
     select = f"""select "Question ID"::varchar as question_id, ordinal, null::varchar as sample, "Answer" as guess,
-        try_cast(trim("Confidence") as double) / {percent} as confidence from loaded"""
+        try_cast(trim("Confidence") as double) / {percent} as confidence, {silent} as silent from loaded"""
     _add_answers(file, key, select, staging)
 
 
@@ -165,19 +166,23 @@ def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> N
         """where s.question_id is null and s."MinAge" is not null and s."Radius_x" is not null and s."SexMale" is not null""",
     )  # fmt: skip
     select = """select question_id, ordinal, "ResponseId" as sample, "PGuess" as guess,
-        try_cast(trim("PConf") as double) / 100 as confidence from people where question_id is not null"""
+        try_cast(trim("PConf") as double) / 100 as confidence, false as silent from people where question_id is not null"""
     _add_answers(file, key, select, staging)
     staging.respondents.add(key)
     staging.connection.execute("drop table people")
 
 
 def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) -> None:
-    """Add a run. Answers that were never parsed become failed calls, unless the file has another answer to the question.
+    """Add a run. Of several rows on a question, those with an answer and a confidence count.
+
+    A row whose answer is not a number is an unparsed answer or, if the model said nothing, a failed call. A row whose confidence
+    was never parsed is an answer without it.
 
     Args:
         file: where the answers are from.
         key: of the run.
-        select: SQL that gives ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, and ``confidence`` as a number.
+        select: SQL that gives ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, ``confidence`` as a number, and
+            ``silent``: whether the model said nothing at all.
         staging: of the import.
     """
     staging.connection.execute(f"""
@@ -193,9 +198,10 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
         "responses",
         file,
         """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal, sample,
-            if(failure is null, guess, null) as guess, if(failure is null, confidence, null) as confidence,
-            failure is not null as failed
-        from parsed
+            if(readable, guess, null) as guess, if(failure is null, confidence, null) as confidence,
+            silent as failed, case when silent then null when not readable then 'unparsed'
+                when failure is not null then 'no_confidence' end as state
+        from (select *, coalesce(isfinite(answer), false) as readable from parsed)
         qualify failure is null
             or row_number() over (partition by question_id, sample order by failure is not null, ordinal) = 1""",
         key._asdict(),
@@ -258,7 +264,7 @@ def _add_question_set(file: TableFile, dataset: str, question_set: str, staging:
 def _add_pairs(
     file: TableFile, dataset: str, question_set: str, column: str, elicitation: str, staging: Staging, options: ImportOptions
 ) -> None:
-    """Add the runs of one kind of confidence. A model without any gets no run; single answers without one are failed calls."""
+    """Add the runs of one kind of confidence. A model without any gets no run."""
     divisor = 100 if options.percent and column == "stated_confidence" else 1
     parameters = {"q": question_set}
     known = f"""select llm, question_id, try_cast({column} as double) / {divisor} as confidence, correct, ordinal from pairs
@@ -272,6 +278,6 @@ def _add_pairs(
         "responses",
         file,
         f"""select $dataset as dataset, llm as model, $elicitation as elicitation, question_id, 0 as clue, confidence,
-            if(confidence is null, null, correct) as correct, confidence is null as failed, ordinal from ({known})""",
+            correct, if(confidence is null, 'no_confidence', null) as state, ordinal from ({known})""",
         parameters | {"dataset": dataset, "elicitation": elicitation},
     )

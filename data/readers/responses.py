@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from data.duckdb_and_polars import literal, quoted
-from data.importing.failed_calls import is_failed
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.states_of_rows import is_failed, lacks_confidence
 from data.importing.table_contract import (
     GRADE_PREFIX,
     MAX_ATTRIBUTE_VALUE_LENGTH,
@@ -105,7 +105,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     attributes = [name for name in attributes if name not in too_long]
     staging.response_attributes |= {(options.dataset or "", name): file.name for name in attributes}
     _report_attributes(file, staging, attributes, too_long)
-    stated = {"confidence", "token_logprobs", "options", "failed"} & set(columns)
+    stated = {"confidence", "token_logprobs", "options", "failed", "state"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
         problems.append(Problem(file.name, 1, "confidence", None, reason))
@@ -121,11 +121,11 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         )
     elicitation = literal(options.elicitation) if options.elicitation else "null"
     if "token_logprobs" in columns and not options.elicitation:
-        # A failed call has no confidence that would show how it was elicited, so it belongs to the run of the other rows.
+        # A row without a confidence does not show how confidences were elicited, so it belongs to the run of the other rows.
         by_tokens, verbalized = staging.connection.execute(
             f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
-                coalesce(bool_or(confidence is not null or token_logprobs is null), false)
-            from loaded l where elicitation is null and not {is_failed("l")}"""
+                coalesce(bool_or(confidence is not null or options is not null), false)
+            from loaded l where elicitation is null and not {is_failed("l")} and not {lacks_confidence("l")}"""
         ).fetchall()[0]
         if by_tokens and not verbalized:
             elicitation = "'token'"
@@ -135,7 +135,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, failed, sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
+            token_logprobs, options, correct, failed, state, sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
         from {staging.view_of(file)}""",
     )
     staging.add_grades(file, columns)

@@ -65,9 +65,12 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     for scorer in scorers:
         for nth, question in questions.items():
             place, score = f"prompt {nth + 1}", data[scorer][nth]
-            if _is_missing(score) or responses[nth] is None:
-                log.skip(scorer, "no score" if responses[nth] is not None else "no response")
+            if responses[nth] is None:
+                log.skip(scorer, "no response")
                 log.add_answer(question, scorer, place, failed=True)
+            elif _is_missing(score):
+                log.skip(scorer, "no score")
+                log.add_answer(question, scorer, place, guess=str(responses[nth]), state="no_confidence")
             else:
                 log.add_answer(question, scorer, place, guess=str(responses[nth]), confidence=score)
     log.add_to(staging, options)

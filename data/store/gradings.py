@@ -32,6 +32,7 @@ from anyascii import anyascii
 
 from data.duckdb_and_polars import ArrowStream, execute
 from data.store import run_statistics
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.audit import Audit, system_user
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
@@ -255,10 +256,11 @@ def _add_corrections(
     """Add corrections to the log. Raises ``NoSuchGuess`` if a correction covers no guess of the run."""
     _record(connection, dataset, run, corrections, by)
     responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+    never = among_states(NEVER_RIGHT, "r")
     unknown = connection.execute(
         f"""select question_id, clue, guess from given g where nth not in (
             select nth from given g join {responses} r on r.question_id = g.question_id and r.guess is not distinct from g.guess
-            where (g.clue is null or g.clue = r.clue) and not r.failed) order by nth limit 1"""
+            where (g.clue is null or g.clue = r.clue) and not {never}) order by nth limit 1"""
     ).fetchone()
     if unknown:
         question_id, clue, guess = unknown
@@ -312,7 +314,7 @@ def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterab
                 select r.file_row_number as row, arg_max({{'correct': c.correct}}, c.number) as correction
                 from {rows} r join (from corrections where not {IS_DRAWN}) c on c.run = r.run
                     and c.question_id = r.question_id and c.guess is not distinct from r.guess
-                where (c.clue is null or c.clue = r.clue) and not r.failed group by 1
+                where (c.clue is null or c.clue = r.clue) and not {among_states(NEVER_RIGHT, "r")} group by 1
             )
             select r.question_id, r.clue, r.sample, coalesce(l.correction.correct, r.correct) as correct,
                 if(l.correction.correct is null, r.graded, 'review') as graded

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import duckdb
 
 from data.duckdb_and_polars import execute, literal
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.checksums import FileState, file_state, fingerprint
 from data.store.errors import DamagedStore, NeedsMigration, StoreError
 from data.store.files import OBJECTS, StoreFiles
@@ -31,9 +32,11 @@ Kind = Literal["responses", "statistics", "grades"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run
 ROW_GROUP = 20_480  # rows: a question is read three times as fast as with DuckDB's 122,880
 PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own files faster than polars' files
-FORM = 3  # which columns a file has, see TYPES
+FORM = 4  # which columns a file has, see TYPES
 # Columns that files of earlier forms lack, by kind and form.
-ADDED: dict[str, dict[int, tuple[str, ...]]] = {"responses": {1: ("sample", "buzz", "attributes"), 2: ("attributes",)}}
+ADDED: dict[str, dict[int, tuple[str, ...]]] = {
+    "responses": {1: ("sample", "buzz", "attributes", "state"), 2: ("attributes", "state"), 3: ("state",)}
+}
 SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and the files that no catalogue named then
 THREADS = 8  # that fetch objects and compare them with their checksums
 PAUSE = 3600.0  # seconds between two searches for files that no catalogue names
@@ -43,15 +46,16 @@ TYPES: dict[Kind, dict[str, str]] = {
         "question_id": "varchar",
         "clue": "integer",
         "guess": "varchar",
-        "confidence": "double",  # in [0, 1]
+        "confidence": "double",  # in [0, 1]; 0 for a failed call, null where there is a ``state``
         "correct": "double",  # in [0, 1]; a probability for LifeEval
         # file (stated), person (decided by the analyst who imported it), answer (against the answer line), prompt (matched a
-        # prompt only), table (life table), failed
+        # prompt only), table (life table); or the state that rules out a correct answer: failed, unparsed, abstained
         "graded": "varchar",
         "token_logprobs": "double[]",
         "options": "double[]",  # whole distribution
         "option_names": "varchar[]",  # its classes, if they are not the dataset's
         "failed": "boolean",  # no answer was received
+        "state": "varchar",  # no_confidence, unparsed or abstained; null for an answer with a confidence, and for a failed call
         "sample": "varchar",  # which of several answers to the same clue; null if there is only one
         "buzz": "boolean",  # the system's own decision to answer; null if it does not say
         "attributes": "map(varchar, varchar)",  # what further columns of the file state, by name in ascending order; never empty
@@ -65,7 +69,7 @@ TYPES: dict[Kind, dict[str, str]] = {
         "correct": "double",
         "graded": "varchar",  # as in responses; review: a reviewer corrected it
     },
-    # In the order of questions. No sum includes failed calls; see data/sufficient_statistics.py.
+    # In the order of questions. Sums are over answers with a confidence; see data/sufficient_statistics.py.
     "statistics": {
         "position": "integer",  # of the question in its dataset
         **dict.fromkeys(COLUMNS, "double"),
@@ -291,7 +295,7 @@ class Objects:
         def kind(part: StoredObject) -> tuple[bool, int]:
             return part.run in grades, len((opinions or {}).get(part.run, ()))
 
-        blocks = []
+        blocks, never = [], among_states(NEVER_RIGHT, "r")
         for (graded, others), group in groupby(parts, key=kind):
             runs = [*group]
             columns = "r.*"
@@ -301,7 +305,7 @@ class Objects:
                 rows += f" positional join {self.relation('grades', [grades[part.run] for part in runs])} g"
             if opinions is not None:
                 differs = " or ".join(f"o{nth}.correct <> r.correct" for nth in range(others))
-                columns += f", {f'not r.failed and ({differs})' if differs else 'false'} as disputed"
+                columns += f", {f'not {never} and ({differs})' if differs else 'false'} as disputed"
                 opinions_of = zip(*(opinions.get(part.run, ()) for part in runs), strict=True)
                 for nth, opinion in enumerate(opinions_of):
                     rows += f" positional join {self.relation('grades', opinion)} o{nth}"

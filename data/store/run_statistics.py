@@ -1,4 +1,4 @@
-"""Computes the statistics of whole runs from their responses, without failed calls, and stores them.
+"""Computes the statistics of whole runs from their answers with a confidence, and stores them.
 
 Each grading of a run has its own statistics.
 """
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from data.duckdb_and_polars import ArrowStream, execute, frame
 from data.human_curves import CURVES
 from data.ragged_arrays import Floats, Ints
+from data.store.answer_states import ANSWERED
 from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, record_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
@@ -157,7 +158,7 @@ def _batches(
     sampled = {run for (run,) in connection.execute("select run from runs where samples > 1").fetchall()}
     columns = "question_id, clue, confidence, correct" + (", sample" if sampled.intersection(part.run for part in group) else "")
     if len(group) > 1 or group[0].rows <= BATCH:
-        rows = frame(connection, f"select run, {columns} from {objects.graded_responses(group, grades)} where not failed")
+        rows = frame(connection, f"select run, {columns} from {objects.graded_responses(group, grades)} where {ANSWERED}")
         numbers = {part.run: number for number, part in enumerate(group)}
         run = rows["run"].rle().struct.unnest()
         number = np.repeat([numbers[name] for name in run["value"]], run["len"].to_numpy())
@@ -168,7 +169,7 @@ def _batches(
     for start in range(0, group[0].rows, BATCH):
         rows = frame(
             connection,
-            f"""select {columns} from {numbered} where not failed
+            f"""select {columns} from {numbered} where {ANSWERED}
             and file_row_number between {start} and {start + BATCH - 1} order by file_row_number""",
         )
         rows = pl.concat([rest, rows]) if len(rest) else rows

@@ -17,6 +17,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.item_filter import attribute_masks
 from queries.engine.stored_or_computed_rows import batches_of_runs, rows_of_questions, selection_clauses
+from queries.metrics.counted_answers import BUZZED
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,
@@ -211,14 +212,14 @@ def _read_runs(
 def _read_batch(
     snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints, runs: Sequence[Run]
 ) -> Iterator[RunBuzzing]:
-    names = [run.run for run in runs]
-    items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
+    names, counted = [run.run for run in runs], BUZZED.including_failed() if selection.failed else BUZZED
+    items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, counted)
     if rules.scale == "confidence":
         scores = [run_items.confidence for run_items in items_of_runs]
     else:
-        scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
+        scores = run_columns.run_logprobs(snapshot, selection.dataset, names, counted)
     row_indices = rows_of_questions([run_items.positions for run_items in items_of_runs], positions)
-    masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+    masks = attribute_masks(snapshot, selection, names, counted.states)
     for run, run_items, score, mask, rows, places in zip(runs, items_of_runs, scores, masks, *row_indices, strict=True):
         check_time_limit()
         items, item_counts = run_items.of_rows(rows)

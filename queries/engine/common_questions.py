@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.store.answer_states import NO_CONFIDENCE, State
 from queries.engine import run_columns, stored_or_computed_rows
 from queries.engine.item_filter import ItemFilter, attribute_masks, clue_mask
+from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
+from queries.metrics.counted_answers import CONFIDENT
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
 
@@ -25,7 +27,9 @@ ROWS_AT_ONCE = 1_000_000  # rows of statistics that are read together
 BYTES_OF_ROW = 12  # bytes per row of the columns that are read
 HALF = 0.5  # share that counts as most of the runs, of the clues that any run answered, of the expected clues
 MIN_SHARE = 0.9  # share of the expected clues that a run must have answered to take part
-MAX_FAILED = 0.1  # share of failed calls above which they are the reason why a run takes no part
+MAX_FAILED = 0.1  # share of failed calls, or of abstentions, above which they are the reason why a run takes no part
+STATES_OF_REASONS: dict[State, str] = {"abstained": "answers are abstentions", "failed": "calls failed"}
+MAX_LACKING = 0.1  # share of answers without a confidence above which a run takes no part where a confidence is needed
 
 
 class Coverage(msgspec.Struct):
@@ -34,12 +38,15 @@ class Coverage(msgspec.Struct):
     Attributes:
         questions: number of questions of the selection.
         clues: number of clues of these questions that the selection keeps; a single-shot question has one.
-        answered: number of questions that each run answered, by run in order of import, including runs that answered none.
+        answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
+            answers count depends on the metrics of the selection (``CountedAnswers.answering``).
         answered_clues: number of clues that each run answered.
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
         common: number of questions with at least one clue that every participating run answered.
-        common_clues: number of clues that every participating run answered.
+        common_clues: number of clues that every participating run answered. Abstentions are among them if the metrics count them.
+        differs: whether runs answered different clues, so that it matters which clues count.
         apart: the runs that do not take part, with the reason in words, such as "answered 155 of 300".
+        lacking: the runs of which over 10 % of the answers lack a confidence, if the metrics need one.
     """
 
     questions: int
@@ -49,17 +56,14 @@ class Coverage(msgspec.Struct):
     expected_clues: int
     common: int
     common_clues: int
+    differs: bool
     apart: dict[str, str]
+    lacking: list[str]
 
     @property
     def taking_part(self) -> list[str]:
         """The runs that take part, in order of import."""
         return [run for run in self.answered if run not in self.apart]
-
-    @property
-    def differs(self) -> bool:
-        """Whether runs answered different clues, so that it matters which clues count."""
-        return any(count != self.common_clues for count in self.answered_clues.values())
 
 
 def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
@@ -67,7 +71,7 @@ def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
     return _coverage(snapshot, selection, *_answers(snapshot, selection))[0]
 
 
-def taking_part(answered: Bools) -> tuple[Bools, Bools]:
+def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, Bools]:
     """Return which runs take part in a comparison, and which clues a run is expected to answer.
 
     A clue is expected if most runs answered it. Runs with less than half of the clues that any run answered have no say in that:
@@ -77,6 +81,7 @@ def taking_part(answered: Bools) -> tuple[Bools, Bools]:
 
     Args:
         answered: whether each run, in order of import, answered each clue, shape (runs, clues).
+        eligible: whether each run can take part, shape (runs,); every run by default.
 
     Returns:
         Whether each run takes part, shape (runs,), and whether each clue is expected, shape (clues,).
@@ -95,6 +100,8 @@ def taking_part(answered: Bools) -> tuple[Bools, Bools]:
     expected = by_any & (_runs_of_clues(answered, have_say) >= HALF * np.count_nonzero(have_say))
     size = np.count_nonzero(expected)
     part = np.array([np.count_nonzero(row & expected) >= MIN_SHARE * size for row in answered], dtype=bool) & (counts > 0)
+    if eligible is not None:
+        part &= eligible
     of_clue = _runs_of_clues(answered, part)
     while (runs := np.count_nonzero(part)) > 1 and np.count_nonzero(of_clue == runs) < HALF * size:
         lacks_one = of_clue == runs - 1
@@ -123,13 +130,14 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
 
     Returns:
         The selection of the participating runs and of what all of them answered, or the given selection if all runs answered the
-        same; and the coverage of the given selection, None if ``common`` does not apply.
+        same or none takes part because confidences lack; and the coverage of the given selection, None if ``common`` does not
+        apply.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
     runs, answers = _answers(snapshot, selection)
     counts, common = _coverage(snapshot, selection, runs, answers)
-    if not counts.differs:
+    if not counts.differs or (counts.lacking and not counts.taking_part):
         return selection, counts
     restricted = _masked(selection, answers, common, [runs.index(run) for run in counts.taking_part])
     if counts.taking_part:  # no name would mean all runs
@@ -166,12 +174,14 @@ def shared_selections(
 
 
 class _Answers(NamedTuple):
-    """Which clues of a selection each run answered.
+    """Which clues of a selection each run answered with an answer that counts.
 
     Attributes:
         questions: number of questions of the selection, including those without a selected clue.
         selected: whether each clue of the dataset is in the selection, shape (clues,).
-        answered: whether each run answered each clue, shape (runs, clues); False outside the selection.
+        answered: whether each run answered each clue, shape (runs, clues); False outside the selection. Abstentions count if the
+            metrics of the selection count them.
+        answering: the same, but an abstention is never an answer.
         question: position in the dataset of each clue's question, shape (clues,).
         number: number of each clue within its question, from 0, shape (clues,).
     """
@@ -179,6 +189,7 @@ class _Answers(NamedTuple):
     questions: int
     selected: Bools
     answered: Bools
+    answering: Bools
     question: Ints
     number: Ints
 
@@ -210,25 +221,35 @@ def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answ
     kept = clue_mask(snapshot, selection)
     if kept is not None:
         selected &= kept
-    answered = np.zeros((len(runs), len(question)), dtype=bool)
-    masks = (
-        _clues_with_attributes(snapshot, selection, runs)
-        if selection.filters_responses
-        else _answered_clues(snapshot, selection.dataset, runs, selection.failed)
-    )
-    for row, mask in zip(answered, masks, strict=True):
-        np.logical_and(mask, selected, out=row)
-    return runs, _Answers(len(positions), selected, answered, question, number)
+
+    def answered(states: tuple[State, ...]) -> Bools:
+        rows = np.zeros((len(runs), len(question)), dtype=bool)
+        masks = (
+            _clues_with_attributes(snapshot, selection, runs, states)
+            if selection.filters_responses
+            else _answered_clues(snapshot, selection.dataset, runs, states)
+        )
+        for row, mask in zip(rows, masks, strict=True):
+            np.logical_and(mask, selected, out=row)
+        return rows
+
+    shared = answered(selection.items.shared)
+    same = selection.items.shared == selection.items.answering
+    answering = shared if same else answered(selection.items.answering)
+    return runs, _Answers(len(positions), selected, shared, answering, question, number)
 
 
-def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Sequence[str]) -> Iterator[Bools]:
+def _clues_with_attributes(
+    snapshot: Snapshot, selection: Selection, runs: Sequence[str], states: tuple[State, ...]
+) -> Iterator[Bools]:
     """Yield which clues of a dataset each run answered with responses that the selection keeps, shape (clues,) each."""
+    counted = msgspec.structs.replace(CONFIDENT, states=states)
     item_filter = ItemFilter.read(snapshot, selection)
     first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
     for indices in stored_or_computed_rows.batches_of_runs(snapshot, selection.dataset, runs):
         names = [runs[index] for index in indices]
-        items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
-        masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+        items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, counted)
+        masks = attribute_masks(snapshot, selection, names, states)
         for items, mask in zip(items_of_runs, masks, strict=True):
             at = np.repeat(first[items.positions], np.diff(items.first)) + items.clue
             answered = np.zeros(clues, dtype=bool)
@@ -236,7 +257,7 @@ def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Seque
             yield answered
 
 
-def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], failed: bool) -> list[Bools]:
+def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[Bools]:
     """Return which clues of a dataset each run answered.
 
     Most runs answered every clue of a question or none. Items are therefore read only if the stored statistics say otherwise.
@@ -245,7 +266,7 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
         snapshot: the store.
         dataset: id of the dataset.
         runs: ids of the runs.
-        failed: whether failed calls count as answers.
+        states: the states in which a response counts as an answer.
 
     Returns:
         For each run, True or False by clue, shape (clues,).
@@ -268,20 +289,22 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
                 mask = answered[question]
                 masks[run] = every_clue if mask.all() else mask
                 # A question with several samples can have more items than clues and still lack one of the clues.
-                if (count != sizes[places]).any() or (failed and not mask.all()):
+                if (count != sizes[places]).any() or (states != CONFIDENT.states and not mask.all()):
                     partial.append(run)
-        for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, failed=failed), strict=True):
+        counted = msgspec.structs.replace(CONFIDENT, states=states)
+        for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, counted), strict=True):
             masks[run] = np.zeros(len(question), dtype=bool)
             masks[run][np.repeat(first[items.positions], np.diff(items.first)) + items.clue] = True
         return masks
 
-    return snapshot.cached(dataset, "answered or failed clues" if failed else "answered clues", runs, read) if runs else []
+    return snapshot.cached(dataset, run_columns.cache_name("answered clues", states), runs, read) if runs else []
 
 
 def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
     """Compute the coverage, and which clues of the dataset are common, shape (clues,)."""
-    counts = [np.count_nonzero(row) for row in answers.answered]
-    part, expected = taking_part(answers.answered)
+    counts = [np.count_nonzero(row) for row in answers.answering]
+    lacking = _lacking(snapshot, selection) if selection.items.need_confidence else {}
+    part, expected = taking_part(answers.answering, np.array([run not in lacking for run in runs], dtype=bool))
     if selection.common == "all":
         part = np.array(counts, dtype=np.int64) > 0
     common = answers.selected & part.any()
@@ -290,13 +313,14 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
     selected, with_selected = np.count_nonzero(answers.selected), int(answers.questions_with(answers.selected).sum())
     answered_questions = [
         with_selected if count == selected else int(answers.questions_with(row).sum())
-        for row, count in zip(answers.answered, counts, strict=True)
+        for row, count in zip(answers.answering, counts, strict=True)
     ]
     apart = {
         run: int(np.count_nonzero(row & expected))
-        for run, row, takes in zip(runs, answers.answered, part, strict=True)
+        for run, row, takes in zip(runs, answers.answering, part, strict=True)
         if not takes
     }
+    common_clues = int(common.sum())
     return (
         Coverage(
             questions=answers.questions,
@@ -305,11 +329,23 @@ def _coverage(snapshot: Snapshot, selection: Selection, runs: list[str], answers
             answered_clues=dict(zip(runs, map(int, counts), strict=True)),
             expected_clues=int(np.count_nonzero(expected)),
             common=int(answers.questions_with(common).sum()),
-            common_clues=int(common.sum()),
-            apart=_reasons(snapshot, selection, apart, int(np.count_nonzero(expected))),
+            common_clues=common_clues,
+            differs=any(np.count_nonzero(row) != common_clues for row in answers.answered),
+            apart=_reasons(snapshot, selection, apart, int(np.count_nonzero(expected)))
+            | {run: reason for run, reason in lacking.items() if run in apart},
+            lacking=[*lacking],
         ),
         common,
     )
+
+
+def _lacking(snapshot: Snapshot, selection: Selection) -> dict[str, str]:
+    """Return the runs of which over 10 % of the answers have no confidence, with that as the reason why they take no part."""
+    shares = {}
+    for run, states in counts_by_run(state_counts(snapshot, selection)).items():
+        lacking = sum(states[state] for state in NO_CONFIDENCE)
+        shares[run] = lacking / max(lacking + states["answered"], 1)
+    return {run: f"{100 * share:.0f} % of answers lack a confidence" for run, share in shares.items() if share > MAX_LACKING}
 
 
 def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], expected: int) -> dict[str, str]:
@@ -323,17 +359,15 @@ def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], ex
     """
     if not apart:
         return {}
-    failed = dict(
-        stored_or_computed_rows.failed_calls(snapshot, selection).group_by("run").agg(pl.col("failed").sum()).iter_rows()
-    )
+    other = counts_by_run(state_counts(snapshot, selection))
     reasons = {}
     for run, answered in apart.items():
-        calls = failed.get(run, 0) if not selection.failed else 0
-        share = calls / (calls + answered) if calls else 0.0
         few = answered < MIN_SHARE * expected or not answered
         reasons[run] = f"answered {answered:,} of {expected:,}{'' if few else ', but too few that the others answered'}"
-        if share > MAX_FAILED:
-            reasons[run] = f"{100 * share:.0f} % of calls failed"
+        for state, share_of in STATES_OF_REASONS.items():
+            rows = 0 if state in selection.items.answering else other.get(run, {}).get(state, 0)
+            if rows and rows / (rows + answered) > MAX_FAILED:
+                reasons[run] = f"{100 * rows / (rows + answered):.0f} % of {share_of}"
     return reasons
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from data.store.answer_states import State
 from queries.engine import run_columns
 from queries.engine.item_filter import ItemFilter, attribute_masks
-from queries.engine.run_columns import responses_in_order
+from queries.engine.run_columns import cache_name, responses_in_order
 from queries.engine.stored_or_computed_rows import chosen
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import Selection
@@ -52,8 +53,8 @@ def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, In
     names = [run for run in runs if run in snapshot.further_grades(runs)]
     if not names:
         return {}
-    of_runs = _disputed_answers(snapshot, selection.dataset, names, failed=selection.failed)
-    masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+    of_runs = _disputed_answers(snapshot, selection.dataset, names, selection.items.states)
+    masks = attribute_masks(snapshot, selection, names)
     item_filter, first = ItemFilter.read(snapshot, selection), run_columns.clues(snapshot, selection.dataset).first
     selected = np.zeros(max(len(first), questions.max(initial=-1) + 1), dtype=bool)
     selected[questions] = True
@@ -79,18 +80,17 @@ def disputed_runs(snapshot: Snapshot, selection: Selection) -> dict[str, list[st
     return runs
 
 
-def _disputed_answers(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool) -> list[DisputedAnswers]:
-    """Return the disputed answers of each run. With ``failed``, failed calls are among the items, but never disputed."""
+def _disputed_answers(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[DisputedAnswers]:
+    """Return the disputed answers of each run among those in some states."""
     marked = snapshot.with_disputed_marked()
 
     def read(missing: list[str]) -> dict[str, DisputedAnswers]:
         disputed = {}
-        for run, order, table in responses_in_order(marked, dataset, missing, ["clue", "disputed"], failed=failed):
+        for run, order, table in responses_in_order(marked, dataset, missing, ["clue", "disputed"], states):
             items = np.flatnonzero(table["disputed"].to_numpy()[order.rows])
             positions = np.repeat(order.positions, np.diff(order.first))[items]
             disputed[run] = DisputedAnswers(positions, table["clue"].to_numpy()[order.rows[items]], items)
         return disputed
 
     grades = {run: " ".join(part.name for part in parts) for run, parts in snapshot.further_grades(runs).items()}
-    name = "disputed answers among items and failed calls" if failed else "disputed answers"
-    return snapshot.cached(dataset, name, runs, read, grades)
+    return snapshot.cached(dataset, cache_name("disputed answers", states), runs, read, grades)

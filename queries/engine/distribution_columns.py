@@ -246,7 +246,7 @@ class _Reader:
         """Read position, clue, options and option names of the items of each run that give a distribution."""
         parts = []
         columns = ("clue", "options", "option_names")
-        for _, order, table in responses_in_order(self.snapshot, self.dataset, runs, columns, failed=False):
+        for _, order, table in responses_in_order(self.snapshot, self.dataset, runs, columns):
             items = pl.DataFrame(
                 {
                     "position": np.repeat(order.positions, np.diff(order.first)),

@@ -16,6 +16,7 @@ from queries.engine.distribution_columns import Classes, RunDistributions, datas
 from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import SparseColumn, joined
 from queries.metrics import Conventions
+from queries.metrics.counted_answers import CONFIDENT
 from queries.metrics.kernels import bins, distributions
 from queries.selection import Selection
 
@@ -58,7 +59,7 @@ def selected_distributions(
         One entry per run, in the order of ``runs``.
     """
     item_filter = ItemFilter.read(snapshot, selection)
-    masks = attribute_masks(snapshot, selection, runs, failed=False)
+    masks = attribute_masks(snapshot, selection, runs, CONFIDENT.states)
     results = []
     for part, mask in zip(run_distributions(snapshot, selection.dataset, runs), masks, strict=True):
         chosen = np.zeros(max(questions.max(initial=-1), part.positions.max(initial=-1)) + 1, dtype=bool)

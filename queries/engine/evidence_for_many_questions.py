@@ -28,7 +28,7 @@ from queries.engine.run_columns import Floats, float_array
 from queries.engine.units import Units, read_units
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, dataset_conventions
 
@@ -180,7 +180,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     questions = graded.frame(
         f"{clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place", parameters
     )
-    runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
+    runs = graded.frame(f"{clauses} select * from chosen_runs order by place", parameters)
     if len(questions) <= MAX_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
         return gather(snapshot, selection, metrics)
     units = read_units(graded, selection, questions["question_id"].to_numpy())
@@ -208,7 +208,7 @@ def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequ
         or (conventions.closed == "right" and bool(reads & {*BIN_COLUMNS}))
         or NET_REWARD in reads
         or selection.filters_items
-        or (selection.failed and bool((runs["failed"] > 0).any()))
+        or stored_or_computed_rows.has_other_states(runs, selection.items)
     )
     return not items and not reads & {*distribution_statistics.COLUMNS} and not (runs["samples"] > 1).any()
 
@@ -316,7 +316,7 @@ class _Reader:
         """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
         rows = stored_or_computed_rows.stored_rows(
-            source, self.selection.dataset, runs, self.questions, reads - {"difficulty"}, False
+            source, self.selection.dataset, runs, self.questions, reads - {"difficulty", ATTEMPTED_ITEMS}, False
         )
         difficulties = self._difficulties if "difficulty" in reads else None
         sums, binned = columns_of_rows(rows, self.conventions, reads, runs["run"].to_list(), difficulties, rebinned=False)

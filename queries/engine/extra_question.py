@@ -21,7 +21,7 @@ from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD, Floats
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Floats
 
 NET_SCORE = CATALOGUE["net_score"]
 
@@ -116,6 +116,8 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
     )  # nobody knows it
     columns = sums(extra, evidence.sums.keys() & STATISTICS.keys())
     columns["rounded"] = np.where(highest, 0.0, items)
+    if ATTEMPTED_ITEMS in evidence.sums:
+        columns[ATTEMPTED_ITEMS] = items.astype(float) * right
     if NET_REWARD in evidence.sums:
         answers = NET_SCORE.side(confidence, np.full(runs, float(right)), evidence.conventions)
         columns[NET_REWARD] = items * net_reward(*answers, evidence.conventions.t)

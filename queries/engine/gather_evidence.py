@@ -20,7 +20,7 @@ from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.engine.units import read_units
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from queries.selection import Selection, dataset_conventions
 
 NET_SCORE = CATALOGUE["net_score"]
@@ -36,13 +36,13 @@ def gather(
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
-    The statistics of whole questions are stored. Statistics are computed from items instead if clues or responses are filtered or
-    failed calls count. Equal-mass bins and bins closed on the right need the items themselves.
+    The statistics of whole questions are stored. Statistics are computed from items instead if clues or responses are filtered,
+    or if answers without a confidence count. Equal-mass bins and bins closed on the right need the items themselves.
 
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        metrics: metrics that will be computed from the evidence.
+        metrics: metrics that will be computed from the evidence. Which answers count depends on ``Selection.for_metrics``.
         responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
         distributions: by run, whole distributions to use instead of the stored ones.
     """
@@ -56,23 +56,22 @@ def gather(
         f"{with_clauses} select question_id, position, difficulty, difficulty_source from chosen_questions order by place",
         parameters,
     )
-    runs = snapshot.frame(
-        f"{with_clauses} select run, model, elicitation, failed, samples, respondents from chosen_runs order by place", parameters
-    )
-    failed = selection.failed and bool((runs["failed"] > 0).any())
+    runs = snapshot.frame(f"{with_clauses} select * from chosen_runs order by place", parameters)
+    further = stored_or_computed_rows.has_other_states(runs, selection.items)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     difficulties = read_difficulties(snapshot, selection, selected_questions) if "difficulty" in reads else None
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distribution_statistics.COLUMNS}
-    needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
-    if selection.filters_items or failed or responses is not None:
+    needed = reads - whole - {"difficulty", NET_REWARD, ATTEMPTED_ITEMS} - ({*BIN_COLUMNS} if rebinned else set())
+    attempts = selection.items.attempts and (selection.filters_items or further)
+    if selection.filters_items or further or responses is not None:
         rows = stored_or_computed_rows.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = stored_or_computed_rows.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
     starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
     names = runs["run"].to_list()
-    sums, binned = columns_of_rows(rows, selection.conventions, reads, names, difficulties, rebinned)
+    sums, binned = columns_of_rows(rows, selection.conventions, reads, names, difficulties, rebinned, attempts)
     if whole:
         positions = selected_questions["position"].cast(pl.Int64).to_numpy()
         columns, of_bins = distribution_statistics.distribution_sums(
@@ -101,7 +100,9 @@ def gather(
     for index in np.flatnonzero((runs["respondents"] & (runs["samples"] > 1)).to_numpy()):
         of_people = rows_of_samples(pl.Series(np.arange(len(runs)) == index), needed, pairs)
         if len(of_people.places):
-            columns, of_bins = columns_of_rows(of_people, selection.conventions, reads, names, difficulties, rebinned)
+            columns, of_bins = columns_of_rows(
+                of_people, selection.conventions, reads, names, difficulties, rebinned, selection.items.attempts
+            )
             run = Run(*runs.select("run", "model", "elicitation").row(int(index)))
             cells = Evidence(
                 runs=(run,),
@@ -138,6 +139,7 @@ def columns_of_rows(
     runs: Sequence[str],
     difficulties: QuestionDifficulties | None,
     rebinned: bool,
+    attempts: bool = False,
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
     """Return the statistics of rows, except those of whole distributions.
 
@@ -148,6 +150,7 @@ def columns_of_rows(
         runs: ids of the runs, by the index that rows have.
         difficulties: of the questions; None if none is read.
         rebinned: whether the bins must be computed from the items.
+        attempts: whether items count as correct where they are no abstentions; otherwise there are no abstentions.
 
     Returns:
         By name, plain statistics, each of shape (rows,), and statistics of bins, each of shape (rows, width).
@@ -155,6 +158,8 @@ def columns_of_rows(
     sums = rows.sums
     if NET_REWARD in reads:
         sums[NET_REWARD] = _net_rewards(rows, conventions)
+    if ATTEMPTED_ITEMS in reads:
+        sums[ATTEMPTED_ITEMS] = sums["correct" if attempts else "items"]
     if difficulties is not None:
         sums["difficulty"] = difficulties.of_rows(runs, rows.run, rows.places)
     bins = _right_closed(rows) if rebinned else rows.bins

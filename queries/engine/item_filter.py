@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from data.duckdb_and_polars import literal
 from data.store import Snapshot
+from data.store.answer_states import State
 from queries.engine import run_columns
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import Selection
@@ -60,22 +61,25 @@ def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
     return kept
 
 
-def attribute_masks(snapshot: Snapshot, selection: Selection, runs: Sequence[str], *, failed: bool) -> list[Bools | None]:
+def attribute_masks(
+    snapshot: Snapshot, selection: Selection, runs: Sequence[str], states: tuple[State, ...] | None = None
+) -> list[Bools | None]:
     """Check whether each item of each run has the attributes that a selection asks for.
 
     Args:
         snapshot: the store.
         selection: its filter on responses is applied.
         runs: ids of the runs.
-        failed: whether failed calls are among the items.
+        states: the states of the items; those of the selection by default.
 
     Returns:
         For each run, an array of shape (items,) in the order of ``run_items``; None if the selection asks for no attributes.
     """
+    states = states or selection.items.states
     masks: list[Bools | None] = [None] * len(runs)
     for name, values in selection.attr:
         if name in selection.response_attributes:
-            columns = attribute_columns(snapshot, selection.dataset, runs, name, failed=failed)
+            columns = attribute_columns(snapshot, selection.dataset, runs, name, states)
             met = [column.among(values) for column in columns]
             masks = [new if mask is None else mask & new for mask, new in zip(masks, met, strict=True)]
     return masks
@@ -104,7 +108,9 @@ class AttributeColumn:
         return chosen[self.codes] if len(self.codes) else np.zeros(0, dtype=bool)
 
 
-def attribute_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, *, failed: bool) -> list[AttributeColumn]:
+def attribute_columns(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, states: tuple[State, ...]
+) -> list[AttributeColumn]:
     """Read an attribute of the items of each run.
 
     Args:
@@ -112,7 +118,7 @@ def attribute_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
         dataset: dataset of the runs.
         runs: ids of the runs.
         name: name of the attribute. It should have few distinct values per run.
-        failed: as in ``run_items``.
+        states: the states of the items.
 
     Returns:
         One column per run, in the order of ``runs``.
@@ -121,10 +127,10 @@ def attribute_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
     def read(missing: list[str]) -> dict[str, AttributeColumn]:
         sql = f"coalesce(attributes[{literal(name)}], '') as value"
         columns = {}
-        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, [sql], failed=failed):
+        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, [sql], states):
             texts = table["value"].gather(order.rows)
             values = texts.unique().sort()
             columns[run] = AttributeColumn(tuple(values), texts.cast(pl.Enum(values)).to_physical().to_numpy())
         return columns
 
-    return snapshot.cached(dataset, f"attribute {name}{' and failed calls' if failed else ''}", runs, read)
+    return snapshot.cached(dataset, run_columns.cache_name(f"attribute {name}", states), runs, read)

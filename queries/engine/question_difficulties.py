@@ -237,7 +237,7 @@ def _guesses(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDAr
     def read(missing: list[str]) -> dict[str, NDArray[np.uint64]]:
         columns = ("clue", f"hash({guess}) as guess")
         results = {}
-        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, columns, failed=False):
+        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, columns):
             position = np.repeat(order.positions, np.diff(order.first))
             chosen = np.flatnonzero(position % step == 0)
             rows = order.rows[chosen]

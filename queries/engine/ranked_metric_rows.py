@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from data.store.answer_states import OTHER_STATES, State
 from queries.engine.bootstrap import TIED, percentile_interval
 from queries.engine.equivalence import Equivalence, equivalences
 from queries.engine.evidence_for_many_questions import RunEvidence
@@ -18,10 +19,12 @@ from queries.engine.multiple_comparisons import compact_letters, pairs_that_diff
 from queries.engine.primary_metric import RankedMetrics
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
+from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
 
 # Either all questions give the same value, or there is none without one of them.
+NOTHING_COUNTED = "none of its answers has a confidence"
 NO_INTERVAL = "these questions do not show how much the value would vary over others"
 NOT_SAME = "the runs answered different questions; /compare takes them two by two"
 
@@ -39,6 +42,9 @@ class MetricCell(msgspec.Struct):
     and ``may_be_best`` are also None if the runs answered different questions or clues; ``may_be_best`` also where 0 is the best
     value, because a difference does not say which of two runs is nearer to 0. With a margin, ``margin`` compares the run with the
     first one by this metric; it is None for the first one.
+
+    Where answers of the run lack a confidence, ``bound_low`` and ``bound_high`` are the least and the greatest value that any
+    confidences of these answers could give, or ``no_bounds`` says that there are no bounds of this metric.
     """
 
     value: float | None
@@ -55,24 +61,38 @@ class MetricCell(msgspec.Struct):
     method: Method | None = None
     no_interval: str | None = None
     margin: Equivalence | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
+    no_bounds: str | None = None
 
 
 class RunRow(msgspec.Struct):
-    """One run. Its ``items`` include ``failed`` calls only if the selection counts them."""
+    """One run. Which answers are its ``items`` depends on the metrics; for most, those with a confidence.
+
+    ``no_confidence``, ``unparsed``, ``abstained`` and ``failed`` are the numbers of its other responses to the selection, by
+    state; ``shares`` are their shares of all its responses, in (0, 1], without those that are 0.
+    """
 
     run: str
     model: str
     elicitation: str
     questions: int
     items: int
+    no_confidence: int
+    unparsed: int
+    abstained: int
     failed: int
+    shares: dict[str, float]
     metrics: dict[str, MetricCell]
+
+
+R = TypeVar("R", bound=RunRow)
 
 
 def run_rows(
     evidence: RunEvidence,
     metrics: Sequence[Metric],
-    failed: pl.DataFrame,
+    states: Mapping[str, Mapping[State, int]],
     intervals: bool = False,
     tested: RankedMetrics | None = None,
     margin: float | None = None,
@@ -82,7 +102,7 @@ def run_rows(
     Args:
         evidence: evidence gathered for the metrics.
         metrics: the metrics, in the order of the row.
-        failed: failed calls by ``run``; see ``stored_or_computed_rows.failed_calls``.
+        states: numbers of responses by run and state; see ``stored_or_computed_rows.counts_by_run``.
         intervals: whether to compute intervals.
         tested: the metrics among which claims are adjusted, to compute letters along with intervals; only valid for runs that
             answered the same clues. None for no letters.
@@ -91,16 +111,58 @@ def run_rows(
     Returns:
         One row per run, in the order of ``evidence.runs``.
     """
-    failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     cells = {metric.key: metric_cells(metric, evidence, intervals, tested, margin) for metric in metrics}
     return [
         RunRow(
             **evidence.run_facts(index),
-            failed=failed_of.get(run.run, 0),
+            **state_fields(states.get(run.run, {})),
             metrics={metric.key: cells[metric.key][index] for metric in metrics},
         )
         for index, run in enumerate(evidence.runs)
     ]
+
+
+def remove_ranks(rows: Iterable[RunRow]) -> None:
+    """Remove the ranks from the cells of runs that are not to be ranked."""
+    for cell in (cell for row in rows for cell in row.metrics.values()):
+        cell.rank = cell.rank_low = cell.rank_high = None
+
+
+def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
+    """Return the fields of ``RunRow`` on responses by state. ``states`` are the numbers by state, empty if all are answered."""
+    counts = {state: states.get(state, 0) for state in OTHER_STATES}
+    responses = sum(states.values())
+    return counts | {"shares": {state: count / responses for state, count in counts.items() if count}}
+
+
+def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[CountedAnswers, list[Metric]]:
+    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group.
+
+    Args:
+        metrics: in any order.
+        other_states: whether there are responses other than answers with a confidence. If not, nearly all metrics count the same.
+    """
+    groups: dict[CountedAnswers, list[Metric]] = {}
+    for metric in metrics:
+        groups.setdefault(metric.counted if other_states or metric.counted.attempts else CONFIDENT, []).append(metric)
+    ordered = sorted(groups, key=lambda counted: (not counted.need_confidence, len(counted.states)))
+    return {counted: groups[counted] for counted in ordered} or {CONFIDENT: []}
+
+
+def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list[R]:
+    """Merge the rows of runs that were computed for different groups of metrics.
+
+    Args:
+        parts: the rows of each group. What a row says besides its metrics is taken from the first group that has the run.
+        metrics: all metrics, in the order of the rows.
+    """
+    merged: dict[str, R] = {}
+    for row in (row for part in parts for row in part):
+        known = merged.setdefault(row.run, row)
+        known.metrics = known.metrics | row.metrics
+    for row in merged.values():
+        row.metrics = {m.key: row.metrics.get(m.key) or MetricCell(None, NOTHING_COUNTED, questions=0) for m in metrics}
+    return [*merged.values()]
 
 
 def metric_cells(

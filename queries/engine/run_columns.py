@@ -16,8 +16,10 @@ from data.duckdb_and_polars import SqlParameters
 from data.human_curves import CURVES
 from data.ragged_arrays import entries_of
 from data.store import Snapshot
+from data.store.answer_states import State, among_states
 from data.store.run_cache import Sized
 from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, UNSTORED_SUMS, Bins, Items, sums
+from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.query_time_limit import check_time_limit
 
@@ -244,22 +246,28 @@ def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
-def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[RunItems]:
+def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[RunItems]:
     """Return the items of each run, by question and clue.
 
     Args:
         snapshot: the store.
         dataset: dataset of the runs.
         runs: ids of the runs.
-        failed: whether to include failed calls, with confidence 0 and correctness 0.
+        counted: which answers are items. An item without a confidence has confidence 0.
 
     Returns:
-        The items of each run, in the order of ``runs``. Without failed calls, their rows are those of the run's statistics.
+        The items of each run, in the order of ``runs``. By default, their rows are those of the run's statistics.
     """
+    correct = f"(not {among_states(('abstained', 'failed'))})::double as correct" if counted.attempts else "correct"
 
     def read(missing: list[str]) -> dict[str, RunItems]:
         sampled = {run for (run,) in snapshot.rows("select run from runs where samples > 1")}
-        columns = ("clue", "confidence", "correct", *(("sample",) if sampled.intersection(missing) else ()))
+        columns = (
+            "clue",
+            "coalesce(confidence, 0) as confidence",
+            correct,
+            *(("sample",) if sampled.intersection(missing) else ()),
+        )
         return {
             run: RunItems(
                 order.positions,
@@ -269,20 +277,26 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
                 float_array(table["correct"])[order.rows],
                 sample_numbers(table["sample"])[order.rows] if run in sampled else None,
             )
-            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, failed=failed)
+            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states)
         }
 
-    return snapshot.cached(dataset, "items and failed calls" if failed else "items", runs, read)
+    name = cache_name("items", counted.states)
+    return snapshot.cached(dataset, f"attempts at {name}" if counted.attempts else name, runs, read)
 
 
-def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[Floats]:
+def cache_name(what: str, states: tuple[State, ...]) -> str:
+    """Return the name under which a column of the answers in some states is cached."""
+    return what if states == CONFIDENT.states else f"{what} {' '.join(states)}"
+
+
+def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[Floats]:
     """Return the sum of the token log-probabilities of each item's guess.
 
     Args:
         snapshot: the store.
         dataset: dataset of the runs.
         runs: ids of the runs.
-        failed: as in ``run_items``.
+        counted: as in ``run_items``.
 
     Returns:
         For each run, an array of shape (items,) in the order of ``run_items``, NaN where unknown.
@@ -292,10 +306,10 @@ def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, faile
         columns = ("list_sum(token_logprobs) as logprob",)
         return {
             run: float_array(table["logprob"])[order.rows]
-            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, failed=failed)
+            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states)
         }
 
-    return snapshot.cached(dataset, "logprobs of items and failed calls" if failed else "logprobs", runs, read)
+    return snapshot.cached(dataset, cache_name("logprobs", counted.states), runs, read)
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
@@ -402,7 +416,7 @@ class ResponseOrder:
 
 
 def responses_in_order(
-    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], *, failed: bool
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], states: tuple[State, ...] = CONFIDENT.states
 ) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
     """Yield columns of each run's responses as stored, by question id and clue, and how to sort them.
 
@@ -411,7 +425,7 @@ def responses_in_order(
         dataset: dataset of the runs.
         runs: ids of the runs.
         columns: SQL expression of each column.
-        failed: whether to include failed calls.
+        states: only responses in one of these states.
 
     Yields:
         The run, the order and the table of each run.
@@ -419,9 +433,9 @@ def responses_in_order(
     # If the statistics count every response, they say how many each question has. Reading the question ids takes longer.
     sizes_of_runs = statistic_columns(snapshot, dataset, runs, ["items"])["items"]
     tables = snapshot.read_runs("responses", runs, columns)
-    # The other runs have failed calls, or answered questions that no longer exist.
+    # The other runs have responses in other states, or answered questions that no longer exist.
     counted = {run: len(tables[run]) == sizes.sum() for run, sizes in zip(runs, sizes_of_runs, strict=True)}
-    by_id = _responses_by_id(snapshot, dataset, [run for run in runs if not counted[run]], columns, failed)
+    by_id = _responses_by_id(snapshot, dataset, [run for run in runs if not counted[run]], columns, states)
     id_order = snapshot.frame("select position from questions where dataset = $d order by question_id", {"d": dataset})
     places = id_order["position"].to_numpy()
     place_of = np.empty(places.max(initial=-1) + 1, np.int64)
@@ -436,7 +450,7 @@ def responses_in_order(
 
 
 def _responses_by_id(
-    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], failed: bool
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], states: tuple[State, ...]
 ) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
     """Yield the same from the question ids that are stored with the responses."""
     if not runs:
@@ -444,9 +458,9 @@ def _responses_by_id(
     questions = snapshot.frame("select question_id, position from questions where dataset = $d", {"d": dataset})
     known = np.empty(0, np.int64)  # position of each question that the run answered; often the same as for the previous run
     before = pl.DataFrame({"question_id": []}, schema={"question_id": pl.String})
-    for run, table in snapshot.read_runs("responses", runs, ["question_id", "failed", *columns]).items():
+    for run, table in snapshot.read_runs("responses", runs, ["question_id", f"{among_states(states)} as kept", *columns]).items():
         check_time_limit()
-        kept = table if failed or not table["failed"].any() else table.filter(~table["failed"])
+        kept = table if table["kept"].all() else table.filter(table["kept"])
         spans = kept["question_id"].rle().struct.unnest()
         sizes = spans["len"].to_numpy().astype(np.int64)
         names = spans.select(question_id="value")

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
+from data.store.answer_states import OTHER_STATES, STATES, State, among_states
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from queries.engine import run_columns
 from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import Clues, joined
+from queries.metrics.counted_answers import CountedAnswers
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection
@@ -185,14 +187,14 @@ def _responses(
 ) -> Iterator[tuple[int, Responses]]:
     """Yield the index and the responses of each run that the selection keeps, from the cached items.
 
-    Failed calls are included if the selection counts them.
+    Which answers are items depends on the metrics that the selection is for.
     """
     dataset, item_filter = selection.dataset, ItemFilter.read(snapshot, selection)
     for indices in batches_of_runs(snapshot, dataset, names):
         check_time_limit()
         batch_names = [names[index] for index in indices]
-        items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
-        masks = attribute_masks(snapshot, selection, batch_names, failed=selection.failed)
+        items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, selection.items)
+        masks = attribute_masks(snapshot, selection, batch_names)
         rows, places = rows_of_questions([items.positions for items in items_of_runs], positions)
         for index, items, mask, run_rows, run_places in zip(indices, items_of_runs, masks, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
@@ -229,7 +231,7 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
     clauses = f"""with chosen_runs as (
-            select run, model, elicitation, position, failed, samples, respondents,
+            select run, model, elicitation, position, {", ".join(OTHER_STATES)}, samples, respondents,
                 row_number() over (order by position) - 1 as place
             from runs r where {runs}
         ),
@@ -241,16 +243,20 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
 
 
 def selected_responses(
-    snapshot: Snapshot, selection: Selection, parameters: SqlParameters, *, mark_disputed: bool = False
+    snapshot: Snapshot,
+    selection: Selection,
+    parameters: SqlParameters,
+    states: tuple[State, ...] | None = None,
+    *,
+    mark_disputed: bool = False,
 ) -> str:
     """Return SQL for the responses that a selection keeps, to follow the clauses of ``selection_clauses``.
-
-    Failed calls are included if the selection counts them.
 
     Args:
         snapshot: the store.
         selection: the filters.
         parameters: parameters of the query; those of the responses are added in place.
+        states: only responses in one of these states; those of the selection's items by default.
         mark_disputed: whether to add the column ``disputed``; see ``Objects.graded_responses``.
     """
     graded = snapshot.with_grading(selection.grading_in_force)
@@ -261,7 +267,7 @@ def selected_responses(
     chosen_responses, values = selection.response_filter()
     parameters |= values
     responses = f"""select * from {graded.responses(runs)} p
-        where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}
+        where question_id in (select question_id from chosen_questions) and {among_states(states or selection.items.states)}
             and {chosen_responses}"""
     if not selection.filters_clues:
         return responses
@@ -272,17 +278,32 @@ def selected_responses(
     )
 
 
-def failed_calls(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Count the failed calls at the clues of a selection, whether it counts them or not.
+def has_other_states(runs: pl.DataFrame, counted: CountedAnswers) -> bool:
+    """Return whether any of some rows of ``chosen_runs`` has counted answers in states other than answered."""
+    return any(state != "answered" and bool((runs[state] > 0).any()) for state in counted.states)
+
+
+def state_counts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+    """Count the responses at the clues of a selection by state, whether it counts them or not.
 
     Returns:
-        Columns ``run``, ``question_id`` and ``failed``, the number of failed calls; no row where there are none.
+        Columns ``run``, ``question_id`` and each of ``STATES``, with the number of responses. Runs that have nothing but answers
+        with a confidence, in the whole dataset, are left out.
     """
     with_clauses, parameters = selection_clauses(selection)
-    if not snapshot.rows(f"{with_clauses} select 1 from chosen_runs where failed > 0 limit 1", parameters):
-        return pl.DataFrame(schema={"run": pl.String, "question_id": pl.String, "failed": pl.Int64})
-    responses = selected_responses(snapshot, selection.replace(failed=True), parameters)
-    return snapshot.frame(
-        f"""{with_clauses} select run, question_id, count(*) as failed from ({responses}) where failed group by 1, 2""",
-        parameters,
-    )
+    any_state = " + ".join(OTHER_STATES)
+    runs = snapshot.rows(f"{with_clauses} select run from chosen_runs where {any_state} > 0 order by place", parameters)
+    if not runs:
+        return pl.DataFrame(schema={"run": pl.String, "question_id": pl.String, **dict.fromkeys(STATES, pl.Int64)})
+    selection = selection.on_runs(run for (run,) in runs)
+    with_clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(snapshot, selection, parameters, STATES)
+    counts = ", ".join(f"count(*) filter ({among_states((state,))}) as {state}" for state in STATES)
+    return snapshot.frame(f"{with_clauses} select run, question_id, {counts} from ({responses}) group by 1, 2", parameters)
+
+
+def counts_by_run(counts: pl.DataFrame) -> dict[str, dict[State, int]]:
+    """Sum the counts of ``state_counts`` over questions, by run. Runs with nothing but answers with a confidence are left out."""
+    summed = counts.group_by("run").agg(pl.col(STATES).sum())
+    of_runs = {run: dict(zip(STATES, of_run, strict=True)) for run, *of_run in summed.iter_rows()}
+    return {run: states for run, states in of_runs.items() if any(states[state] for state in OTHER_STATES)}

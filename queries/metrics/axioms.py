@@ -27,7 +27,7 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import Items, bin_sums, sums
 from queries.metrics.kernels.bins import FOLDS, fold_totals
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import NET_REWARD, Axiom, Conventions, ItemPair, Metric
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD, Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
     "U": "Underconfidence: lower the confidence of one correct item. The new system should not be considered superior.",
@@ -62,6 +62,7 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
     curves = dict.fromkeys(CURVES, np.zeros(len(items)))
     singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
     totals = sums(singles) | bin_sums(singles, conventions.closed).dense()
+    totals[ATTEMPTED_ITEMS] = totals["items"]
     totals[NET_REWARD] = net_reward(confidence, correct, conventions.t)
     totals["difficulty"] = np.linspace(0, 1, len(items))
     if metric.cross_fitted:

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
 from data.sufficient_statistics import Closed, likelier_side
+from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
+from queries.metrics.kernels.bounds import Bounds
 
 Floats = NDArray[np.float64]
 # Sums of ``kernels.item_totals.net_reward``: the one at the default threshold is stored, others are computed from the items.
 HALF_REWARD, NET_REWARD = "half_reward", "net_reward"
+ATTEMPTED_ITEMS = "attempted_items"  # number of items that are no abstentions; computed from the items
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high or near 0; none: not a quality score
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
@@ -80,6 +83,7 @@ Contributions = Callable[[Sums, Conventions], Sums]
 Value = Callable[[Sums, Conventions], Floats]
 ItemKernel = Callable[[Floats, Floats, ItemWeights], Floats]
 Reads = Callable[[Conventions], tuple[str, ...]]
+Extremes = Callable[[Floats, Conventions], tuple[Floats, Floats]]
 
 
 def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
@@ -192,6 +196,7 @@ class Metric(MetricFacts):
         value: function from totals to the metric.
         contributions: function from statistics to the columns to be summed. A column named ``questions`` is 1 where a question
             has what the metric needs, else 0.
+        counted: which answers are its items, by their state.
         counts: where there is no ``questions`` column, the statistic that counts the items the metric can use.
         human: the default human curve, None if the metric uses no human curve.
         binned: whether the metric is computed from bins, so that the binning matters.
@@ -216,6 +221,10 @@ class Metric(MetricFacts):
             the accuracy.
         fitted: whether bins or a curve are fitted to the same answers that it is computed from, so that noise moves it in one
             direction.
+        extremes: for a mean over items, a function from their correctness, shape (n,), to the least and the greatest value that
+            an item can have, whatever its confidence. Together with ``bounds``, it says what a run could have if some of its
+            answers lack a confidence.
+        bounds: for another metric, its bounds: see ``kernels.bounds``. None where no bounds are known.
         axioms: the axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: the condition under which it satisfies them, if any.
         counterexamples: one for each axiom that it does not satisfy, under the default conventions.
@@ -225,6 +234,7 @@ class Metric(MetricFacts):
     value: Value
     contributions: Contributions = unchanged_sums
     counts: str = "items"
+    counted: CountedAnswers = CONFIDENT
     human: str | None = None
     binned: bool = False
     cross_fitted: bool = False
@@ -243,6 +253,8 @@ class Metric(MetricFacts):
     interval_of: str | None = None
     of_accuracy: bool = False
     fitted: bool = False
+    extremes: Extremes | None = None
+    bounds: Callable[[Floats, Floats, Floats], Bounds] | None = None
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal
 
@@ -19,6 +19,7 @@ from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
 from data.store.gradings import REVIEWED
 from queries.metrics import HUMAN_CURVES, Conventions, Metric
+from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.selection.clusters import offered_clusters
 from queries.selection.facets import IMPORTED, Facets
 from queries.selection.filters import (
@@ -188,10 +189,10 @@ class Selection(Parameters, frozen=True):
     failed: Annotated[
         bool,
         Switch(
-            "`1`: failed calls, which got no answer, count as items with confidence 0 and correctness 0; by default, they count "
-            "as not answered",
+            "`1`: failed calls, which got no answer, count as wrong in accuracies and as 0 in the net score; by default, they "
+            "count as not answered. Metrics that need a confidence always leave them out",
             "Failed calls",
-            ("left out", "counted as wrong at confidence 0"),
+            ("left out", "counted as wrong in accuracy"),
             lambda facets: facets.failed > 0 and not facets.forecasts,
         ),
     ] = False
@@ -249,12 +250,27 @@ class Selection(Parameters, frozen=True):
     questions: tuple[str, ...] | None = None  # ids
     question_mask: str | None = None  # 1 or 0 for the question at each position of the dataset
     clue_mask: ClueMask | None = None
+    counted: CountedAnswers = CONFIDENT  # the answers that the metrics count
     response_attributes: tuple[str, ...] = ()  # names in ``attr`` that are attributes of responses, not of questions
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
         """Return the filters by key."""
         return {key: kind for key, kind in cls.kinds().items() if isinstance(kind, Filter)}
+
+    @property
+    def items(self) -> CountedAnswers:
+        """Which answers are the items of the metrics that the selection is for."""
+        return self.counted.including_failed() if self.failed else self.counted
+
+    def for_metrics(self, metrics: Collection[Metric]) -> Selection:
+        """Return the same selection with the answers that some metrics count as items.
+
+        If they do not all count the same answers, only those with a confidence are items, so that all values are of the same
+        answers.
+        """
+        counted = {metric.counted for metric in metrics}
+        return self.replace(counted=counted.pop() if len(counted) == 1 else CONFIDENT)
 
     def on_common_questions(self) -> Selection:
         """Return the same selection with ``common`` set to 1, unless it is set already."""

@@ -327,7 +327,7 @@ add("line ends", {
 # -- numbers ---------------------------------------------------------------------------------------------------------
 
 _BAD = {
-    "1e400": FINITE, "-1e400": FINITE, "NaN": FINITE, "nan": FINITE, "inf": FINITE, "-inf": FINITE, "Infinity": FINITE, "0x1": NUMBER, "0b1": NUMBER,
+    "1e400": FINITE, "-1e400": FINITE, "inf": FINITE, "-inf": FINITE, "Infinity": FINITE, "0x1": NUMBER, "0b1": NUMBER,
     "1/2": NUMBER, "50%": NUMBER, "0_5": NUMBER, "0.5f": NUMBER, "1e": NUMBER, "--1": NUMBER, "٠.٥": NUMBER, "０.５": NUMBER, "½": NUMBER, "high": NUMBER,
     "#N/A": NUMBER, "#REF!": NUMBER, "None": NUMBER, "null": NUMBER, "0.5 0.5": NUMBER, "1.0000001": RANGE, "-0.0000001": RANGE, "80": RANGE,
     "9" * 400: FINITE, '"1,000"': NUMBER, '"0,5"': NUMBER, '"1.000,5"': NUMBER, "$1": NUMBER, "=0.5": NUMBER, "2024-01-01": NUMBER,
@@ -416,7 +416,7 @@ add("JSON", {
     "a confidence of 5,000 digits": ("run.jsonl", raw("9" * 5000), FINITE),
     "a clue of 5,000 digits": ("run.jsonl", b'{"question_id": "q1", "clue": ' + b"9" * 5000 + b', "confidence": 0.5}\n', "must be"),
     "1e400": ("run.jsonl", raw("1e400"), FINITE),
-    "NaN": ("run.jsonl", raw("NaN"), FINITE),
+    "NaN": ("run.jsonl", raw("NaN"), [("q1", 0, "Rome", None)]),
     "-0": ("run.jsonl", raw("-0"), [("q1", 0, "Rome", 0.0)]),
     "numbers as text": ("run.jsonl", raw('"0.25"'), ONE),
     "true for a confidence": ("run.jsonl", raw("true"), NUMBER),
@@ -451,7 +451,7 @@ add("Parquet", {
     "integers of 128 bits": ("run.parquet", parquet_row(clue=pl.Series([2**126], dtype=pl.Int128)), WHOLE),
     "least integers": ("run.parquet", parquet_row(clue=pl.Series([-(2**63)], dtype=pl.Int64)), "must be"),
     "floats of 32 bits": ("run.parquet", parquet_row(confidence=pl.Series([0.25], dtype=pl.Float32)), ONE),
-    "NaN": ("run.parquet", parquet_row(confidence=[float("nan")]), FINITE),
+    "NaN": ("run.parquet", parquet_row(confidence=[float("nan")]), [("q1", 0, "Rome", None)]),
     "infinity": ("run.parquet", parquet_row(confidence=[float("-inf")]), FINITE),
     "dates": ("run.parquet", parquet_row(confidence=[date(2024, 1, 1)]), NUMBER),
     "times": ("run.parquet", parquet_row(clue=[datetime(2024, 1, 1)]), WHOLE),

@@ -190,6 +190,15 @@ def accuracy(questions, conventions):
     return mean([y for _, y in pairs_of(questions)])
 
 
+def attempted(questions, conventions):
+    """Return the share of answers that are no abstentions: these references are given none."""
+    return 1.0 if pairs_of(questions) else math.nan
+
+
+def accuracy_attempted(questions, conventions):
+    return accuracy(questions, conventions)
+
+
 def net_score(questions, conventions):
     """Return the net score: where c > t, a right answer earns 1 and a wrong one costs t / (1 - t)."""
     t = conventions.t
@@ -530,6 +539,7 @@ METRICS = {
         brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
         human_tau, human_area,
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
+        attempted, accuracy_attempted,
         net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
         brier_skill, log_score, log_infinite, aurc, e_aurc, augrc, prr, accuracy_at_50, accuracy_at_80, accuracy_at_90,
     )

@@ -49,6 +49,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         "items": answered, "confidence": c, "correct": y, "incorrect": (1 - y) * answered, "confidence_sq": c * c,
         "correct_sq": y * y, "confidence_correct": c * y, "confidence_incorrect": c * (1 - y),
         "sign_confidence": sign * c * answered, "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & answered,
+        "attempted_items": y,
     }  # fmt: skip
     sums[conventions.reward] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
     for curve in ("buzz_share", "release_share", "team_share", "survival"):

@@ -1,4 +1,4 @@
-"""Failed calls: left out as if never made, or counted as wrong answers of confidence 0."""
+"""Failed calls: left out as if never made, or counted as wrong by accuracy and as 0 by the net score."""
 
 import csv
 import json
@@ -96,7 +96,7 @@ def _without(value):
         return {
             key: _without(part)
             for key, part in value.items()
-            if key not in ("failed", "selection", "guess", "data_version", "unranked")
+            if key not in ("failed", "shares", "selection", "guess", "data_version", "unranked")
         }
     return [_without(part) for part in value] if isinstance(value, list) else value
 
@@ -107,49 +107,72 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""
     selection = data.draw(selections(read_facets(crashed, "failed")))
     board = leaderboard(crashed, selection, METRICS)
-    answered = {row["run"]: crashed_rows.answered(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
-    answered = {name: list(questions.values()) for name, questions in answered.items() if questions}
-    counts = {row.run: row.failed for row in board.rows}
-    assert [row.run for row in board.rows if row.items] == list(answered)
-    for row in board.rows:  # a run without an answer is listed only to show that its calls failed
-        assert row.items or (row.failed and not row.ranked and {cell.value for cell in row.metrics.values()} == {None})
-    everything = selection.replace(failed=True), selection.replace(failed=False)
-    for name in answered:
-        with_, without = (sum(len(q.items) for q in crashed_rows.answered(run, name).values()) for run in everything)
-        assert counts[name] == with_ - without
+    runs_kept = [row["run"] for row in crashed_rows.kept_runs(selection)]
+    with_, without = (
+        {name: [*crashed_rows.answered(selection.replace(failed=failed), name).values()] for name in runs_kept}
+        for failed in (True, False)
+    )
+    assert [row.run for row in board.rows] == [name for name in runs_kept if with_[name]]
+    for row in board.rows:
+        assert row.failed == sum(len(q.items) for q in with_[row.run]) - sum(len(q.items) for q in without[row.run])
+        assert row.items or (row.failed and not row.ranked)  # a run without an answer is listed to show that its calls failed
     for metric in METRICS:
-        expected = [reference.METRICS[metric.key](answered[name], selection.conventions) for name in answered]
-        values = [row.metrics[metric.key].value for row in board.rows if row.items]
-        assert values == [None if value != value else pytest.approx(value, abs=1e-10) for value in expected], metric.key
+        counted = with_ if selection.failed and metric.counted.with_failed else without
+        for row in board.rows:
+            expected = _expected(metric, counted[row.run], without[row.run], selection.conventions)
+            assert row.metrics[metric.key].value == expected, metric.key
+
+
+def _expected(metric, questions, answered, conventions):
+    """Return a metric as it is defined, None if no item counts."""
+    if metric.key == "attempted":
+        items, attempted = (sum(len(q.items) for q in part) for part in (questions, answered))
+        return pytest.approx(attempted / items) if items else None
+    if metric.key == "accuracy_attempted":
+        questions = answered
+    value = reference.METRICS[metric.key](questions, conventions) if questions else float("nan")
+    return None if value != value else pytest.approx(value, abs=1e-10)
 
 
 @pytest.mark.parametrize("address", ["", "revealed=0.3..1", "revealed=0..0.4&binning=mass3", "category=Science&binning=width10r"])
-@pytest.mark.parametrize(("failed", "as_if"), [("0", "without"), ("1", "counted")])
-def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, failed, as_if):
-    """To the digit, every view (not only metrics) is that of a dataset in which nothing failed."""
+@pytest.mark.parametrize("failed", ["0", "1"])
+def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, failed):
+    """To the digit, every view (not only metrics) is that of a dataset in which nothing failed.
+
+    If failed calls count, those metrics that count them are those of a dataset with wrong answers of confidence 0 instead.
+    """
+    counting = [metric for metric in METRICS if metric.counted.with_failed and not metric.key.endswith("attempted")]
+    others = [metric for metric in METRICS if not metric.counted.with_failed]
     pairs = [tuple(pair.split("=")) for pair in address.split("&") if pair]
 
     def read(dataset, *more):
         return read_selection([("dataset", dataset), *pairs, *more], lambda name: read_facets(crashed, name))
 
-    here, elsewhere = read("failed", ("failed", failed)), read(as_if)
-    twin = [[run for run, _, _ in read_facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
+    here, elsewhere = read("failed", ("failed", failed)), read("without")
+    twin = [[run for run, _, _ in read_facets(crashed, dataset).runs][:2] for dataset in ("failed", "without")]
+    shown = METRICS if failed == "0" else others
     rules = Rules()
     for query in (
-        lambda s, _: leaderboard(crashed, s, METRICS, intervals=not address),  # intervals take half of the time
-        lambda s, _: breakdown(crashed, s, "category", METRICS),
+        lambda s, _: leaderboard(crashed, s, shown, intervals=not address),  # intervals take half of the time
+        lambda s, _: breakdown(crashed, s, "category", shown),
         lambda s, _: reliability(crashed, s),
         lambda s, _: difficulty(crashed, s),
-        lambda s, _: buzz(crashed, s, rules),
+        lambda s, _: buzz(crashed, s.replace(failed=False), rules),
         lambda s, _: people(crashed, s),
-        lambda s, _: recalibration(crashed, s, "temperature", METRICS),
-        lambda s, _: items(crashed, s, limit=1000),
+        lambda s, _: recalibration(crashed, s, "temperature", others),
+        lambda s, _: items(crashed, s.replace(failed=False), limit=1000),
         lambda s, _: sparklines(crashed, s, ("r03", "r10", "r11")),
         lambda s, runs: compare(crashed, s, *runs, METRICS),
         lambda s, _: slices(crashed, s, CATALOGUE["brier"]),
-        lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, METRICS)[0].to_dicts()],
+        lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, shown)[0].to_dicts()],
     ):
         assert plain(query(here, twin[0]), ids) == plain(query(elsewhere, twin[1]), ids)
+    if failed == "1":
+        for query in (
+            lambda s: leaderboard(crashed, s, counting, intervals=not address).rows,
+            lambda s: breakdown(crashed, s, "category", counting),
+        ):
+            assert plain(query(here), ids) == plain(query(read("counted")), ids)
 
 
 def test_without_failures_the_switch_changes_nothing(crashed, ids):
@@ -166,7 +189,8 @@ def test_a_question_of_failed_calls_alone_is_not_answered(crashed):
     assert "r10" in unanswered_questions(crashed, name).questions
     evidence = gather(crashed, Selection("failed", run=(name,)), METRICS)
     assert list(evidence.questions) == ["r11"]
-    assert list(gather(crashed, Selection("failed", run=(name,), failed=True), METRICS).questions) == ["r10", "r11"]
+    counted = Selection("failed", run=(name,), failed=True).for_metrics([CATALOGUE["accuracy"]])
+    assert list(gather(crashed, counted, [CATALOGUE["accuracy"]]).questions) == ["r10", "r11"]
 
 
 def test_a_question_shows_which_calls_failed(crashed):
@@ -174,16 +198,14 @@ def test_a_question_shows_which_calls_failed(crashed):
     left_out = question(crashed, Selection("failed", run=(name,)), "r10").runs[0]
     assert all(clue.failed and clue.guess is None and clue.contribution is None for clue in left_out.clues)
     assert set(left_out.metrics.values()) == {None}
-    counted = question(crashed, Selection("failed", run=(name,), failed=True), "r10").runs[0]
-    assert counted.metrics["brier"] == 0 and counted.metrics["accuracy"] == 0
-    assert [clue.buzz_mass for clue in counted.clues] == [*[0.0] * (len(counted.clues) - 1), 1.0]
+    assert {clue.confidence for clue in left_out.clues} == {None} and {clue.state for clue in left_out.clues} == {"failed"}
 
 
 def test_partly_failed_questions_add_up(crashed):
     """Buzz mass sums to 1, and exactly the clues that count have a contribution."""
     for failed in (False, True):
         for answers in question(crashed, Selection("failed", failed=failed), "r05").runs:
-            counted = [clue for clue in answers.clues if failed or not clue.failed]
+            counted = [clue for clue in answers.clues if not clue.failed]
             if counted:
                 assert sum(clue.buzz_mass for clue in answers.clues) == pytest.approx(1)
                 assert all((clue.contribution is None) == (clue not in counted) for clue in answers.clues)
@@ -192,7 +214,7 @@ def test_partly_failed_questions_add_up(crashed):
 def test_the_control_is_shown_only_where_calls_failed(crashed):
     kind = Selection.kinds()["failed"]
     control = kind.control("failed", False, read_facets(crashed, "failed"))
-    assert control.options == (("", "left out"), ("1", "counted as wrong at confidence 0"))
+    assert control.options == (("", "left out"), ("1", "counted as wrong in accuracy"))
     assert kind.control("failed", False, read_facets(crashed, "without")) is None
     assert Selection("failed", failed=True).pairs() == [("dataset", "failed"), ("failed", "1")]
     assert Selection("failed").pairs() == [("dataset", "failed")]

@@ -62,7 +62,7 @@ def _loss(metric, value):
 def test_metrics_without_a_ranking_are_left_out(snapshot):
     result = agreement(snapshot, RELAY, METRICS)
     assert result.metrics == [metric.key for metric in RANKED]
-    ranked_by_none = {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
+    ranked_by_none = {"attempted", "mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
     assert set(result.left_out) == ranked_by_none
 
 

@@ -9,9 +9,16 @@ import numpy as np
 
 from data.dataset_kinds import FORECAST, NO, YES
 from data.importing.checks.common_mistakes import advise
-from data.importing.failed_calls import is_failed, states_an_answer
 from data.importing.staging import OF_QUESTION, Staging
+from data.importing.states_of_rows import (
+    contradicts_its_state,
+    is_failed,
+    lacks_confidence,
+    states_an_answer,
+    stored_state,
+)
 from data.plurals import counted
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.run_files import TYPES
 from data.sufficient_statistics import SIDE_DECIMALS
 
@@ -19,10 +26,11 @@ PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times thi
 BATCH = 500_000  # keys in memory at a time, for each of two threads
 STATED_LISTS = ("token_logprobs", "options")  # what a response can state besides, or instead of, a confidence
 # Columns that many files lack. Distributions are still JSON here.
-OPTIONAL = {name: TYPES["responses"][name] for name in ("token_logprobs", "sample", "buzz", "attributes")} | {
+OPTIONAL = {name: TYPES["responses"][name] for name in ("token_logprobs", "state", "sample", "buzz", "attributes")} | {
     "options": "varchar"
 }
 INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # bad in names; a regular expression of DuckDB
+ANSWERED_IN_S = among_states(("answered",), "s")
 UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised, with a warning
 
 
@@ -50,7 +58,7 @@ def _order(staging: Staging) -> bool:
             from responses_read group by all)""")
     _check_names(staging)
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
-    no_age = f"""s.correct is null and not s.failed and not {AGE.format("s.guess")}
+    no_age = f"""s.correct is null and not {among_states(NEVER_RIGHT, "s")} and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
     forecasts = run(f"select 1 from numbered_runs s where {IS_FORECAST} limit 1").fetchone()
     no_side = f"not s.failed and {IS_FORECAST} and not {SIDE.format('s.guess')}"
@@ -58,23 +66,26 @@ def _order(staging: Staging) -> bool:
         run(f"""update grades_read g set correct = 1 - g.correct
             from responses_read s where {IS_NO} and g.file = s.file and g.ordinal = s.ordinal""")
     # Columns without any value, and the number of a single file, need not be sorted and written.
+    present_if = {name: f"{name} is not null" for name in OPTIONAL} | {"state": f"({stored_state()}) is not null"}
     absent = {
         name: f"null::{kind}"
         for name, kind in OPTIONAL.items()
-        if not run(f"select 1 from responses_read where {name} is not null limit 1").fetchone()
+        if not run(f"select 1 from responses_read s where {present_if[name]} limit 1").fetchone()
     } | ({"file": "0"} if len(staging.files) == 1 else {})
-    present = "".join(f", case when not s.failed then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
-    present += "".join(f", s.{name}" for name in ("sample", "buzz", "attributes", "file") if name not in absent)
+    present = "".join(f", case when {ANSWERED_IN_S} then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
+    present += "".join(f", s.{name}" for name in ("state", "sample", "buzz", "attributes", "file") if name not in absent)
     order = "1, 2, sample, 3" if "sample" not in absent else "1, 2, 3"
     run(f"""
         create table ordered_rows as
         select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
-            case when not s.failed then s.guess end as guess, if(s.failed, 0.0, s.confidence) as confidence,
-            if(s.failed, 0 * s.correct, s.correct) as correct{present},
+            case when not s.failed then s.guess end as guess,
+            case when s.failed then 0.0 when s.state is null then s.confidence end as confidence,
+            if({among_states(NEVER_RIGHT, "s")}, 0 * s.correct, s.correct) as correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
-            or (not s.failed and s.confidence is null and s.token_logprobs is null and s.options is null)
+            or ({ANSWERED_IN_S} and {lacks_confidence()})
             {f"or coalesce({no_age}, false)" if ages else ""} {f"or coalesce({no_side}, false)" if forecasts else ""} as bad
-        from (select * replace ({is_failed("s")} as failed) from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
+        from (select * replace ({is_failed()} as failed, {absent.get("state", stored_state())} as state)
+            from {FORECASTS_OF_YES if forecasts else "responses_read"} s) s
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
         left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
@@ -86,6 +97,8 @@ def _order(staging: Staging) -> bool:
     ).fetchall()[0]
     if failed:
         _warn_of_answers(staging)
+    if "state" not in absent:
+        _warn_of_states(staging)
     keys = "run_number, question_number, clue" + ("" if "sample" in absent else ", hash(sample) as sample")
     return not bad and not _repeats(staging, keys, rows)
 
@@ -108,6 +121,17 @@ def _warn_of_answers(staging: Staging) -> None:
         staging.report.warnings.append(
             f"{counted(count, 'failed call states', 'failed calls state')} a guess, a confidence or a correctness; "
             "these values were left out"
+        )
+
+
+def _warn_of_states(staging: Staging) -> None:
+    """Warn of rows with a state that nevertheless state a confidence, or that they are right."""
+    sql = f"select count(*) from responses_read s where not {is_failed()} and {contradicts_its_state()}"
+    count = staging.connection.execute(sql).fetchall()[0][0]
+    if count:
+        staging.report.warnings.append(
+            f"{counted(count, 'row')} whose `state` rules out a confidence or a correct answer {'has' if count == 1 else 'have'} "
+            "one; these values were left out"
         )
 
 
@@ -149,7 +173,8 @@ def _report_bad(staging: Staging) -> None:
     staging.report_rows(
         "responses_read", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
         "join datasets d on d.dataset = s.dataset "
-        f"where d.kind = 'lifeeval' and s.correct is null and not {is_failed()} and not {AGE.format('s.guess')}",
+        f"where d.kind = 'lifeeval' and s.correct is null and not {is_failed()} and not {AGE.format('s.guess')} "
+        "and coalesce(s.state, '') not in ('unparsed', 'abstained')",
     )  # fmt: skip
     staging.report_rows(
         "responses_read", "guess", "s.guess",
@@ -157,8 +182,9 @@ def _report_bad(staging: Staging) -> None:
         f"where {IS_FORECAST} and not {is_failed()} and not {SIDE.format('s.guess')}",
     )  # fmt: skip
     staging.report_rows(
-        "responses_read", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
-        f"where confidence is null and token_logprobs is null and options is null and not {is_failed()}",
+        "responses_read", "confidence", "null",
+        "'one of confidence, token_logprobs and options is required, unless there is a guess without a confidence'",
+        f"where {lacks_confidence()} and not {is_failed()} and ({stored_state()}) is null",
     )  # fmt: skip
     staging.report_repeats(
         "responses", "question_id",
@@ -189,7 +215,7 @@ FORECASTS_OF_YES = f"""(select * replace (
 
 
 def resolve_confidences(staging: Staging) -> None:
-    """Create ``responses_resolved``: distributions in the order of the dataset's classes, and a confidence for every response.
+    """Create ``responses_resolved``, with distributions in the order of the dataset's classes and confidences that follow.
 
     If the file states no confidence, it is the mean probability of the tokens, otherwise the probability of the guess in the
     distribution, otherwise the greatest probability in it. Raises ``Refused`` for a distribution that cannot be read.
@@ -199,7 +225,7 @@ def resolve_confidences(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view responses_resolved as
-            select row, run_number, question_number, clue, sample, buzz, attributes, file, ordinal, failed, guess, correct,
+            select row, run_number, question_number, clue, sample, buzz, attributes, file, ordinal, failed, state, guess, correct,
                 token_logprobs, {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
@@ -250,8 +276,8 @@ def resolve_confidences(staging: Staging) -> None:
         staging.report.warnings.append(f"distributions in `options` that did not sum to 1 and were normalised: {changed:,}")
     run("""
         create table resolved_rows as
-        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal, s.failed, s.correct,
-            s.token_logprobs,
+        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal, s.failed, s.state,
+            s.correct, s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
                 shares[list_position(names, s.guess)], list_max(shares)) as confidence,

@@ -15,6 +15,7 @@ from data.importing.report import rows_without_answer
 from data.importing.run_hashes import run_hashes
 from data.importing.staging import RunKey, Staging
 from data.plurals import counted
+from data.store.answer_states import ANSWERED, OTHER_STATES, State, among_states
 from data.store.gradings import grading_name
 
 ID_DIGITS = 16  # hexadecimal digits of a run's sha256 that form its id
@@ -27,7 +28,7 @@ def name_runs(staging: Staging) -> None:
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
     questions = dict(connection.execute("select dataset, count(*) from numbered_questions group by 1").fetchall())
     position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
-    decisions, failures, samples = _decisions(staging), _failures(staging), _samples(staging)
+    decisions, states, samples = _decisions(staging), _states(staging), _samples(staging)
     rows: list[dict[str, object]] = []
     runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
     for n, dataset, model, elicitation, place in runs:
@@ -43,8 +44,8 @@ def name_runs(staging: Staging) -> None:
                 file = staging.files[place // PLACES].name
                 run, name = same, staging.grading_names.get(key) or grading_name(Path(file).name.partition(".")[0])
         skipped = report.skipped.get(key, Counter())
-        failed, only_failed = failures.get(n, (0, 0))
-        items, answered = content.items - failed, content.questions - only_failed
+        counts, only_failed = states.get(n, (dict.fromkeys(OTHER_STATES, 0), 0))
+        items, answered = content.items - sum(counts.values()), content.questions - only_failed
         line = f"run {run} ({model}, {elicitation}, {dataset}): {counted(items, 'item')} of {counted(answered, 'question')}"
         report.runs.append(run)
         if run in stored:
@@ -56,12 +57,13 @@ def name_runs(staging: Staging) -> None:
         rows.append({
             "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
             "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // PLACES].name,
-            "items": items, "questions": answered, "missing_questions": missing, "failed": failed,
+            "items": items, "questions": answered, "missing_questions": missing,
+            **{state: counts[state] for state in OTHER_STATES},
             "samples": samples.get(n, 1), "respondents": key in staging.respondents,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {counted(missing, 'question')} not answered" if missing else "")
-        line += "".join(f"; {part}" for part in rows_without_answer(failed, skipped))
+        line += "".join(f"; {part}" for part in rows_without_answer(counts, skipped))
         report.lines.append(line)
     if rows:
         new = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))
@@ -71,19 +73,21 @@ def name_runs(staging: Staging) -> None:
         del new
 
 
-def _failures(staging: Staging) -> dict[int, tuple[int, int]]:
-    """Count failed calls per run.
+def _states(staging: Staging) -> dict[int, tuple[dict[State, int], int]]:
+    """Count the responses of each run that are no answers with a confidence.
 
     Returns:
-        Number of the run -> number of its failed calls, and of questions for which it has nothing but failed calls. Runs
-        without failed calls are left out.
+        Number of the run -> number of its responses in each of ``OTHER_STATES``, and of questions for which it has nothing but
+        failed calls. Runs that have only answers with a confidence are left out.
     """
-    rows = staging.connection.execute("""
-        select run_number, sum(failed)::bigint, count(*) filter (failed = items) from (
-            select run_number, question_number, count(*) as items, count(*) filter (failed) as failed from responses_graded
-            where run_number in (select run_number from responses_graded where failed) group by all
+    counts = ", ".join(f"count(*) filter ({among_states((state,))}) as {state}" for state in OTHER_STATES)
+    totals = ", ".join(f"sum({state})::bigint" for state in OTHER_STATES)
+    rows = staging.connection.execute(f"""
+        select run_number, count(*) filter (failed = items), {totals} from (
+            select run_number, question_number, count(*) as items, {counts} from responses_graded
+            where run_number in (select run_number from responses_graded where not {ANSWERED}) group by all
         ) group by 1""").fetchall()
-    return {run: (failed, only_failed) for run, failed, only_failed in rows}
+    return {run: (dict(zip(OTHER_STATES, of_run, strict=True)), only_failed) for run, only_failed, *of_run in rows}
 
 
 def _samples(staging: Staging) -> dict[int, int]:

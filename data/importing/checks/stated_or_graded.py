@@ -9,6 +9,7 @@ from data.importing.grading import grade_guesses
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
+from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # reports treat the analyst's decisions as a file of this name; a line is the number of a decision
@@ -30,8 +31,8 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
     given = ArrowStream(pl.DataFrame(rows, schema=schema, orient="row"))
     run("insert into decisions by name select * from given")
     del given
-    run("""insert into decided_rows by name select d.nth, s.file, s.ordinal, d.correct from decisions d join named_responses s
-        on not s.failed and s.question_id = d.question_id and s.guess is not distinct from d.guess
+    run(f"""insert into decided_rows by name select d.nth, s.file, s.ordinal, d.correct from decisions d join named_responses s
+        on not {among_states(NEVER_RIGHT, "s")} and s.question_id = d.question_id and s.guess is not distinct from d.guess
             and (d.clue is null or s.clue = d.clue)""")
     row_of = "join named_responses s on s.file = x.file and s.ordinal = x.ordinal"
     for reason, wrong in (
@@ -60,12 +61,13 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
 def grade_responses(staging: Staging) -> None:
     """Create ``responses_graded``, and report responses that nothing grades.
 
-    A decision of the analyst counts as if the file stated it. A failed call is never correct.
+    A decision of the analyst counts as if the file stated it. Failed calls, unparsed answers and abstentions are never correct.
     """
     run = staging.connection.execute
-    if not run("select 1 from responses_resolved where correct is null and not failed limit 1").fetchone():
-        run("""create view responses_graded as
-            select * replace (coalesce(correct, 0) as correct), if(correct is null, 'failed', 'file') as graded,
+    never = among_states(NEVER_RIGHT)
+    if not run(f"select 1 from responses_resolved where correct is null and not {never} limit 1").fetchone():
+        run(f"""create view responses_graded as
+            select * replace (coalesce(correct, 0) as correct), if(correct is null, {state_sql()}, 'file') as graded,
                 correct as stated, false as decided
             from responses_resolved""")
         return
@@ -73,27 +75,28 @@ def grade_responses(staging: Staging) -> None:
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         reading.execute(
-            """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
+            f"""select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
             from named_responses s join datasets d using (dataset) join questions q using (dataset, question_id)
             anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
-            where s.correct is null and not s.failed"""
+            where s.correct is null and not {among_states(NEVER_RIGHT, "s")}"""
         )
         while guesses := reading.fetchmany(BATCH):
             graded = ArrowStream(grade_guesses(guesses))
             run("insert into grades by name select * from graded")
             del graded
     # The grades are joined by equalities only: with any other condition, DuckDB compares every response with every grade.
-    run("""
+    never = among_states(NEVER_RIGHT, "s")
+    run(f"""
         create table graded_rows as
         with decidable as (
             select s.*, x.correct as decision, x.ordinal is not null as decided,
-                case when s.correct is null and not s.failed and not decided then s.question_id end as graded_question
+                case when s.correct is null and not {never} and not decided then s.question_id end as graded_question
             from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
         )
         select s.* exclude (row, dataset, question_id, correct, decision, decided, graded_question),
-            coalesce(s.correct, s.decision, g.correct, if(s.failed, 0, null)) as correct,
+            coalesce(s.correct, s.decision, g.correct, if({never}, 0, null)) as correct,
             coalesce(s.correct, s.decision) as stated, s.decided,
-            case when s.decided then 'person' when s.correct is not null then 'file' when s.failed then 'failed'
+            case when s.decided then 'person' when s.correct is not null then 'file' when {never} then {state_sql("s")}
                 else g.graded end as graded
         from decidable s
         left join grades g on g.dataset = s.dataset and g.question_id = s.graded_question and g.guess is not distinct from s.guess

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from data.duckdb_and_polars import execute
 from data.importing.run_gradings import SAME_PLACE, grades_sql
 from data.importing.staging import RunKey, Staging
+from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.gradings import GRADED, REVIEWED, grading_name
 from data.store.run_files import StoredObject, graded_kind, stored_objects
 
 # The columns that make up an answer, apart from its place. Maps are compared as text.
-ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.buzz",
+ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.state", "s.buzz",
           "to_json(s.attributes)")  # fmt: skip
 
 
@@ -94,7 +95,8 @@ def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | 
         {"number": number},
     ).fetchall()
     columns: list[tuple[str, str | None]] = [(column, column) for (column,) in given]
-    stated = "select 1 from responses_graded where run_number = $number and stated is not null and not failed limit 1"
+    stated = f"""select 1 from responses_graded
+        where run_number = $number and stated is not null and not {among_states(NEVER_RIGHT)} limit 1"""
     if name is not None and execute(connection, stated, {"number": number}).fetchone():
         columns.insert(0, (name, None))
     parts = _stored(staging, "responses", [run]) if columns else []

@@ -21,6 +21,7 @@ from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH, QUESTIONS, responses_columns
 from data.importing.table_files import MAX_LINE_LENGTH, TOO_LONG, WRONG_LINE, TableFile
 from data.plurals import counted
+from data.store.answer_states import State
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 MAX_CLASSES = 26  # at most this many options can become the classes of a dataset
@@ -31,6 +32,7 @@ ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "clue": pl.String,
     "token_logprobs": pl.List(pl.Float64),
     "failed": pl.Boolean,
+    "state": pl.String,
 }
 
 
@@ -130,6 +132,7 @@ class EvaluationLog:
         options: Mapping[str, float] | None = None,
         correct: object = None,
         failed: bool = False,
+        state: State | None = None,
         sample: str | None = None,
         clue: int = 0,
     ) -> None:
@@ -146,6 +149,7 @@ class EvaluationLog:
             options: probabilities by option.
             correct: as the log states it.
             failed: whether the call failed, so that there is no answer.
+            state: ``no_confidence``, ``unparsed`` or ``abstained``; None for an answer with a confidence, and for a failed call.
             sample: names one of several answers to the question; None if there is only one.
             clue: number of the moment, from 0.
         """
@@ -154,7 +158,7 @@ class EvaluationLog:
             "model": clean(model or self.model), "elicitation": clean(elicitation), "question_id": clean(question_id),
             "guess": clean(guess), "confidence": _cell(confidence), "token_logprobs": token_logprobs,
             "options": clean(json.dumps(options, ensure_ascii=False)) if options else None,
-            "correct": _cell(correct), "failed": failed, "place": place, "sample": clean(sample),
+            "correct": _cell(correct), "failed": failed, "state": state, "place": place, "sample": clean(sample),
             "clue": str(clue),
         })  # fmt: skip
 
@@ -175,7 +179,7 @@ class EvaluationLog:
         )  # fmt: skip
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
-        """Count rows that are not imported, or that are failed calls, by reason."""
+        """Count rows that are not imported, or that are no answers with a confidence, by reason."""
         self._skipped[(model or self.model or "", elicitation, reason)] += rows
 
     def check_answerable(self, staging: Staging) -> None:
@@ -192,7 +196,7 @@ class EvaluationLog:
         staging.report.problems += self.problems
         if self.problems:
             return
-        if not any(answer["failed"] is False for answer in self._answers):
+        if all(answer["failed"] or answer["state"] for answer in self._answers):
             causes = "".join(f"; {counted(rows, 'time')}: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
             raise refuse(self.name, f"no answer in this log has a confidence{causes}")
         model = options.model or self.model
@@ -218,7 +222,7 @@ class EvaluationLog:
             file,
             f"""select {literal(self.dataset)} as dataset, {literal(options.model) if options.model else "model"} as model,
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
-                guess, confidence, token_logprobs, options, correct, failed, sample, ordinal from loaded""",
+                guess, confidence, token_logprobs, options, correct, failed, state, sample, ordinal from loaded""",
         )
 
     def add_questions_to(self, staging: Staging, options: ImportOptions) -> None:

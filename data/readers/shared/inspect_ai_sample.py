@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from data.readers.shared.evaluation_log import category_of, letters, number, with_choices
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"correct": 1.0, "yes": 1.0, "true": 1.0, "incorrect": 0.0, "no": 0.0, "false": 0.0}
+NO_ANSWER = "N"
+CONTENT_FILTER = "content_filter"  # the reason why an output ended
 ENDED_BY_ERROR = "the sample ended with an error"
 ROUNDING = 1e-3  # by which a log-probability may exceed 0
 MAX_GUESS_LENGTH = 2000  # characters of an output that are used as the answer
@@ -42,6 +44,11 @@ class Score:
     tokens: TokenConfidence | None
 
     @property
+    def declined(self) -> bool:
+        """Whether the model gave no answer, according to the scorer."""
+        return isinstance(self.value, str) and self.value.strip() == NO_ANSWER
+
+    @property
     def unscored(self) -> bool:
         """Whether there is no value, or it is NaN."""
         return self.value is None or (not isinstance(self.value, str | bool) and math.isnan(number(self.value) or 0))
@@ -69,6 +76,7 @@ class Sample:
         options: letters of the question's choices; empty if it has none.
         epoch: of the sample.
         failed: why there is no answer; None if there is one.
+        refused: whether a content filter stopped the output.
         scores: by name of the scorer.
     """
 
@@ -79,6 +87,7 @@ class Sample:
     options: list[str]
     epoch: str
     failed: str | None
+    refused: bool
     scores: dict[str, Score]
 
     @property
@@ -104,6 +113,7 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
         options=options,
         epoch=str(document.get("epoch") or 1),
         failed=ENDED_BY_ERROR if document.get("error") else None,
+        refused=_stop_reason(document.get("output")) == CONTENT_FILTER,
         scores=_scores(document, options, attachments),
     )
 
@@ -127,8 +137,8 @@ def _scores(document: Mapping[str, Any], options: list[str], attachments: Mappin
         tokens = _token_confidence(content, options, answer)
         for part, value in _values(score.get("value")).items():
             full_name = f"{name}.{part}" if part else name
-            no_answer = isinstance(value, str) and value.strip() == "N"
-            result[full_name] = Score(value, None if no_answer else guess, confidence, tokens)
+            score_of_part = Score(value, guess, confidence, tokens)
+            result[full_name] = replace(score_of_part, answer=None) if score_of_part.declined else score_of_part
     return result
 
 
@@ -189,6 +199,11 @@ def _message_text(content: object, attachments: Mapping[str, Any]) -> str:
         for part in parts
         if part.get("type") != "reasoning"
     )
+
+
+def _stop_reason(output: object) -> object:
+    choices = _list(output.get("choices")) if isinstance(output, dict) else []
+    return choices[0].get("stop_reason") if choices and isinstance(choices[0], dict) else None
 
 
 def _completion(output: object, attachments: Mapping[str, Any]) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from data.sufficient_statistics import SIDES_RIGHT
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns, uncertainty, uncertainty_columns, with_sides
+from queries.metrics.counted_answers import ASKED, ATTEMPTED, ATTEMPTS, DECIDED
 from queries.metrics.kernels import arrays, item_totals
-from queries.metrics.metric import Conventions, Floats, Metric, Sums, Wording
+from queries.metrics.metric import ATTEMPTED_ITEMS, Conventions, Floats, Metric, Sums, Wording
 
 RIGHT = {False: "correct", True: SIDES_RIGHT}  # number of right answers, by whether the items are forecasts
 # The sum that stands for y^2 in the Brier score: an outcome that is a share is no probability, of which a score is expected.
@@ -32,6 +35,10 @@ def _rewards(t: Sums) -> tuple[Floats, Floats]:
     )
 
 
+def _if_answered_or_not(reward: Floats) -> tuple[Floats, Floats]:
+    return np.minimum(reward, 0), np.maximum(reward, 0)
+
+
 ITEMS = with_sides(
     Metric(
         key="brier",
@@ -45,6 +52,7 @@ ITEMS = with_sides(
         words="Mean squared difference between confidence and correctness; if correctness is a probability, the expected score.",
         source="Brier 1950; GRACE app. G",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (y * (1 - y), y * (1 - y) + np.maximum(y, 1 - y) ** 2),
         reads=lambda conventions: ("items", "confidence_sq", "confidence_correct", SQUARES[conventions.forecasts]),
         value=_brier,
         caveat="Rewards accuracy as well as calibration: a more accurate model can win with worse calibration.",
@@ -78,18 +86,57 @@ ITEMS = with_sides(
         low=0,
         high=1,
         formula=r"\frac{1}{N}\sum_i y_i",
-        words="Mean correctness.",
+        words="Mean correctness. Answers without a confidence count; unparsed answers and abstentions are not right.",
         of_likelier_side=True,
         source="standard",
         of_forecasts=Wording(
             "Accuracy", "Accuracy", "Share of forecasts whose likelier side came true; a probability of 1/2 counts half."
         ),
         needs=("correctness",),
+        counted=ASKED,
         reads=lambda conventions: ("items", RIGHT[conventions.forecasts]),
         value=lambda t, conventions: arrays.ratio(t[RIGHT[conventions.forecasts]], t["items"]),
         undefined="no items are selected, or outcomes of forecasts are shares",
         caveat="Early clues count as much as late ones. "
         "On LifeEval it is the mean probability of being right, which cannot exceed the mean MAS.",
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
+    ),
+    Metric(
+        key="attempted",
+        name="Attempted",
+        label="Attempted",
+        symbol=r"\alpha",
+        direction="none",
+        low=0,
+        high=1,
+        formula=r"\frac{1}{N}\,\lvert\{ i : \text{not abstained} \}\rvert",
+        words="Share of the items of the accuracy at which the model did not abstain.",
+        source="standard",
+        needs=("correctness",),
+        counted=ATTEMPTS,
+        reads=columns("items", ATTEMPTED_ITEMS),
+        value=lambda t, _: arrays.ratio(t[ATTEMPTED_ITEMS], t["items"]),
+        caveat="Neither good nor bad by itself; not ranked. Failed calls that count as wrong are not attempted.",
+        axioms=(),
+    ),
+    Metric(
+        key="accuracy_attempted",
+        name="Accuracy of attempted answers",
+        label="Acc. attempted",
+        symbol=r"\bar y_\alpha",
+        direction="higher",
+        low=0,
+        high=1,
+        formula=r"\frac{\sum_i y_i}{\lvert\{ i : \text{not abstained} \}\rvert}",
+        words="Mean correctness where the model did not abstain.",
+        source="standard",
+        needs=("correctness",),
+        counted=ATTEMPTED,
+        reads=columns("items", "correct"),
+        value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
+        undefined="nothing was attempted",
+        caveat="A model that attempts only what it knows gets a high value: see the share that it attempted.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -103,12 +150,14 @@ ITEMS = with_sides(
         high=1,
         formula=r"\frac{1}{N}\sum_{i:\, c_i > t} \Bigl(y_i - \frac{t}{1-t}(1 - y_i)\Bigr)",
         words="An item is answered if its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
-        "answering earns 0.",
+        "answering earns 0. Abstentions earn 0, too.",
         source="Kalai et al. 2025, sec. 4.2",
         of_likelier_side=True,
         needs=("correctness", "confidence"),
+        extremes=lambda y, conventions: _if_answered_or_not(item_totals.net_reward(np.ones_like(y), y, conventions.t)),
         reads=lambda conventions: ("items", conventions.reward),
         value=lambda t, conventions: arrays.ratio(t[conventions.reward], t["items"]),
+        counted=DECIDED,
         thresholded=True,
         caveat="Rewards both accuracy and calibration: not answering earns 0, and guessing below t loses. Confidences on the "
         "same side of t count the same.",
@@ -128,6 +177,7 @@ ITEMS = with_sides(
         source="standard",
         of_forecasts=Wording("Mean probability of yes", "Probability", "Mean probability of yes."),
         needs=("confidence",),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
         caveat="Neither good nor bad by itself; not ranked.",
@@ -150,6 +200,7 @@ ITEMS = with_sides(
             "Mean probability of yes minus the share of yes; 0 is best, ranked by distance from 0.",
         ),
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (-y, 1 - y),
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
         caveat="Too much in one place and too little in another cancel out.",
@@ -241,6 +292,7 @@ ITEMS = with_sides(
         words="Share of stated confidences that are multiples of 5 %, to within 1e-9.",
         source="LifeEval table 2",
         needs=("confidence",),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items", "rounded"),
         value=lambda t, _: arrays.ratio(t["rounded"], t["items"]),
         caveat="A habit of stating round numbers, not a fault by itself; not ranked.",

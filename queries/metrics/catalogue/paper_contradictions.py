@@ -156,8 +156,8 @@ NOTES = (
         source="GRACE's challenge files, LifeEval's answers",
         text="A guess of ERROR, or an answer that was never parsed, is not an answer. Treated as a wrong answer at confidence 0, "
         "it looks perfectly calibrated: 337 such rows among 1,901 put a run first on Brier (0.175 against 0.236; 0.213 without "
-        "them). Here: left out of every metric and counted next to the run; failed=1 treats them as wrong answers at "
-        "confidence 0.",
+        "them). Here: left out of every metric and counted next to the run. failed=1 treats them as wrong in accuracies and as 0 "
+        "in the net score; metrics that need a confidence always leave them out.",
         metrics=("brier", "ece", "accuracy"),
     ),
     Note(

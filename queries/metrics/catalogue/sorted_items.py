@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from queries.metrics.catalogue.shared import (
     NOT_EVEN_U_OR_O,
     RIGHT_DOWN,
@@ -13,7 +15,7 @@ from queries.metrics.catalogue.shared import (
     uncertainty,
     uncertainty_columns,
 )
-from queries.metrics.kernels import isotonic_regression, selective, sorted_items
+from queries.metrics.kernels import bounds, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
@@ -84,6 +86,7 @@ PAIRS = (
         "graded, a pair of two items counts y of the one times 1 - y of the other.",
         source="standard",
         needs=("correctness", "confidence"),
+        bounds=bounds.auroc_bounds,
         reads=columns("items"),
         value=not_from_sums,
         pairs=sorted_items.auroc,
@@ -105,6 +108,7 @@ PAIRS = (
         words="Mean negative logarithm of the probability assigned to the outcome; c is clipped to [0.000001, 0.999999].",
         source="Good 1952",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: selective.log_score_extremes(y),
         reads=columns("items"),
         value=not_from_sums,
         pairs=selective.log_scores,
@@ -126,6 +130,7 @@ PAIRS = (
         "be infinite.",
         source="after Good 1952",
         needs=("correctness", "confidence"),
+        extremes=lambda y, _: (np.zeros_like(y), np.ones_like(y)),
         reads=columns("items"),
         value=not_from_sums,
         pairs=selective.log_scores,

@@ -103,6 +103,19 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(MIN_PROBABILITY)], [1.0]])
 
 
+def log_score_extremes(correct: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the greatest logarithmic score of items over all confidences, shape (n,) each.
+
+    Args:
+        correct: in [0, 1], shape (n,).
+
+    >>> [extreme.round(4).tolist() for extreme in log_score_extremes(np.array([1.0, 0.5]))]
+    [[0.0, 0.6931], [13.8155, 6.9078]]
+    """
+    zero, one = (log_score_of_items(np.full_like(correct, end), correct) for end in (0.0, 1.0))
+    return log_score_of_items(correct, correct), np.maximum(zero, one)
+
+
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:
     """Compute the risk of the most confident share of the items. A tie at the cut-off counts in part.
 

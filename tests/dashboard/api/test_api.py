@@ -154,6 +154,9 @@ def test_metrics_are_chosen(client):
     everything = get(client, "/api/v1/leaderboard?dataset=lifeeval")
     assert board["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
     assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == [
+        "no_confidence",
+        "unparsed",
+        "abstained",
         "failed",
         "answered",
         "answered_clues",

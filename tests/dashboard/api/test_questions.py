@@ -96,7 +96,7 @@ def test_one_question_as_a_table(client):
         {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in question["runs"] for answer in run["clues"]
     ]
     assert list(rows[0]) == list(expected[0])
-    texts = ("run", "model", "elicitation", "guess", "graded", "failed", "disputed")
+    texts = ("run", "model", "elicitation", "guess", "graded", "failed", "state", "disputed")
     assert [numbers(row, texts) for row in rows] == [
         plain(row) | {key: str(row[key]).lower() for key in ("failed", "disputed")} for row in expected
     ]

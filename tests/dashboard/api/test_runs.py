@@ -277,7 +277,8 @@ def test_uploader_skipped_rows_and_withdrawal_of_a_run(fresh, tmp_path):
     (run,) = ingest.import_paths(fresh.service.store, [path], options, form="lifeeval", by="lab").runs
     facts = get(fresh.client, f"/api/v1/runs/{run}")
     assert (facts["imported_by"], facts["file_name"], facts["withdrawn_at"]) == ("lab", path.name, None)
-    assert (facts["items"], facts["questions"], facts["missing_questions"]) == (1, 1, 807)
+    assert (facts["items"], facts["questions"], facts["missing_questions"]) == (1, 4, 804)
+    assert (facts["no_confidence"], facts["unparsed"], facts["failed"]) == (2, 1, 0)
     assert facts["skipped"] == {"answer is not a number": 1, "confidence is not a number": 2}
     sql = "update runs set withdrawn_at = timestamp '2026-01-02 03:04:05.678901' where run = $r"
     fresh.service.store.write(lambda connection: connection.execute(sql, {"r": run}))

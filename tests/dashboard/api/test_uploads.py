@@ -174,7 +174,7 @@ def test_other_formats_are_recognised_or_named(upload):
     assert same["run"] == uploaded["run"]
 
 
-BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,nan\n"
+BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,inf\n"
 
 
 @pytest.mark.parametrize("dry", ["", "&dry_run=1"])
@@ -184,7 +184,7 @@ def test_bad_rows_are_listed_with_line_column_and_reason(shared, dry):
     bad_rows = sorted((row["line"], row["column"], row["value"]) for row in problem["rows"])
     assert bad_rows == [
         (3, "question_id", "lit-01"), (4, "question_id", "nowhere"), (5, "confidence", "50"), (6, "clue", "99"),
-        (6, "confidence", "nan"),
+        (6, "confidence", "inf"),
     ]  # fmt: skip
     assert all(row["file"] == "f.csv" and row["reason"] for row in problem["rows"])
     hinted = problem["rows"][2]

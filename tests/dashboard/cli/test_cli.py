@@ -72,7 +72,7 @@ def test_the_same_file_again_changes_nothing(cli, copied, responses):
 BAD_ROWS = [
     ("lit-01,0,x,1.75,M,v", "confidence", "1.75"),
     ("lit-01,0,x,-0.5,M,v", "confidence", "-0.5"),
-    ("lit-01,0,x,NaN,M,v", "confidence", "NaN"),
+    ("lit-01,0,x,inf,M,v", "confidence", "inf"),
     ("lit-01,0,x,high,M,v", "confidence", "high"),
     ("lit-99,0,x,0.5,M,v", "question_id", "lit-99"),
     ("lit-01,6,x,0.5,M,v", "clue", "6"),

@@ -84,7 +84,7 @@ def test_skipped_rows_of_another_format_are_counted(cli, copied, answers):
     result = scored(cli, copied, path, "--model", "m")
     (run,) = result["runs"]
     assert run["skipped"] == {"answer is not a number": 1, "confidence outside [0, 1]": 1}
-    assert (run["items"], run["missing_questions"]) == (1, 807)
+    assert (run["items"], run["no_confidence"], run["unparsed"], run["missing_questions"]) == (1, 1, 1, 805)
     assert result["selection"]["dataset"] == ["lifeeval"]
     calscore = result["rows"][0]["metrics"]["calscore"]
     assert calscore["value"] is None and "human" in calscore["missing"]
@@ -108,7 +108,7 @@ def test_the_default_output_is_a_readable_table(cli, copied, answers):
 
 
 def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers):
-    path = answers("lit-01,0,x,1.5", "lit-99,0,x,0.5", "lit-01,9,x,0.5", "lit-01,1,x,")
+    path = answers("lit-01,0,x,1.5", "lit-99,0,x,0.5", "lit-01,9,x,0.5", "lit-01,1,,")
     before = file_times(copied)
     done, imported = (cli(command, path, *WHERE, store=copied) for command in ("score", "import"))
     assert (done.returncode, done.stdout) == (1, "")

@@ -29,7 +29,7 @@ def drawn(app, path, query=""):
         return json.dumps(json.loads(draw({"path": path, "query": query, "page": True})), ensure_ascii=False)
 
 
-@pytest.mark.parametrize(("query", "meaning"), [("", "They are left out"), ("failed=1", "They count as wrong answers")])
+@pytest.mark.parametrize(("query", "meaning"), [("", "They are left out"), ("failed=1", "They count as wrong in accuracy")])
 def test_rankings_count_them(app, query, meaning):
     page = drawn(app, "/", query)
     assert ">Failed</th>" in page and meaning in page
@@ -39,9 +39,9 @@ def test_rankings_count_them(app, query, meaning):
 def test_there_is_a_control_where_calls_failed(app):
     for path in ("/", "/reliability", "/difficulty", "/buzz", "/compare", "/slices", "/questions", "/questions/toy/q1"):
         page = drawn(app, path)
-        assert "counted as wrong at confidence 0" in page, path
+        assert "counted as wrong in accuracy" in page, path
         other = path.replace("toy", "sound")
-        assert "counted as wrong at confidence 0" not in drawn(app, other, "" if "sound" in other else "dataset=sound"), path
+        assert "counted as wrong in accuracy" not in drawn(app, other, "" if "sound" in other else "dataset=sound"), path
 
 
 def test_a_failed_clue_is_not_shown_as_a_guess(app):
@@ -76,7 +76,7 @@ def test_runs_say_how_many(app):
 def test_json_counts_them(app):
     client = app.test_client()
     for failed, items in (("0", 1), ("1", 4)):
-        board = client.get(f"/api/v1/leaderboard?dataset=toy&failed={failed}&metrics=brier").json
+        board = client.get(f"/api/v1/leaderboard?dataset=toy&failed={failed}&metrics=accuracy").json
         row = next(row for row in board["rows"] if row["model"] == "crashing")
         assert (row["items"], row["failed"]) == (items, 3)
     listed = client.get(f"/api/v1/items?dataset=toy&failed=1&run={row['run']}").json["items"]

@@ -103,9 +103,9 @@ def test_what_is_neither_true_nor_false_is_refused(toy, tmp_path, value):
     assert (problem.line, problem.column, problem.reason) == (2, "failed", "must be true or false")
 
 
-def test_an_answer_still_needs_a_confidence(toy, tmp_path):
+def test_a_row_without_guess_needs_a_confidence(toy, tmp_path):
     with pytest.raises(Refused, match="one of confidence, token_logprobs and options is required"):
-        add(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,Rome,false\nq1,1,,true\n")
+        add(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,,false\nq1,1,,true\n")
 
 
 def test_all_calls_of_a_run_can_fail(toy, tmp_path):
@@ -137,19 +137,19 @@ def test_replaced_questions_leave_failed_calls_unchanged(toy, tmp_path):
 
 
 def test_a_second_try_counts(store, tmp_path):
-    """Rows of LifeEval that could not be parsed are failed calls, unless the model answered in another row."""
+    """Rows of LifeEval that could not be parsed are left out if the model answered in another row."""
     (tmp_path / "q.csv").write_text("Question Prompt,Question ID\nHow old?,0\nHow old?,1\nHow old?,2\n")
     (tmp_path / "a.csv").write_text("Answer,Confidence,Question ID\nold,0.5,0\n80,0.5,0\n80,high,1\n80,7,1\n80,0.25,2\n")
     put(store, tmp_path / "q.csv")
     report = put(store, tmp_path / "a.csv", model="m")
-    assert rows(store, "select question_id, guess, confidence, failed from responses order by 1") == [
-        ("0", "80", 0.5, False),
-        ("1", None, 0.0, True),
-        ("2", "80", 0.25, False),
+    assert rows(store, "select question_id, guess, confidence, state from responses order by 1") == [
+        ("0", "80", 0.5, None),
+        ("1", "80", None, "no_confidence"),
+        ("2", "80", 0.25, None),
     ]
-    assert rows(store, "select items, failed, missing_questions from runs") == [(2, 1, 1)]
+    assert rows(store, "select items, no_confidence, failed, missing_questions from runs") == [(2, 1, 0, 0)]
     reasons = ("answer is not a number", "confidence is not a number", "confidence outside [0, 1]")
-    assert report.lines[-1].endswith(f"; 1 failed call ({'; '.join(f'1 row: {reason}' for reason in reasons)})")
+    assert report.lines[-1].endswith(f"; 1 answer without a confidence ({'; '.join(f'1 row: {reason}' for reason in reasons)})")
 
 
 # -- stores of version 0.1.0 -------------------------------------------------------------------------------------------

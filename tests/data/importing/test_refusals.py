@@ -21,7 +21,8 @@ from tests.helpers import bundle_factory as bundles
 
 KEYS = ", ".join(sorted(readers()))
 TOO_HIGH = "must lie in [0, 1]"
-NOT_FINITE = "must be a finite number: NaN and infinities are not accepted"
+NOT_FINITE = "must be a finite number: infinities are not accepted"
+NEEDED = "one of confidence, token_logprobs and options is required, unless there is a guess without a confidence"
 DUPLICATE = "this run has an answer to this question and clue already"
 REQUIRED = "a value is required here"
 HEADER = "question_id,clue,guess,confidence\n"
@@ -88,7 +89,16 @@ RESPONSES = {
     # cells
     "a confidence in percent": (csv(HEADER + "q1,0,Rome,0.5\nq1,1,Rome,80\n"), [(3, "confidence", "80", TOO_HIGH)]),
     "a negative confidence": (csv(HEADER + "q1,0,Rome,-0.1\n"), [(2, "confidence", "-0.1", "must lie in [0, 1]")]),
-    "NaN": (csv(HEADER + "q1,0,Rome,NaN\n"), [(2, "confidence", "NaN", NOT_FINITE)]),
+    "NaN without a guess": (csv(HEADER + "q1,0,,NaN\n"), [(2, "confidence", None, NEEDED)]),
+    "a correctness of NaN": (csv("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,NaN\n"), [
+        (2, "correct", "NaN", "must be a finite number: NaN and infinities are not accepted"),
+    ]),
+    "a state that is none": (csv("question_id,clue,guess,confidence,state\nq1,0,Rome,0.5,Answered\n"), [
+        (2, "state", "Answered", "must be one of: answered, no_confidence, unparsed, abstained, failed"),
+    ]),
+    "a state that needs a confidence": (csv("question_id,clue,guess,confidence,state\nq1,0,Rome,,answered\n"), [
+        (2, "confidence", None, NEEDED),
+    ]),
     "infinities": (csv(HEADER + "q1,0,Rome,inf\nq1,1,Rome,-Infinity\nq1,2,Rome,1e999\n"), [
         (2, "confidence", "inf", NOT_FINITE), (3, "confidence", "-Infinity", NOT_FINITE), (4, "confidence", "1e999", NOT_FINITE),
     ]),
@@ -96,7 +106,7 @@ RESPONSES = {
         (2, "confidence", "high", "must be a number"), (3, "confidence", "0,5", "must be a number"),
         (4, "confidence", "80%", "must be a number without a percent sign; 85% is written as 0.85"), (5, "confidence", "0_5", "must be a number"),
     ]),
-    "an empty confidence": (csv(HEADER + "q1,0,Rome,\n"), [(2, "confidence", None, "one of confidence, token_logprobs and options is required")]),
+    "neither a guess nor a confidence": (csv(HEADER + "q1,0,,\n"), [(2, "confidence", None, NEEDED)]),
     "an unknown question": (csv(HEADER + "q1,0,Rome,0.5\nq9,0,Rome,0.5\n"), [(3, "question_id", "q9", "no such question in dataset toy")]),
     "no question": (csv(HEADER + " ,0,Rome,0.5\n"), [(2, "question_id", None, REQUIRED)]),
     "an unknown clue": (csv(HEADER + "q1,3,Rome,0.5\nq2,-1,Rome,0.5\n"), [
@@ -111,7 +121,8 @@ RESPONSES = {
         (4, "question_id", "q1", DUPLICATE), (5, "question_id", "q1", DUPLICATE),
     ]),
     "a correctness that is none": (csv("question_id,clue,confidence,correct\nq1,0,1,perhaps\nq1,1,1,2\nq1,2,1,nan\n"), [
-        (2, "correct", "perhaps", "must be true, false or a number"), (3, "correct", "2", "must lie in [0, 1]"), (4, "correct", "nan", NOT_FINITE),
+        (2, "correct", "perhaps", "must be true, false or a number"), (3, "correct", "2", "must lie in [0, 1]"),
+        (4, "correct", "nan", "must be a finite number: NaN and infinities are not accepted"),
     ]),
     "log-probabilities that are none": (
         csv('question_id,clue,token_logprobs\nq1,0,"[-0.1, 0.5]"\nq1,1,"[-0.1, x]"\nq1,2,-0.1\nq2,0,[]\nq2,1,"[-1, nan]"\n'), [
@@ -163,8 +174,8 @@ RESPONSES = {
     ]),
     "a truncated Parquet file": ({"run.parquet": PARQUET[:-40]}, "this Parquet file is damaged or cut short; write or download it again"),
     "a Parquet file whose middle is gone": ({"run.parquet": PARQUET[:4] + b"\0" * 60 + PARQUET[64:]}, "this Parquet file is damaged or cut short; write or download it again"),
-    "a bad row of a Parquet file": ({"run.parquet": parquet(question_id=["q1", "q1"], clue=[0, 1], confidence=[0.5, float("nan")])}, [
-        (2, "confidence", "nan", NOT_FINITE),
+    "a bad row of a Parquet file": ({"run.parquet": parquet(question_id=["q1", "q1"], clue=[0, 1], confidence=[0.5, float("inf")])}, [
+        (2, "confidence", "inf", NOT_FINITE),
     ]),
     "Parquet columns of the wrong types": (
         {"run.parquet": parquet(question_id=["q1"], clue=[[0]], confidence=[True], correct=[{"a": 1}], token_logprobs=[["x"]], options=[1.5])}, [
@@ -177,7 +188,7 @@ RESPONSES = {
         (5, None, "null", "this line is not a JSON object"),
     ]),
     "NaN in JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": 0, "confidence": NaN}\n{"question_id": "q1", "clue": 1, "confidence": Infinity}\n'}, [
-        (1, "confidence", "NaN", NOT_FINITE), (2, "confidence", "Infinity", NOT_FINITE),
+        (1, "confidence", None, NEEDED), (2, "confidence", "Infinity", NOT_FINITE),
     ]),
     "nests in JSON": ({"run.jsonl": b'{"question_id": "q1", "clue": {}, "confidence": [0.5]}\n'}, [
         (1, "clue", "{}", "must be a whole number"), (1, "confidence", "[0.5]", "must be a number"),

@@ -102,6 +102,15 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
     assert report.warnings == ["run: 1 request left out: about perturbed instances"]
 
 
+def test_an_answer_without_a_log_probability_is_kept(store, tmp_path):
+    unstated = joint(B)
+    unstated["result"]["completions"][0].pop("logprob")
+    put(store, tmp_path, [joint(A), unstated])
+    assert rows(store, "select question_id, guess, confidence, state from responses order by 1") == [
+        ("a", "A", pytest.approx(math.exp(-0.5)), None), ("b", "A", None, "no_confidence"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("states", [[joint(A), joint(A, "B")], [*separate(A, -1.0, -2.0), *separate(A, -2.0, -1.0)]])
 def test_two_answers_to_one_request_are_refused(store, tmp_path, states):
     with pytest.raises(Refused, match="run, instance a: two requests for this instance are the same"):

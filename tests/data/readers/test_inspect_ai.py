@@ -71,10 +71,10 @@ def test_letters_of_choices_have_whole_distributions(store, tmp_path):
         ("Where is x?\nA. in the north\nB. in the south", "A")
     ]
     assert [(*row[:3], pytest.approx(row[3]), row[4]) for row in rows(store, ANSWERS)] == [
-        ("token", "x", "A", 0.75, 1.0), ("token", "y", "B", 0.5, 0.0), ("token", "z", None, 0.0, 0.0),
+        ("token", "x", "A", 0.75, 1.0), ("token", "y", "B", 0.5, 0.0), ("token", "z", None, None, 0.0),
     ]  # fmt: skip
     assert rows(store, "select options from responses order by question_id")[0][0] == pytest.approx([0.75, 0.25])
-    assert rows(store, "select skipped from runs") == [('{"no log-probabilities of the answer\'s tokens": 1}',)]
+    assert rows(store, "select unparsed, failed, skipped from runs") == [(1, 0, None)]
 
 
 def test_tokens_of_free_text_give_its_confidence(store, tmp_path):
@@ -91,12 +91,23 @@ def test_each_kind_of_confidence_is_a_run(store, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "correct"),
-    [("C", 1.0), ("I", 0.0), ("P", 0.5), ("N", 0.0), (True, 1.0), (0, 0.0), (0.25, 0.25), ("1", 1.0), ("no", 0.0),
+    [("C", 1.0), ("I", 0.0), ("P", 0.5), (True, 1.0), (0, 0.0), (0.25, 0.25), ("1", 1.0), ("no", 0.0),
      ({"correctness": "C", "confidence": 0.5}, 1.0)],
 )  # fmt: skip
 def test_values_of_scores(store, tmp_path, value, correct):
     put(store, tmp_path, [sample("x", {"judge": score(value, confidence=0.5)})])
     assert [row[3:] for row in rows(store, ANSWERS)] == [(0.5, correct)]
+
+
+def test_declined_and_stopped_answers_are_abstentions(store, tmp_path):
+    stopped = {"choices": [{"message": {"content": "I cannot"}, "stop_reason": "content_filter"}]}
+    put(store, tmp_path, [
+        sample("x", {"judge": score("C", confidence=0.5)}),
+        sample("y", {"judge": score("N", confidence=0.5)}),
+        sample("z", {"judge": score("I", confidence=0.5)}, output=stopped),
+    ])  # fmt: skip
+    states = "select question_id, confidence, correct, state from responses order by 1"
+    assert rows(store, states) == [("x", 0.5, 1.0, None), ("y", None, 0.0, "abstained"), ("z", None, 0.0, "abstained")]
 
 
 def test_several_scorers_are_runs_of_one_confidence(store, tmp_path):
@@ -139,9 +150,9 @@ def test_samples_without_a_score_or_confidence_are_counted(store, tmp_path):
         sample("f", {"judge": score("C", confidence=0.5)}, invalidation={"author": "someone"}),
     ], status="error")  # fmt: skip
     assert [row[1:] for row in rows(store, ANSWERS)] == [
-        ("a", "Paris", 0.5, 1.0), ("d", None, 0.0, 0.0), ("e", None, 0.0, 0.0),
+        ("a", "Paris", 0.5, 1.0), ("d", "Paris", None, 1.0), ("e", None, 0.0, 0.0),
     ]  # fmt: skip
-    assert rows(store, "select failed, items from runs") == [(2, 1)]
+    assert rows(store, "select no_confidence, failed, items from runs") == [(1, 1, 1)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {
         "no confidence is stated": 1, "the sample ended with an error": 1, "the sample is not scored": 2,
     }  # fmt: skip

@@ -50,7 +50,7 @@ def test_answers_without_a_verdict_or_confidence_are_counted(store, tmp_path):
     unjudged = {key: value for key, value in judged("yes", 1).items() if key != "judge_response"}
     answers = {"6a": judged("yes", 85), "6b": unjudged, "6c": judged("yes", None)}
     bundles.put(store, write(tmp_path / "answers.json", answers), dataset="exam")
-    assert rows(store, "select items, failed from runs") == [(1, 1)]
+    assert rows(store, "select items, no_confidence, failed from runs") == [(1, 1, 0)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {
         "no confidence is stated": 1, "the answer was not judged": 1,
     }  # fmt: skip

@@ -34,14 +34,12 @@ def test_questions_and_answers_of_the_release_are_imported(store, tmp_path):
     assert rows(store, "select question_id, sex, minimum_age, radius, text from questions order by position") == [
         ("0", "male", 0, 1, "How old? How sure?"), ("525", "female", 30, 5, "How old? How sure?"),
     ]  # fmt: skip
-    assert rows(store, "select question_id, guess, confidence, failed from responses order by question_id desc") == [
-        ("525", "76", 0.25, False), ("0", None, 0.0, True),
+    assert rows(store, "select question_id, guess, confidence, state from responses order by question_id desc") == [
+        ("525", "76", 0.25, None), ("0", None, None, "unparsed"),
     ]  # fmt: skip
-    assert rows(store, "select items, questions, missing_questions, failed from runs") == [(1, 1, 1, 1)]
+    assert rows(store, "select items, questions, missing_questions, unparsed from runs") == [(1, 2, 0, 1)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {"answer is not a number": 1}
-    assert report.lines[-1].endswith(
-        "1 item of 1 question imported; 1 question not answered; 1 failed call (1 row: answer is not a number)"
-    )
+    assert report.lines[-1].endswith("1 item of 2 questions imported; 1 unparsed answer (1 row: answer is not a number)")
 
 
 PAIRS = """llm,qset,question_id,stated_confidence,chosen_token_confidence,max_token_confidence,correct
@@ -60,15 +58,15 @@ def test_pairs_make_a_dataset_of_each_set(store, tmp_path):
     assert rows(store, "select dataset, title, kind from datasets order by 1") == [
         ("lifeeval-boolq-valid", "LifeEval: boolq_valid", "single"), ("lifeeval-sat-en", "LifeEval: sat_en", "single"),
     ]  # fmt: skip
-    columns = "r.dataset, model, elicitation, question_id, confidence, r.correct, r.failed"
+    columns = "r.dataset, model, elicitation, question_id, confidence, r.correct, state"
     assert rows(store, f"select {columns} from responses r join runs using (run) order by 1, 2, 3, 4") == [
-        ("lifeeval-boolq-valid", "a", "stated", "0", 0.75, 1.0, False),
-        ("lifeeval-boolq-valid", "a", "stated", "1", 0.25, 0.0, False),
-        ("lifeeval-boolq-valid", "a", "token", "0", 0.5, 1.0, False),
-        ("lifeeval-boolq-valid", "a", "token", "1", 0.0, 0.0, True),
-        ("lifeeval-boolq-valid", "b", "stated", "0", 0.0, 0.0, True),
-        ("lifeeval-boolq-valid", "b", "stated", "1", 1.0, 1.0, False),
-        ("lifeeval-sat-en", "a", "stated", "0_h", 0.5, 0.0, False),
+        ("lifeeval-boolq-valid", "a", "stated", "0", 0.75, 1.0, None),
+        ("lifeeval-boolq-valid", "a", "stated", "1", 0.25, 0.0, None),
+        ("lifeeval-boolq-valid", "a", "token", "0", 0.5, 1.0, None),
+        ("lifeeval-boolq-valid", "a", "token", "1", None, 0.0, "no_confidence"),
+        ("lifeeval-boolq-valid", "b", "stated", "0", None, 1.0, "no_confidence"),
+        ("lifeeval-boolq-valid", "b", "stated", "1", 1.0, 1.0, None),
+        ("lifeeval-sat-en", "a", "stated", "0_h", 0.5, 0.0, None),
     ]
     assert len(report.runs) == 4
     version = store.version()
@@ -116,13 +114,14 @@ def asked(store, folder):
 def test_respondents_are_samples_of_one_run(asked, tmp_path):
     lines = ("R_1,80,89,1,5,0", "R_2,85,40,1,5,0", "R_2,78,100,30,20,1", "R_3,eighty,50,30,20,1", "R_3,80,101,1,5,0")
     report = bundles.put(asked, people(tmp_path, *lines))
-    assert rows(asked, "select question_id, sample, guess, confidence, failed from responses order by 1, 2") == [
-        ("her", "R_1", "80", 0.89, False), ("her", "R_2", "85", 0.4, False), ("her", "R_3", None, 0.0, True),
-        ("him", "R_2", "78", 1.0, False), ("him", "R_3", None, 0.0, True),
+    assert rows(asked, "select question_id, sample, guess, confidence, state from responses order by 1, 2") == [
+        ("her", "R_1", "80", 0.89, None), ("her", "R_2", "85", 0.4, None), ("her", "R_3", "80", None, "no_confidence"),
+        ("him", "R_2", "78", 1.0, None), ("him", "R_3", None, None, "unparsed"),
     ]  # fmt: skip
-    assert rows(asked, "select model, elicitation, items, questions, samples, respondents, failed from runs") == [
-        ("People", "verbalized", 3, 2, 3, True, 2)
+    assert rows(asked, "select model, elicitation, items, questions, samples, respondents from runs") == [
+        ("People", "verbalized", 3, 2, 3, True)
     ]
+    assert rows(asked, "select no_confidence, unparsed, failed from runs") == [(1, 1, 0)]
     assert "1 time: answer is not a number" not in report.lines
     again = bundles.put(asked, people(tmp_path, *lines[::-1]))
     assert again.stored == report.runs

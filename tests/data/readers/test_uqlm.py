@@ -37,7 +37,7 @@ def test_each_scorer_is_a_run(store, put):
     report = put(result(PROMPTS, ["Paris", "Rhine"], exact_match=[1.0, 0.5], noncontradiction=[0.75, None], logprob=[-1.0, -2.0]))
     assert rows(store, ANSWERS) == [
         ("exact_match", "q1", "Paris", 1.0, 1.0), ("exact_match", "q2", "Rhine", 0.5, 0.0),
-        ("noncontradiction", "q1", "Paris", 0.75, 1.0), ("noncontradiction", "q2", None, 0.0, 0.0),
+        ("noncontradiction", "q1", "Paris", 0.75, 1.0), ("noncontradiction", "q2", "Rhine", None, 0.0),
     ]  # fmt: skip
     assert rows(store, "select distinct model, dataset from runs") == [("gpt", "towns")]
     assert report.warnings == ["result.json: logprob was left out: its values do not lie between 0 and 1"]
@@ -46,7 +46,7 @@ def test_each_scorer_is_a_run(store, put):
 def test_a_judge_that_could_not_be_read_gave_no_score(store, put):
     """It writes NaN, as json.dump does for NaN of numpy."""
     report = put(result(PROMPTS, ["Paris", "Rhine"], judge_1=[0.5, math.nan], judge_2=[math.nan] * 2))
-    assert rows(store, ANSWERS) == [("judge_1", "q1", "Paris", 0.5, 1.0), ("judge_1", "q2", None, 0.0, 0.0)]
+    assert rows(store, ANSWERS) == [("judge_1", "q1", "Paris", 0.5, 1.0), ("judge_1", "q2", "Rhine", None, 0.0)]
     assert [dict(skipped) for skipped in report.skipped.values()] == [{"no score": 1}]
 
 

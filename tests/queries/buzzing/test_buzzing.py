@@ -453,9 +453,9 @@ def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
 def test_accuracy_by_fraction_reads_runs_in_batches(snapshot, monkeypatch):
     whole, read, run_items = buzzing.accuracy_by_fraction(snapshot, TOSSUPS), [], run_columns.run_items
 
-    def counted(snapshot, dataset, runs, **options):
+    def counted(snapshot, dataset, runs, *options):
         read.append(len(runs))
-        return run_items(snapshot, dataset, runs, **options)
+        return run_items(snapshot, dataset, runs, *options)
 
     monkeypatch.setattr(run_columns, "run_items", counted)
     monkeypatch.setattr(stored_or_computed_rows, "READ_AT_ONCE", 1)

@@ -307,6 +307,7 @@ import msgspec
 from data.store import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
+from queries.metrics.counted_answers import CountedAnswers
 from queries.selection import Selection, number
 sys.stdout.write(msgspec.json.encode(leaderboard(open_store(sys.argv[1]).snapshot(), {RELAY!r}, METRICS, True)).decode())
 """

@@ -13,7 +13,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
@@ -210,7 +210,7 @@ def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
 def test_statistics_of_all_clues_match_the_stored_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*stored.sums} <= {*STATISTICS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD}
+    assert {*stored.sums} <= {*STATISTICS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD, ATTEMPTED_ITEMS}
     for name, values in stored.sums.items():
         assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
     assert {*BIN_COLUMNS} <= {*stored.binned} <= {*BIN_COLUMNS, *distribution_statistics.COLUMNS}

@@ -11,7 +11,7 @@ from data.sufficient_statistics import UNSTORED_SUMS, Items, pooled
 from queries.engine import distribution_statistics
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.metric import HALF_REWARD, NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, HALF_REWARD, NET_REWARD
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 STANDARD_T = Conventions().t
@@ -54,6 +54,7 @@ def test_every_column_a_metric_reads_exists(metric):
             *distribution_statistics.COLUMNS,
             "difficulty",
             NET_REWARD,
+            ATTEMPTED_ITEMS,
         }
         assert metric.reads(conventions) and set(metric.reads(conventions)) <= kept
     reads = metric.reads(Conventions())
@@ -127,7 +128,8 @@ def _statistics(confidences, corrects, chance):
     items = Items(np.concatenate(confidences), np.concatenate(corrects), first, curves, words=chance.integers(1, 9, first[-1]))
     sums |= sufficient_statistics.sums(items, UNSTORED_SUMS)
     net = np.array([net_reward(c, y, STANDARD_T).sum() for c, y in zip(confidences, corrects, strict=True)])
-    return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics)), HALF_REWARD: net}
+    sums |= {ATTEMPTED_ITEMS: np.floor(chance.random(len(statistics)) * (sums["items"] + 1)), HALF_REWARD: net}
+    return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics))}
 
 
 def _distributions(rows, chance):

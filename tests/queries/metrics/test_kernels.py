@@ -23,7 +23,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
 from queries.metrics.kernels import isotonic_regression as isotonic
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 
@@ -55,6 +55,7 @@ def value(metric, pairs, conventions=STANDARD):
     if metric.cross_fitted:
         return cross_fitted(metric, confidence, correct, conventions)
     sums = pooled(confidence, correct, conventions.closed)
+    sums[ATTEMPTED_ITEMS] = sums["items"]
     sums[NET_REWARD] = item_totals.net_reward(confidence, correct, conventions.t).sum()
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
@@ -326,6 +327,8 @@ PROPER = {
 }  # fmt: skip
 for name, expected_values in PROPER.items():
     DEGENERATE[name][1].update(expected_values)
+for pairs, expected in DEGENERATE.values():  # without abstentions
+    expected.update(attempted=1 if pairs else math.nan, accuracy_attempted=expected["accuracy"])
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
@@ -342,6 +345,7 @@ def test_millions_of_items():
     pairs = np.column_stack([confidence, correct])
     many = np.repeat(pairs, 1000 * TIMES, axis=0)
     sums = pooled(*many.T)
+    sums[ATTEMPTED_ITEMS] = sums["items"]
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # needs questions: tested below

@@ -1,0 +1,50 @@
+"""Which answers a metric counts, by their state."""
+
+from __future__ import annotations
+
+import msgspec
+
+from data.store.answer_states import State
+
+
+class CountedAnswers(msgspec.Struct, frozen=True):
+    """Which answers are the items of a metric.
+
+    Attributes:
+        states: the states of its items. Where an item has no confidence, the metric does not use it; an abstention has
+            confidence 0.
+        shared: the states in which an answer counts when runs are measured on the clues that all of them answered.
+        answering: the states in which a clue counts as answered when it is decided whether a run takes part.
+        with_failed: whether failed calls count, too, if the selection counts them as wrong.
+        attempts: whether items are right where the model attempted an answer, whatever it was.
+    """
+
+    states: tuple[State, ...]
+    shared: tuple[State, ...]
+    answering: tuple[State, ...]
+    with_failed: bool
+    attempts: bool = False
+
+    @property
+    def need_confidence(self) -> bool:
+        """Whether only answers with a confidence count as answers."""
+        return self.answering == ("answered",)
+
+    def including_failed(self) -> CountedAnswers:
+        """Return the same for a selection that counts failed calls as wrong."""
+        if not self.with_failed:
+            return self
+        states = (*self.states, "failed") if self.states == self.shared else self.states
+        return msgspec.structs.replace(
+            self, states=states, shared=(*self.shared, "failed"), answering=(*self.answering, "failed"), with_failed=False
+        )
+
+
+_ASKED: tuple[State, ...] = ("answered", "no_confidence", "unparsed", "abstained")
+_ATTEMPTED: tuple[State, ...] = ("answered", "no_confidence", "unparsed")
+CONFIDENT = CountedAnswers(("answered",), ("answered",), ("answered",), with_failed=False)
+ASKED = CountedAnswers(_ASKED, _ASKED, _ATTEMPTED, with_failed=True)
+ATTEMPTS = CountedAnswers(_ASKED, _ASKED, _ATTEMPTED, with_failed=True, attempts=True)
+ATTEMPTED = CountedAnswers(_ATTEMPTED, _ASKED, _ATTEMPTED, with_failed=True)
+DECIDED = CountedAnswers(("answered", "abstained"), ("answered", "abstained"), ("answered",), with_failed=True)
+BUZZED = CountedAnswers(("answered",), ("answered",), ("answered",), with_failed=True)

@@ -1,0 +1,237 @@
+"""Answers without a confidence, unparsed answers, abstentions and failed calls: what each counts for."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from data.store import open_store
+from data.sufficient_statistics import pooled
+from queries.breakdown import breakdown
+from queries.engine.common_questions import coverage
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.kernels.bounds import mean_bounds
+from queries.metrics.kernels.item_totals import net_reward
+from queries.metrics.metric import NET_REWARD
+from queries.rank_agreement import agreement
+from queries.selection import Selection
+from tests.helpers.bundle_factory import put, rows, write
+
+SHOWN = [CATALOGUE[key] for key in ("brier", "net_score", "accuracy", "attempted", "accuracy_attempted", "auroc", "ece")]
+HEAD = "question_id,guess,confidence,correct,state\n"
+# Of ten questions: five answered (three right), one without a confidence (right), one unparsed, two abstentions, one failed call.
+MIXED = """q0,a,0.9,1,
+q1,a,0.8,1,answered
+q2,a,0.7,1,
+q3,b,0.6,0,
+q4,b,0.2,0,
+q5,a,NaN,1,
+q6,%%,,,unparsed
+q7,IDK,,,abstained
+q8,,,0,abstained
+q9,,,,failed
+"""
+
+
+def fill(store, folder, questions, **runs):
+    """Import a dataset of single questions, and runs given as rows of CSV."""
+    table = "question_id\n" + "".join(f"q{number}\n" for number in range(questions))
+    put(store, write(folder / "quiz", {"dataset": "quiz", "kind": "single"}, questions=table, clues=None))
+    reports = []
+    for model, text in runs.items():
+        (folder / f"{model}.csv").write_text(HEAD + text)
+        reports.append(put(store, folder / f"{model}.csv", dataset="quiz", model=model))
+    return reports
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return open_store(tmp_path / "store", threads=2)
+
+
+def answers(right, confidence=0.7, states=None):
+    """Return rows of CSV: one for each question, with the states given by number of the question."""
+    states = states or {}
+    return "".join(
+        f"q{number},x,{'' if number in states else confidence},{int(y)},{states.get(number, '')}\n"
+        for number, y in enumerate(right)
+    )
+
+
+def board_of(store, metrics=SHOWN, **selection):
+    return {row.model: row for row in leaderboard(store.snapshot(), Selection("quiz", **selection), metrics).rows}
+
+
+def test_each_state_is_stored_and_reported(empty, tmp_path):
+    (report,) = fill(empty, tmp_path, 10, mixed=MIXED)
+    states = "select question_id, guess, confidence, correct, failed, state from responses order by 1"
+    assert rows(empty, states)[4:] == [
+        ("q4", "b", 0.2, 0.0, False, None),
+        ("q5", "a", None, 1.0, False, "no_confidence"),
+        ("q6", "%%", None, 0.0, False, "unparsed"),
+        ("q7", "IDK", None, 0.0, False, "abstained"),
+        ("q8", None, None, 0.0, False, "abstained"),
+        ("q9", None, 0.0, 0.0, True, None),
+    ]
+    counts = "select items, questions, missing_questions, no_confidence, unparsed, abstained, failed from runs"
+    assert rows(empty, counts) == [(5, 9, 1, 1, 1, 2, 1)]
+    assert report.lines[-1].endswith(
+        "5 items of 9 questions imported; 1 question not answered; "
+        "1 answer without a confidence, 1 unparsed answer, 2 abstentions and 1 failed call"
+    )
+
+
+def test_each_metric_counts_its_states(empty, tmp_path):
+    fill(empty, tmp_path, 10, mixed=MIXED)
+    row = board_of(empty, common=False)["mixed"]
+    value = {key: cell.value for key, cell in row.metrics.items()}
+    assert value["brier"] == pytest.approx((0.01 + 0.04 + 0.09 + 0.36 + 0.04) / 5)
+    assert value["accuracy"] == pytest.approx(4 / 9) and value["attempted"] == pytest.approx(7 / 9)
+    assert value["accuracy_attempted"] == pytest.approx(4 / 7)
+    assert value["net_score"] == pytest.approx((3 - 1) / 7)  # answered above 1/2, and two abstentions
+    assert (row.items, row.no_confidence, row.unparsed, row.abstained, row.failed) == (5, 1, 1, 2, 1)
+    failed = {key: cell.value for key, cell in board_of(empty, common=False, failed=True)["mixed"].metrics.items()}
+    assert failed["accuracy"] == pytest.approx(4 / 10) and failed["net_score"] == pytest.approx(2 / 8)
+    assert failed["attempted"] * failed["accuracy_attempted"] == pytest.approx(failed["accuracy"])
+    assert failed["brier"] == value["brier"] and failed["auroc"] == value["auroc"], "failed calls have no confidence"
+
+
+def test_who_lacks_confidences_is_ranked_by_accuracy_only(empty, tmp_path):
+    """Three models, of which one states no confidence where it is mostly wrong: the order by accuracy is the true one."""
+    right = np.random.default_rng(3).permutation(1000)
+    truth = {"best": 0.749, "vague": 0.673, "last": 0.614}
+    lacking = dict.fromkeys(range(350), "no_confidence")
+    vague = np.r_[np.arange(350) < 98, np.arange(650) < 575]  # right in .28 of 350 and .885 of 650
+    fill(
+        empty, tmp_path, 1000, best=answers(right < 749, 0.8), vague=answers(vague, 0.9, lacking), last=answers(right < 614, 0.7)
+    )  # fmt: skip
+    board = board_of(empty)
+    assert {name: row.metrics["accuracy"].value for name, row in board.items()} == pytest.approx(truth)
+    assert [board[name].metrics["accuracy"].rank for name in truth] == [1, 2, 3]
+    assert [board[name].metrics["brier"].rank for name in truth] == [1, None, 2]
+    assert not board["vague"].ranked and board["vague"].unranked == "35 % of answers lack a confidence"
+    assert board["last"].metrics["brier"].questions == 1000, "others are measured on everything"
+    assert board_of(empty, [CATALOGUE["accuracy"]])["vague"].ranked
+    assert not board_of(empty, common=False)["vague"].ranked and board_of(empty, common=False)["best"].ranked
+
+
+def test_bounds_are_shown_where_confidences_lack(empty, tmp_path):
+    fill(empty, tmp_path, 10, mixed=MIXED, full=answers([1] * 5 + [0] * 5))
+    cells = board_of(empty)["mixed"].metrics
+    brier = cells["brier"]
+    assert (brier.bound_low, brier.bound_high) == (pytest.approx(0.54 / 7), pytest.approx(2.54 / 7))
+    assert cells["ece"].no_bounds == "no bounds" and cells["ece"].bound_low is None
+    assert cells["auroc"].bound_low < cells["auroc"].bound_high
+    assert cells["net_score"].bound_low == pytest.approx((2 - 1) / 9) and cells["net_score"].bound_high == pytest.approx(3 / 9)
+    assert cells["accuracy"].bound_low is None and cells["accuracy"].no_bounds is None
+    assert board_of(empty)["full"].metrics["brier"].bound_low is None
+
+
+def test_a_run_without_any_confidence_has_accuracy_and_bounds(empty, tmp_path):
+    none = dict.fromkeys(range(8), "no_confidence")
+    fill(empty, tmp_path, 8, silent=answers([1, 1, 0, 0, 0, 0, 0, 0], states=none), full=answers([1] * 4 + [0] * 4))
+    row = board_of(empty)["silent"]
+    assert row.metrics["accuracy"].value == 0.25 and row.metrics["accuracy"].rank == 2 and not row.ranked
+    assert row.metrics["brier"].value is None and row.metrics["brier"].missing
+    assert (row.metrics["brier"].bound_low, row.metrics["brier"].bound_high) == (0, 1)
+    only = board_of(empty, [CATALOGUE["brier"]])["silent"]
+    assert (only.metrics["brier"].bound_low, only.metrics["brier"].bound_high, only.ranked) == (0, 1, False)
+
+
+def test_abstaining_much_is_not_answering(empty, tmp_path):
+    silent = dict.fromkeys(range(30), "abstained")
+    fill(empty, tmp_path, 100, shy=answers(np.arange(100) >= 30, states=silent), full=answers(np.arange(100) % 2 == 0))
+    row = board_of(empty)["shy"]
+    assert row.unranked == "30 % of answers are abstentions" and row.metrics["accuracy"].rank is None
+    assert row.metrics["accuracy"].value == 0.7 and row.metrics["attempted"].value == 0.7
+    few = dict.fromkeys(range(5), "abstained")
+    (tmp_path / "few.csv").write_text(HEAD + answers(np.ones(100), states=few))
+    put(empty, tmp_path / "few.csv", dataset="quiz", model="few")
+    few = board_of(empty)["few"].metrics
+    assert few["accuracy"].value == 0.95 and few["accuracy"].rank == 1, "abstentions count on the common questions, too"
+    assert few["brier"].questions == 95
+
+
+def test_other_views_count_the_same(empty, tmp_path):
+    lacking = dict.fromkeys(range(50), "no_confidence")
+    right = np.arange(100) < 60
+    fill(
+        empty, tmp_path, 100, vague=answers(right, states=lacking), full=answers(np.arange(100) < 55), worse=answers(right[::-1])
+    )
+    snapshot = empty.snapshot()
+    alone = Selection("quiz", model=("vague",))
+    (part,) = breakdown(snapshot, alone, "category", SHOWN).parts
+    (row,) = part.rows
+    assert row.metrics["brier"].value is not None and row.metrics["brier"].rank is None and row.metrics["accuracy"].rank == 1
+    (part,) = breakdown(snapshot, Selection("quiz"), "category", SHOWN).parts
+    assert {row.model: row.metrics["accuracy"].value for row in part.rows} == {"full": 0.55, "worse": 0.6, "vague": 0.6}
+    assert list(coverage(snapshot, Selection("quiz")).apart.values()) == ["50 % of answers lack a confidence"]
+    assert agreement(snapshot, Selection("quiz"), [CATALOGUE["accuracy"], CATALOGUE["brier"]]).pairs[0].runs == 2
+
+
+BOUNDED = [metric for metric in METRICS if metric.extremes or metric.bounds]
+
+
+def bounds(metric, confidence, correct, lacking, conventions):
+    if metric.bounds:
+        return metric.bounds(confidence, correct, lacking)
+    known = value(metric, confidence, correct, conventions) if len(confidence) else np.nan
+    return mean_bounds(known, len(confidence), *metric.extremes(lacking, conventions))
+
+
+def value(metric, confidence, correct, conventions):
+    """Compute a metric by its kernel, from items."""
+    if metric.pairs:
+        return metric.of_pairs(confidence, correct)
+    totals = pooled(confidence, correct) | {NET_REWARD: net_reward(confidence, correct, conventions.t).sum()}
+    return float(metric.value(metric.contributions(totals, conventions), conventions))
+
+
+def test_means_of_items_have_bounds():
+    assert {metric.key for metric in BOUNDED} == {
+        "brier", "mean_confidence", "overconfidence", "pct_rounded", "net_score", "log_score", "log_infinite", "auroc"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("metric", BOUNDED, ids=lambda metric: metric.key)
+def test_bounds_equal_those_of_every_confidence(metric, graded):
+    """Eight items, of which up to three lack a confidence: no confidences give less or more, and some give exactly that."""
+    draw = np.random.default_rng(8)
+    for trial in range(12):
+        count = 1 + trial % 3
+        confidence = draw.choice([0.0, 0.15, 0.5, 0.5, 0.85, 1.0], 8 - count)
+        y = draw.random(8) if graded else draw.integers(0, 2, 8).astype(float)
+        correct, lacking = y[count:], y[:count]
+        conventions = Conventions(t=0.5 if trial % 2 else 0.75)
+        edges = np.unique(np.r_[0, 0.15, 0.5, 0.75, 1, confidence, lacking])
+        steps = [low + (high - low) * k / (count + 1) for low, high in itertools.pairwise(edges) for k in range(1, count + 1)]
+        grid = np.r_[edges, steps]
+        # Each item of a mean can be chosen by itself; pairs of items are tried together.
+        tried = itertools.product(grid, repeat=count) if metric.bounds else ([c] * count for c in grid)
+        low, high = bounds(metric, confidence, correct, lacking, conventions)
+        if metric.bounds:
+            values = [value(metric, np.r_[c, confidence], y, conventions) for c in tried]
+            expected = min(values), max(values)
+        else:
+            alone = np.array([[value(metric, np.array([c]), np.array([one]), conventions) for c in grid] for one in lacking])
+            known = value(metric, confidence, correct, conventions) * len(confidence)
+            expected = (known + alone.min(axis=1).sum()) / 8, (known + alone.max(axis=1).sum()) / 8
+        if np.isnan(expected[0]):
+            assert np.isnan(low) and np.isnan(high)
+        else:
+            assert (low, high) == (pytest.approx(expected[0], abs=1e-9), pytest.approx(expected[1], abs=1e-9))
+
+
+@pytest.mark.parametrize("metric", BOUNDED, ids=lambda metric: metric.key)
+def test_bounds_contain_the_value_of_the_full_data(metric):
+    """Confidences of simulated runs are masked a thousand times, most often where the run is wrong."""
+    draw, conventions = np.random.default_rng(11), Conventions()
+    for _ in range(1000):
+        confidence = np.round(draw.beta(3, 1.5, 40), 2)
+        correct = (draw.random(40) < confidence).astype(float)
+        masked = draw.random(40) < np.where(correct == 1, 0.2, 0.6)
+        low, high = bounds(metric, confidence[~masked], correct[~masked], correct[masked], conventions)
+        full = value(metric, confidence, correct, conventions)
+        assert np.isnan(full) or low - 1e-9 <= full <= high + 1e-9

@@ -74,7 +74,7 @@ class ClueResponse(msgspec.Struct):
     Attributes:
         clue: number of the clue, from 0.
         guess: what the run answered; of a forecast, the likelier side.
-        correct, confidence: in [0, 1]; of a forecast, those of the likelier side; ``confidence`` is None unless the answer has one.
+        correct, confidence: in [0, 1]; of a forecast, those of the likelier side. ``confidence`` is None if none was stated.
         buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0
             without a confidence.
         contribution: the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people, and

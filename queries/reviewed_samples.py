@@ -178,9 +178,9 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
 
     Returns:
         Columns ``question``, its number from 0, ascending; ``confidence``, null without one; ``correct``, by the first grading;
-        ``sampled``, whether an answer to the question was drawn for review; ``weight``, from how many answers to the question this one was
-        drawn, null if it was not; and ``grade``, the reviewer's. Where several answers to a clue are the same guess, they share
-        the weight.
+        ``sampled``, whether an answer to the question was drawn for review; ``weight``, from how many answers to the question
+        this one was drawn, null if it was not; and ``grade``, the reviewer's. Where several answers to a clue are the same
+        guess, they share the weight.
     """
     selection = selection.on_runs([run]).replace(grading=IMPORTED).for_metrics([CATALOGUE["accuracy"]])
     with_clauses, parameters = selection_clauses(selection)

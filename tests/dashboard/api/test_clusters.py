@@ -42,8 +42,8 @@ FURTHER = [
 ]  # fmt: skip
 # The questions of "gradings/reviewed" were drawn one by one, so they are the units there, whatever the cluster.
 WITHOUT = {
-    "gradings/reviewed", "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved", "recalibration",
-    "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
+    "gradings/reviewed", "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved",
+    "recalibration", "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
 }  # fmt: skip
 UNCERTAIN = re.compile(r"(.*_)?(low|high)|p_(value|adjusted|holm|spiegelhalter|kuiper|ks)|error|detectable|spread")
 # Fields that follow from these, and values that are judged on other clusters than those that they are fitted to.

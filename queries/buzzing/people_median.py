@@ -13,9 +13,9 @@ from queries.buzzing.buzz_inputs import NO_PEOPLE, RunBuzzing, read_buzzing
 from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.category_outcomes import question_categories
 from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints
-from queries.engine.bootstrap import cluster_count, question_clusters
 from queries.engine.inference import bounded_mean_interval
 from queries.engine.run_columns import sum_by_place
+from queries.engine.units import Units, read_units_at
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys
 
@@ -23,7 +23,7 @@ WORDS = (-20, -10, 0, 10, 20)  # words after the median
 
 
 class Share(msgspec.Struct):
-    """A share of questions, in [0, 1], with its 95 % interval; None of a single question."""
+    """A share of questions, in [0, 1], with its 95 % interval; None of a single question or cluster."""
 
     share: float
     low: float | None
@@ -90,7 +90,8 @@ def people_median(snapshot: Snapshot, selection: Selection, rules: Rules) -> Peo
         return answer
     names, category = question_categories(snapshot, selection, data.positions)
     medians = median_times(data.clue_table)
-    answer.runs = [_run(player, medians, names, category) for player in data.runs]
+    units = read_units_at(snapshot, selection, data.positions)
+    answer.runs = [_run(player, medians, names, category, units) for player in data.runs]
     return answer
 
 
@@ -110,7 +111,7 @@ def median_times(clue_table: ClueTable) -> Floats:
     return medians
 
 
-def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], category: Ints) -> RunAndMedian:
+def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], category: Ints, units: Units) -> RunAndMedian:
     heard = player.questions[player.heard]
     missing = None if len(heard) else NO_PEOPLE
     if player.buzzes is None:
@@ -134,25 +135,25 @@ def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], categ
     in_time = np.stack([late < 0, *(late <= words for words in WORDS)], axis=-1)
     right = np.zeros((len(medians), in_time.shape[1]))
     right[question] = in_time * player.correct[player.buzzes][:, None]
-    answer.earlier, *answer.within = _shares(right, heard)
+    answer.earlier, *answer.within = _shares(right, heard, units)
     for place, name in enumerate(names):
         part = heard[category[heard] == place]
         if len(part):
-            answer.categories.append(CategoryShare(name, len(part), _shares(right[:, :1], part)[0]))
+            answer.categories.append(CategoryShare(name, len(part), _shares(right[:, :1], part, units)[0]))
     return answer
 
 
-def _shares(right: Floats, questions: Ints) -> list[Share]:
+def _shares(right: Floats, questions: Ints, units: Units) -> list[Share]:
     """Return the share of some questions in each column, with intervals that hold where few questions are right, or wrong.
 
     Args:
         right: correctness of each question of the selection that is in time, else 0, shape (questions, columns).
         questions: numbers of the questions, at least one, shape (n,).
+        units: of the selection.
     """
-    selected = len(right)
-    cluster, clusters = question_clusters(selected)[questions], cluster_count(selected)
-    sums, asked = (sum_by_place(column, cluster, clusters) for column in (right[questions], np.ones(len(questions))))
-    low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, 1.0)
+    cluster = units.drawn[questions]
+    sums, asked = (sum_by_place(column, cluster, units.drawn_from) for column in (right[questions], np.ones(len(questions))))
+    low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, len(questions) / len(np.unique(units.of_questions[questions])))
     shares = right[questions].mean(axis=0)
     return [
         Share(share, *((below, above) if np.isfinite(below) else (None, None)))

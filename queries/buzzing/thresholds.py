@@ -20,7 +20,7 @@ from queries.buzzing.results import (
 from queries.engine.bootstrap import percentile_interval, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
-from queries.engine.units import Units, read_units
+from queries.engine.units import Units, read_units_at
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
@@ -57,9 +57,7 @@ def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> B
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
     """Return the threshold explorer from data that has been read already."""
     human = people_curve(snapshot, selection)
-    sql = "select question_id from questions where dataset = $d order by position"
-    ids = snapshot.frame(sql, {"d": selection.dataset})["question_id"].to_numpy()
-    units = read_units(snapshot, selection, ids[data.positions])
+    units = read_units_at(snapshot, selection, data.positions)
     return ThresholdExplorer(
         scale=rules.scale,
         scales=_scales(snapshot, selection) if data.runs else [],

@@ -42,10 +42,11 @@ def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
         snapshot: the store. Its people are those of the selection.
         dataset: id of the dataset.
     """
-    ((kind, voted),) = snapshot.rows(
+    known = snapshot.rows(
         "select kind, exists(from votes v where v.dataset = d.dataset and votes > 0) from datasets d where dataset = $d",
         {"d": dataset},
     )
+    kind, voted = known[0] if known else ("", False)  # a dataset that does not exist has no runs
     people = has_people(snapshot, dataset)
     absent = {need for need, present in (("human buzzes", people), ("votes", voted)) if not present}
     primary = primary_metric(kind, people)

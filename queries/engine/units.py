@@ -105,6 +105,12 @@ def count_units(snapshot: Snapshot, selection: Selection) -> UnitCounts:
     return UnitCounts(units.name, units.count, len(questions))
 
 
+def read_units_at(snapshot: Snapshot, selection: Selection, positions: Ints) -> Units:
+    """Return the units of the questions at some positions of the dataset; see ``read_units``."""
+    sql = "select question_id from questions where dataset = $d order by position"
+    return read_units(snapshot, selection, snapshot.frame(sql, {"d": selection.dataset})["question_id"].to_numpy()[positions])
+
+
 def read_units(snapshot: Snapshot, selection: Selection, questions: NDArray[Any]) -> Units:
     """Return the units of a selection. A question without the attribute that names its cluster is a unit of its own.
 

@@ -27,7 +27,10 @@ def test_the_sentence_about_power_follows_the_metric(page):
 
 def _shows(page, row):
     (sentence,) = page.evaluate(SECTION)
-    assert f"With {row['questions']:,} questions, a difference of {written(row['detectable'])} would have been" in sentence
+    clusters = f" in {row['units']:,} clusters" if row["units"] != row["questions"] else ""
+    assert (
+        f"With {row['questions']:,} questions{clusters}, a difference of {written(row['detectable'])} would have been" in sentence
+    )
     assert ("Detecting" in sentence) == (row["needed"] is not None)
     if row["needed"] is not None:
         assert f"Detecting {written(row['target'])} takes {row['needed']:,} questions" in sentence

@@ -35,7 +35,9 @@ BY_DEFAULT = [
 WHERE_NAMED = [
     "buzz",
     "buzz/categories",
+    "buzz/median",
     "compare?a={a}&b={b}",
+    "gradings/reviewed",
     "items?limit=1000",
     "pairs?metrics=brier,auroc,calscore",
     "power?a={a}&b={b}&metrics=brier",

@@ -24,6 +24,7 @@ KEYS = {
     "/api/v1/leaderboard": f"metrics={RANKED},overconfidence,hard_easy_slope,aurc,smooth_ece&intervals=1",
     "/api/v1/breakdown": f"metrics={RANKED}&intervals=1&by=category",
     "/api/v1/buzz": "threshold=0.5",
+    "/api/v1/buzz/median": "threshold=0.5",
     "/api/v1/compare": f"a=A&b=B&metrics={RANKED}",
     "/api/v1/pairs": f"metrics={RANKED}",
     "/api/v1/decide": "",
@@ -39,14 +40,15 @@ FURTHER = [
     ("/api/v1/slices", "metric=brier&against=A"), ("/api/v1/reliability", "band=pointwise"),
     ("/api/v1/reliability", "binning=mass15"), ("/api/v1/leaderboard", "metrics=ece&intervals=1&binning=mass3"),
 ]  # fmt: skip
+# The questions of "gradings/reviewed" were drawn one by one, so they are the units there, whatever the cluster.
 WITHOUT = {
-    "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved", "recalibration",
-    "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
+    "gradings/reviewed", "buzz/categories", "gradings", "people", "items", "questions", "agreement", "teams", "unsolved",
+    "recalibration", "clue-steps/<dataset>/<path:question_id>", "questions/<dataset>/<path:question_id>",
 }  # fmt: skip
 UNCERTAIN = re.compile(r"(.*_)?(low|high)|p_(value|adjusted|holm|spiegelhalter|kuiper|ks)|error|detectable|spread")
 # Fields that follow from these, and values that are judged on other clusters than those that they are fitted to.
 FOLLOWS = re.compile(
-    r"selection|no_interval|replicates|method|letters|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band"
+    r"selection|no_interval|replicates|method|letters|may_be_best|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band"
 )
 
 

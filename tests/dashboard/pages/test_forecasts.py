@@ -52,7 +52,7 @@ def test_no_page_speaks_of_overconfidence(forecasts, page):
 
 def test_the_brier_score_leads(forecasts):
     board = get(forecasts.test_client(), "/api/v1/leaderboard?dataset=rain")
-    assert board["lead"] == "brier"
+    assert board["primary"] == "brier"
     by_brier = sorted(board["rows"], key=lambda row: row["metrics"]["brier"]["value"])
     text = text_of(forecasts, "leaderboard")
     assert re.findall(r'"data-run": "([0-9a-f]+)"', text)[:3] == [row["run"] for row in by_brier]

@@ -25,7 +25,8 @@ from cachelib.serializers import BaseSerializer
 from filelock import FileLock, Timeout
 from flask import Flask
 from flask_caching import Cache
-from flask_caching.backends import FileSystemCache
+from flask_caching.backends import FileSystemCache, NullCache
+from flask_caching.backends.base import BaseCache
 
 from dashboard.process import prometheus
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
@@ -169,7 +170,11 @@ class ResultCache:
             config |= {"CACHE_TYPE": f"{__name__}.FileCache", "CACHE_ARGS": [folder / "results", max_bytes, processes]}
         else:
             config |= {"CACHE_TYPE": "RedisCache", "CACHE_REDIS_URL": url, "CACHE_OPTIONS": _redis_options()}
-        self._cache = Cache(app or Flask(__name__), config=config).cache
+        try:
+            self._cache: BaseCache = Cache(app or Flask(__name__), config=config).cache
+        except OSError as error:  # the folder cannot be made
+            self._count(error)
+            self._cache = NullCache()
 
     def get(
         self,

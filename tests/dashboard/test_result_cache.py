@@ -224,6 +224,13 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
     assert len([record for record in caplog.records if record.name == "dashboard.result_cache"]) == 1
 
 
+def test_a_folder_that_cannot_be_made_is_never_an_error(tmp_path):
+    (tmp_path / "results").write_text("not a folder")
+    cache = ResultCache("filesystem", tmp_path, 2**20)
+    assert cache.failures == 1
+    assert cache.get("key", lambda: b"computed", bytes) == b"computed"
+
+
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """The folder for temporary files of this test."""

@@ -88,7 +88,7 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
 
 
 def across_datasets(
-    metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool, tag: str = ""
+    metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool, pool: str = ""
 ) -> Across:
     """Return a metric of each model on each dataset that has runs and that the reader may read.
 
@@ -101,7 +101,7 @@ def across_datasets(
         rows: whether rows are models or runs; see ``queries.across``.
         conventions: conventions of the metrics.
         failed: whether failed calls count.
-        tag: the tag by which runs are pooled; blank for none.
+        pool: the tag by which runs are pooled; blank for none.
 
     Raises:
         BadRequest: there is no such dataset, or no run of these datasets has the tag.
@@ -109,15 +109,15 @@ def across_datasets(
     measured = _datasets_with_runs(datasets)
     metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
     tags = tags_of(measured)
-    if tag and tag not in tags:
-        raise BadRequest("unknown_value", f"No run of these datasets has a tag {tag!r}.", "tag", tags)
+    if pool and pool not in tags:
+        raise BadRequest("unknown_value", f"No run of these datasets has a tag {pool!r}.", "tag", tags)
     boards, pooled = {}, {}
     for facet in measured:
         selection = _shown_selection(facet, rows, conventions, failed)
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
-        if tag and named_key("tag", tag) in facet.values:
-            pooled[facet.dataset] = service().ask(run_groups, selection, tag, metric)
-    return across(measured, boards, metric, rows, service().snapshot().version, tag, pooled)
+        if pool and named_key("tag", pool) in facet.values:
+            pooled[facet.dataset] = service().ask(run_groups, selection, pool, metric)
+    return across(measured, boards, metric, rows, service().snapshot().version, pool, pooled)
 
 
 def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:

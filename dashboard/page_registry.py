@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.links import address
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from data.store import StoreError
 from queries.question_draft import DraftText
@@ -116,7 +116,7 @@ class Page(Generic[P]):
     parameters: type[P]
     check: Callable[[PageRequest[P]], object] = lambda request: None
     place: int | None = None
-    table: Callable[[PageRequest[P]], TableSource] | None = None
+    table: Callable[[PageRequest[P]], Cited[Any]] | None = None
     common: bool | None = None
     lists_unranked: bool = False
 

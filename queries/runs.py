@@ -102,19 +102,19 @@ def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
     return Runs([_facts(row) for row in rows.to_dicts()])
 
 
-def run(snapshot: Snapshot, name: str) -> RunFacts:
+def run(snapshot: Snapshot, run_id: str) -> RunFacts:
     """Return one run, withdrawn or not.
 
     Args:
         snapshot: the store.
-        name: id of the run.
+        run_id: id of the run.
 
     Raises:
         BadRequest: there is no such run.
     """
-    rows = snapshot.frame(f"{FACTS} where run = $run", {"run": name}).to_dicts()
+    rows = snapshot.frame(f"{FACTS} where run = $run", {"run": run_id}).to_dicts()
     if not rows:
-        raise BadRequest("unknown_run", f"There is no run {name!r}; /api/v1/runs lists them.", "run", status=404)
+        raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404)
     return _facts(rows[0])
 
 

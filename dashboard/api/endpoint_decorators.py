@@ -7,7 +7,6 @@ import io
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from inspect import cleandoc
 from typing import Any, Concatenate
 
@@ -60,30 +59,45 @@ def document(address: str, view: Callable[..., object], takes: type[Parameters])
     ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes))
 
 
-def _declare(path: str, view: Callable[..., Response], takes: type[Parameters], selection: bool) -> None:
-    ROUTES.append(Route(f"GET {path}", cleandoc(view.__doc__ or ""), takes, selection, view))
+def add(
+    path: str,
+    view: Callable[..., Response],
+    takes: type[Parameters],
+    gives: str,
+    *,
+    selection: bool,
+    right: Right = "read",
+    **options: Any,
+) -> None:
+    """Serve and document a GET address.
+
+    Args:
+        path: the path of the address, as a Flask rule.
+        view: returns the response. It gets the request or, without a selection, the parameters; then the parts of the path.
+        takes: its own keys.
+        gives: what it answers, for the documentation.
+        selection: whether it also takes the keys of the selection.
+        right: the right that a client needs in addition to reading.
+        options: further options of the Flask rule.
+    """
+
+    def answer(**parts: Any) -> Response:
+        if selection:
+            return _selection_response(view, takes, pairs(), parts)
+        service().access.check(right)
+        return view(read_parameters(pairs(), takes), **parts)
+
+    ROUTES.append(Route(f"GET {path}", cleandoc(gives), takes, selection, view))
+    api.add_url_rule(path, endpoint=f"GET-{len(ROUTES)}", view_func=answer, **options)
 
 
 def get(
     path: str, takes: type[P], right: Right = "read", **options: Any
 ) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
-    """Declare a GET address without a selection. Its function gets the parameters, then the parts of the path.
-
-    Args:
-        path: the path of the address, as a Flask rule.
-        takes: its keys.
-        right: the right that a client needs in addition to reading.
-        options: further options of the Flask rule.
-    """
+    """Declare a GET address without a selection, documented by the docstring of its function; see ``add``."""
 
     def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
-        @wraps(view)
-        def answer(**parts: Any) -> Response:
-            service().access.check(right)
-            return view(read_parameters(pairs(), takes), **parts)
-
-        _declare(path, view, takes, selection=False)
-        api.add_url_rule(path, endpoint=f"{view.__name__}-{len(ROUTES)}", view_func=answer, **options)
+        add(path, view, takes, view.__doc__ or "", selection=False, right=right, **options)
         return view
 
     return declare
@@ -92,15 +106,10 @@ def get(
 def get_selected(
     path: str, takes: type[P]
 ) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
-    """Declare a GET address that takes a selection. Its function gets the request, then the parts of the path."""
+    """Declare a GET address that takes a selection, documented by the docstring of its function; see ``add``."""
 
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
-        @wraps(view)
-        def answer(**parts: str) -> Response:
-            return _selection_response(view, takes, pairs(), parts)
-
-        _declare(path, view, takes, selection=True)
-        api.add_url_rule(path, view_func=answer)
+        add(path, view, takes, view.__doc__ or "", selection=True)
         return view
 
     return declare

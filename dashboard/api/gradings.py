@@ -23,7 +23,7 @@ from data.store.gradings import (
     correct_grades,
     draw_for_review,
 )
-from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
+from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses
 from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
@@ -72,26 +72,6 @@ class GuessesParameters(Parameters, frozen=True):
 
     show: Annotated[Show, GUESSES] = "differ"
     limit: Annotated[int, Whole("how many guesses: 200; at most 1,000", 1000)] = 200
-
-
-@get_selected("/api/v1/gradings", NoParameters)
-def get_gradings(query: Request[NoParameters]) -> Response:
-    """The gradings of each run that has several: where each comes from, the accuracy by it, and how far each two agree on the
-    answers of the selection (share of answers, Cohen's kappa).
-    """
-    return json_response(service().ask(gradings, query.selection))
-
-
-@get_selected("/api/v1/gradings.csv", NoParameters)
-def get_gradings_csv(query: Request[NoParameters]) -> Response:
-    """The agreements as CSV, a row per pair of gradings of a run."""
-    header = ["run", "model", "elicitation", "answers", "a", "b", "agreeing", "agreement", "kappa"]
-    rows = [
-        [run.run, run.model, run.elicitation, run.answers, pair.a, pair.b, pair.agreeing, pair.agreement, pair.kappa]
-        for run in service().ask(gradings, query.selection).runs
-        for pair in run.agreements
-    ]
-    return csv_response(header, rows, "gradings")
 
 
 @get("/api/v1/runs/<run_id>/grades", GuessesParameters)

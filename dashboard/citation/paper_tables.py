@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.numbers import DASH, short
+from dashboard.registry.cited import Cited
+from dashboard.registry.tables import Column
 from queries.metrics import CATALOGUE
 
 MAX_ROWS = 60
-NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
-NAMES = {
-    "model": "Model", "elicitation": "Confidence", "questions": "Questions", "lower": "From", "upper": "To",
-    "items": "Items", "mean_confidence": "Mean confidence", "accuracy": "Accuracy", "metric": "Metric", "value_a": "a",
-    "value_b": "b", "difference": "Difference", "p_value": "p", "p_holm": "p (adjusted)", "p_adjusted": "p (adjusted)",
-    "slope": "Slope", "value": "Value", "reference": "Reference", "category": "Category", "radius": "Radius",
-    "difficulty": "Difficulty",
-    "threshold": "Threshold", "buzzes": "Buzzes", "revealed": "Revealed", "expected_wins": "Expected wins", "win": "Win",
-    "question_id": "Question", "heard": "Heard", "people": "People right", "clue": "Clue", "guess": "Guess",
-    "correct": "Correct", "confidence": "Confidence", "answers": "Answers", "agreement": "Agreement", "kappa": "Kappa",
-    "variant": "Definition", "rank": "Rank", "left_out": "Left out",
-}  # fmt: skip
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", DASH: "--", "\u2212": "$-$", "·": r"$\cdot$", "…": r"\dots{}",
@@ -48,57 +37,52 @@ class PaperTable:
     total: int
 
 
-def paper_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], source: TableSource, names: Mapping[str, str]
-) -> PaperTable:
+def paper_table(shown: Sequence[Column], rows: Sequence[object], cited: Cited[Any], names: Mapping[str, str]) -> PaperTable:
     """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
 
     Args:
-        header: names of all columns of the table.
-        rows: its cells as in the CSV, blank if there is no value.
-        source: says which columns are printed.
-        names: names of runs, by id.
+        shown: all columns of the table.
+        rows: its rows.
+        cited: says which columns are printed.
+        names: names of runs, by id, for columns whose heading is a run.
     """
-    place = {name: index for index, name in enumerate(header)}
-    if "metric" in source.columns:  # one row per metric; leave out metrics that are undefined here
-        measured = [place[name] for name in source.columns if name in place and name != "metric"]
-        rows = [row for row in rows if any(row[index] for index in measured)]
-    kept = [name for name in source.columns if name in place and any(row[place[name]] for row in rows)]
+    by_key = {column.key: column for column in shown}
+    wanted = [by_key[key] for key in cited.columns if key in by_key]
+    if "metric" in by_key:  # one row per metric; leave out metrics that are undefined here
+        measured = [column for column in wanted if column.key != "metric"]
+        rows = [row for row in rows if any(column.value(row) is not None for column in measured)]
+    kept = [column for column in wanted if any(column.value(row) not in (None, "") for row in rows)]
 
-    def cell(row: Sequence[str], name: str) -> str:
-        text = row[place[name]]
-        low, high = ("low", "high") if name == source.interval_of else (f"{name}_low", f"{name}_high")
-        ends = [row[place[end]] for end in (low, high) if end in place]
-        if name in ("metric", "variant") and text in CATALOGUE:
-            return CATALOGUE[text].name
-        if len(ends) == 2 and all(ends):
-            return f"{_rounded(text)} [{_rounded(ends[0])}, {_rounded(ends[1])}]"
-        return _rounded(text) if text else DASH
+    def cell(row: object, column: Column) -> str:
+        value = column.value(row)
+        ends = [by_key[end].value(row) for end in column.ends if end in by_key]
+        if column.key in ("metric", "variant") and value in CATALOGUE:
+            return CATALOGUE[str(value)].name
+        if len(ends) == 2 and None not in ends:
+            return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]"
+        return _printed(value)
 
-    printed = [[cell(row, name) for name in kept] for row in rows[:MAX_ROWS]]
-    numbers = [all(NUMBER.fullmatch(row[place[name]]) or not row[place[name]] for row in rows) for name in kept]
-    named = [name.partition(":")[0] for name in kept] + [row[place["metric"]] for row in rows if "metric" in place]
-    measured_metrics = {metric.key for metric in source.metrics}
+    printed = [[cell(row, column) for column in kept] for row in rows[:MAX_ROWS]]
+    numbers = [all(isinstance(column.value(row), int | float | None) for row in rows) for column in kept]
+    named = [column.key.partition(":")[0] for column in kept]
+    if "metric" in by_key:
+        named += [str(by_key["metric"].value(row)) for row in rows]
+    measured_metrics = {metric.key for metric in cited.metrics}
     metrics = [key for key in dict.fromkeys(named) if key in measured_metrics]
-    return PaperTable([_title(name, names) for name in kept], printed, numbers, metrics, len(rows))
+    return PaperTable([names.get(column.heading, column.heading) for column in kept], printed, numbers, metrics, len(rows))
 
 
-def _title(name: str, runs: Mapping[str, str]) -> str:
-    metric, _, run = name.partition(":")
-    if run:
-        return runs.get(run, run)
-    return NAMES.get(name) or (CATALOGUE[metric].label if metric in CATALOGUE else name)
+def _printed(value: object) -> str:
+    """Return a cell: fractions are rounded; whole numbers and words stay as they are.
 
-
-def _rounded(text: str) -> str:
-    """Return a cell with numbers rounded; whole numbers and words stay as they are.
-
-    >>> _rounded("0.48259"), _rounded("12"), _rounded("GPT")
-    ('0.483', '12', 'GPT')
+    >>> _printed(0.48259), _printed(12), _printed("GPT"), _printed(None)
+    ('0.483', '12', 'GPT', '–')
     """
-    if not NUMBER.fullmatch(text) or text.isdecimal():
-        return text
-    return short(float(text))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return short(value)
+    return DASH if value in (None, "") else str(value)
 
 
 def as_latex(table: PaperTable, caption: str, label: str) -> str:

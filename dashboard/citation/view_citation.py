@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from dashboard.api.endpoint_decorators import VERSION, read_table
-from dashboard.citation.page_table_sources import TableSource
+from dashboard.api.endpoint_decorators import VERSION
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
 from dashboard.components.clusters import cluster_words
 from dashboard.components.links import address
 from dashboard.components.numbers import CURVE_NAMES
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
+from dashboard.registry.cited import Cited
+from dashboard.registry.views import filled_path
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
 from data.plurals import counted
@@ -89,35 +89,36 @@ def cite(view: str, host: str) -> Citation:
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
     request = read_page(page, pairs, dataset, item)
     page.check(request)
-    source = page.table(request)
+    cited = page.table(request)
     version = service().ask(pinned_version, request.selection).version
-    named = _name_runs(page, request)
-    query = [*named.pairs(), *source.pairs, (VERSION, version)]
-    path = source.address
-    for name, text in source.parts.items():
-        path = re.sub(f"<(path:)?{name}>", lambda _, text=text: quote(text, safe=""), path)  # type: ignore[misc]
-    keys = [pair for pair in query if not (pair[0] == "dataset" and "dataset" in source.parts)]
-    header, rows = read_table(source.address, query[:-1], source.parts)
-    table = paper_table(header, rows, source, {run: f"{model} · {way}" for run, model, way in request.facets.runs})
-    if table.metrics:
-        source = replace(source, metrics=tuple(metric for metric in source.metrics if metric.key in table.metrics))
-    methods = _methods(page, request, source, version)
+    named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
+    source, table = cited.view, cited.view.tables[0]
+    answer = source.ask(named, **cited.parts)
+    shown = table.columns_of(answer, cited.parameters)
+    names = {run: f"{model} · {way}" for run, model, way in request.facets.runs}
+    printed = paper_table(shown, list(table.rows(answer)), cited, names)
+    if printed.metrics:
+        cited = replace(cited, metrics=tuple(metric for metric in cited.metrics if metric.key in printed.metrics))
+    path = filled_path(source.table_path(table), cited.parts, quoted=True)
+    keys = [*named.selection.pairs(), *cited.parameters.pairs(defaults=True), (VERSION, version)]
+    keys = [pair for pair in keys if not (pair[0] == "dataset" and "dataset" in cited.parts)]
+    methods = _methods(page, request, cited, version)
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
-    permalink = address(parts.path, [*named.pairs(), *own, (VERSION, version)])
+    permalink = address(parts.path, [*named.selection.pairs(), *own, (VERSION, version)])
     return Citation(
         view=view,
         title=page.title,
         permalink=f"{host}{permalink}",
         version=version,
-        csv=f"{host}{address(f'{path}.csv', keys)}",
-        columns=table.columns,
-        rows=table.rows,
-        total=table.total,
-        latex=as_latex(table, _caption(request, page, source), f"tab:{request.selection.dataset}-{page.name}"),
-        markdown=as_markdown(table),
+        csv=f"{host}{address(path, keys)}",
+        columns=printed.columns,
+        rows=printed.rows,
+        total=printed.total,
+        latex=as_latex(printed, _caption(request, page, cited), f"tab:{request.selection.dataset}-{page.name}"),
+        markdown=as_markdown(printed),
         methods=methods,
-        bibtex=bibtex(source.metrics, source.references),
-        script=_script(host, path, keys),
+        bibtex=bibtex(cited.metrics, cited.references),
+        script=_script(host, path.removesuffix(".csv"), keys),
     )
 
 
@@ -134,9 +135,9 @@ def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
     return named.replace(run=tuple(runs))
 
 
-def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource) -> str:
-    names = ", ".join(metric.name for metric in source.metrics[:6]) + (", …" if len(source.metrics) > 6 else "")
-    return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {source.interval}".strip()
+def _caption(request: PageRequest[Any], page: Page[Any], cited: Cited[Any]) -> str:
+    names = ", ".join(metric.name for metric in cited.metrics[:6]) + (", …" if len(cited.metrics) > 6 else "")
+    return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {cited.interval}".strip()
 
 
 def _people(selection: Selection, facets: Facets) -> list[str]:
@@ -146,7 +147,7 @@ def _people(selection: Selection, facets: Facets) -> list[str]:
     return ["The people of this dataset are simulated."] if facets.simulated else []
 
 
-def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, version: str) -> str:
+def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], version: str) -> str:
     """Return a paragraph that says how the figures were computed."""
     selection, facets = request.selection, request.facets
     ending = f"as computed by Clueline {CLUELINE} from data version {version}."
@@ -175,10 +176,10 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
         sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
     elif len(counts.taking_part) > 1:
         sentences.append(f"All {runs} answered the same questions and clues.")
-    if source.metrics:
-        sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in source.metrics)}.")
-    if source.interval:
-        sentences.append(source.interval)
+    if cited.metrics:
+        sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in cited.metrics)}.")
+    if cited.interval:
+        sentences.append(cited.interval)
         cluster = selection.cluster or facets.clusters[0]
         if cluster != QUESTION:
             sentences.append(

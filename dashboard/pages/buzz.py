@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.buzz_categories import buzz_categories
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
@@ -26,9 +25,11 @@ from dashboard.components.threshold_sliders import KEY
 from dashboard.composite_queries import question_order
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.service import service
+from dashboard.views.buzz.view import BUZZ
 from data.plurals import counted
-from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
+from queries.buzzing import Buzz, BuzzParameters, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
 from queries.buzzing.buzz_parameters import RULES, SCALES, default_curve
 from queries.datasets import Dataset
 
@@ -123,10 +124,9 @@ def _first_question(request: PageRequest[BuzzPage]) -> str:
     return request.link(question_path(request.selection.dataset, first), dataset=None, **keys)
 
 
-def _table(request: PageRequest[BuzzPage]) -> TableSource:
-    pairs = tuple((key, value) for key in RULES.keys for value in request.texts.get(key, ()) if value)
+def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
     columns = ("model", "elicitation", "questions", "threshold", "buzzes", "accuracy", "revealed", "expected_wins", "win")
-    return TableSource("/api/v1/buzz", pairs, columns, interval=RESAMPLED, references=("sung2025grace",))
+    return Cited(BUZZ, BuzzParameters(request.parameters.rules), columns, interval=RESAMPLED, references=("sung2025grace",))
 
 
 PAGE = register(

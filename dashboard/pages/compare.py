@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource, paired
 from dashboard.components.common_questions import pair_notice
 from dashboard.components.controls import menu, several
 from dashboard.components.filters import filter_keys
@@ -25,8 +24,10 @@ from dashboard.components.run_comparison import (
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited, paired
 from dashboard.service import service
 from dashboard.shared_parameters import Margin, WantedDifference, default_metric, known_run, metric_names
+from dashboard.views.compare.view import COMPARE, CompareKeys
 from data.plurals import counted
 from queries.compare import comparison
 from queries.engine.common_questions import coverage
@@ -187,15 +188,14 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
-def _table(request: PageRequest[ComparePage]) -> TableSource:
+def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
     runs = _runs(request)
     if len(runs) < 2:
         raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
     (a, b), metrics = _chosen(request), request.parameters.metrics
     primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
-    return TableSource(
-        "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),
-        ("metric", "value_a", "value_b", "difference", "p_holm"), metrics, interval_of="difference",
+    return Cited(
+        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
         interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
     )  # fmt: skip
 

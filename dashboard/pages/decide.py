@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.controls import menu
 from dashboard.components.cost_slider_and_decision_tables import cost_slider, decisions_table, state
 from dashboard.components.decision_curves import coverage_section, murphy_section, net_section, people_note
@@ -17,8 +17,10 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import FirstCurve, SecondCurve
+from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.decide import Decisions, decide
 from queries.metrics import CATALOGUE, Conventions
@@ -80,8 +82,8 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
     return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
 
 
-def _table(request: PageRequest[DecidePage]) -> TableSource:
-    return leaderboard_source([CATALOGUE[key] for key in CITED])
+def _table(request: PageRequest[DecidePage]) -> Cited[Any]:
+    return cited_leaderboard([CATALOGUE[key] for key in CITED])
 
 
 PAGE = register(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
@@ -18,12 +18,15 @@ from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.which_runs_get_panels import Panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.service import service
+from dashboard.views.difficulty.view import DIFFICULTY
 from data.plurals import counted
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
 from queries.hard_easy_effect import difficulty
 from queries.metrics import CATALOGUE
+from queries.selection.view_parameters_base import NoParameters
 
 PATH = "/difficulty"
 
@@ -73,10 +76,10 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     ]
 
 
-def _table(request: PageRequest[DifficultyPage]) -> TableSource:
+def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
     metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
     columns = ("model", "elicitation", "questions", "slope")
-    return TableSource("/api/v1/difficulty", (), columns, metrics, interval_of="slope", interval=RESAMPLED)
+    return Cited(DIFFICULTY, NoParameters(), columns, metrics, interval=RESAMPLED)
 
 
 PAGE = register(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.gradings_side_by_side import agreement_table, gradings_list, guesses_table
@@ -16,12 +15,15 @@ from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link, question_path, run_path
 from dashboard.components.reviewed_samples import draw_button, review_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES, known_run
+from dashboard.views.gradings.view import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
 from queries.reviewed_samples import review_sample, reviewed_runs
+from queries.selection.view_parameters_base import NoParameters
 
 PATH = "/gradings"
 MAX_LISTED = 100  # guesses
@@ -134,8 +136,8 @@ def _counted(result: GradedGuesses, show: Show) -> str:
     return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."
 
 
-def _table(request: PageRequest[GradingsPage]) -> TableSource:
-    return TableSource("/api/v1/gradings", (), ("model", "elicitation", "answers", "a", "b", "agreement", "kappa"))
+def _table(request: PageRequest[GradingsPage]) -> Cited[Any]:
+    return Cited(GRADINGS, NoParameters(), ("model", "elicitation", "answers", "a", "b", "agreement", "kappa"))
 
 
 PAGE = register(

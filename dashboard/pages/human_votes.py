@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.class_reliability import class_reliability
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
@@ -19,7 +18,9 @@ from dashboard.components.vote_distance_histograms import distance_histograms, e
 from dashboard.components.vote_metrics_table import vote_metrics_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
+from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
@@ -93,8 +94,8 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
     return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
 
 
-def _table(request: PageRequest[PeoplePage]) -> TableSource:
-    return leaderboard_source(VOTES)
+def _table(request: PageRequest[PeoplePage]) -> Cited[Any]:
+    return cited_leaderboard(VOTES)
 
 
 PAGE = register(

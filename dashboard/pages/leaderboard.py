@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.claims_about_runs import adjustment, claims_section
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
@@ -27,8 +26,10 @@ from dashboard.components.release_dates import release_dates_section
 from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import DEFAULT_METRICS, Margin, default_columns, metric_names
+from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.confident_early_mistake import surest_early_mistake
 from queries.engine.primary_metric import primary_metric
@@ -213,8 +214,8 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
-def _table(request: PageRequest[LeaderboardPage]) -> TableSource:
-    return leaderboard_source(request.parameters.metrics)
+def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
+    return cited_leaderboard(request.parameters.metrics)
 
 
 PAGE = register(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.answers_table import answers_section
 from dashboard.components.calscore_steps import clue_steps_section
 from dashboard.components.clue_text import clue_text
@@ -23,9 +22,11 @@ from dashboard.components.vote_shares import vote_shares
 from dashboard.composite_queries import question_order, question_with_buzzpoints
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import Sort, default_metric, known_run
-from queries.buzzing import Rules
+from dashboard.views.question.view import QUESTION
+from queries.buzzing import BuzzParameters, Rules
 from queries.buzzing.buzz_parameters import RULES
 from queries.calscore_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
@@ -142,9 +143,9 @@ def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div
     )
 
 
-def _table(request: PageRequest[QuestionPage]) -> TableSource:
-    return TableSource(
-        "/api/v1/questions/<dataset>/<path:question_id>", (), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
+def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
+    return Cited(
+        QUESTION, BuzzParameters(request.parameters.rules), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
         parts={"dataset": request.selection.dataset, "question_id": request.item or ""},
     )  # fmt: skip
 

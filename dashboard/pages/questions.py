@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import flask
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
@@ -11,7 +11,6 @@ from dash.development.base_component import Component
 
 from dashboard.access.signed_links import ROWS
 from dashboard.api.http_responses import json_response
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
@@ -20,8 +19,10 @@ from dashboard.components.questions_grid import DAGGER, QuestionGrid
 from dashboard.composite_queries import question_list, question_order, selected_runs
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import Sort, default_metric, metric_names
+from dashboard.views.questions.view import QUESTIONS, QuestionsTableKeys
 from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import Metric
@@ -150,12 +151,12 @@ clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "
 ROUTES = {ROWS: rows}
 
 
-def _table(request: PageRequest[QuestionsPage]) -> TableSource:
+def _table(request: PageRequest[QuestionsPage]) -> Cited[Any]:
     metric = request.parameters.metric
-    pairs = (("metrics", metric.key), ("sort", request.parameters.sort or "position"))
+    keys = QuestionsTableKeys(sort=request.parameters.sort or "position", metrics=(metric,))
     values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
     columns = ("question_id", "category", "difficulty", "heard", "people", *values)
-    return TableSource("/api/v1/questions", pairs, columns, (metric,))
+    return Cited(QUESTIONS, keys, columns, (metric,))
 
 
 PAGE = register(

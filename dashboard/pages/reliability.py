@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import WILSON, TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
@@ -21,8 +20,10 @@ from dashboard.components.triptych import triptych_section
 from dashboard.components.which_runs_get_panels import Panels, panels_note, with_panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import WILSON, Cited
 from dashboard.service import service
 from dashboard.shared_parameters import BAND, Confidence
+from dashboard.views.reliability.view import RELIABILITY, ReliabilityKeys
 from data.plurals import counted
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
@@ -129,11 +130,11 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
 
 
-def _table(request: PageRequest[ReliabilityPage]) -> TableSource:
-    return TableSource(
-        "/api/v1/reliability", (("band", request.parameters.band or DEFAULT_BAND),),
+def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
+    return Cited(
+        RELIABILITY, ReliabilityKeys(request.parameters.band or DEFAULT_BAND),
         ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
-        interval_of="accuracy", interval=WILSON, references=("dimitriadis2021stable",),
+        interval=WILSON, references=("dimitriadis2021stable",),
     )  # fmt: skip
 
 

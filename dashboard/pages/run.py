@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path, run_path
 from dashboard.components.messages import nothing_selected, withdrawn_banner
@@ -18,8 +18,10 @@ from dashboard.components.runs_table import provenance
 from dashboard.components.worst_questions import worst_questions
 from dashboard.composite_queries import question_list
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.shared_parameters import DEFAULT_METRICS, default_metric
+from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.engine.reliability_diagrams import DEFAULT_BAND
 from queries.leaderboard import leaderboard
@@ -107,8 +109,8 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     ]
 
 
-def _table(request: PageRequest[PageParameters]) -> TableSource:
-    return leaderboard_source(SHOWN)
+def _table(request: PageRequest[PageParameters]) -> Cited[Any]:
+    return cited_leaderboard(SHOWN)
 
 
 PAGE = register(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.breakdown_table import parts_section
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
@@ -20,8 +19,10 @@ from dashboard.components.run_names_and_colours import RunColours, run_colours, 
 from dashboard.components.slices_table import slices_section
 from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.service import service
 from dashboard.shared_parameters import known_run, metric_names
+from dashboard.views.slices.view import SLICES, SlicesKeys
 from data.plurals import counted
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -195,14 +196,13 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
     return run or None
 
 
-def _table(request: PageRequest[SlicesPage]) -> TableSource:
+def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
     metric, against = request.parameters.metric, _against(request)
-    pairs = (("metric", metric.key), *((("against", against),) if against else ()))
     tested: Slices = service().ask(slices, request.selection, metric, against)
     attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
     numbers = ("questions", "value", "reference", "difference", "p_adjusted")
     columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
-    return TableSource("/api/v1/slices", pairs, columns, (metric,), interval_of="difference", interval=RESAMPLED)
+    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=RESAMPLED)
 
 
 PAGE = register(

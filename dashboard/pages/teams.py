@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
@@ -20,7 +19,9 @@ from dashboard.components.team_tables import (
     teams_section,
 )
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
 from dashboard.service import service
+from dashboard.views.teams.view import TEAMS, TeamsKeys
 from data.plurals import counted
 from queries.selection.parameter_kinds import Text
 from queries.teams import Teams, human_teams
@@ -92,9 +93,9 @@ def _without() -> html.Section:
     )
 
 
-def _table(request: PageRequest[TeamsPage]) -> TableSource:
+def _table(request: PageRequest[TeamsPage]) -> Cited[Any]:
     columns = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
-    return TableSource("/api/v1/teams", (), columns)
+    return Cited(TEAMS, TeamsKeys(), columns)
 
 
 PAGE = register(

@@ -39,8 +39,12 @@ class Parameters(msgspec.Struct, frozen=True):
             key: kind for name, part in fields for key, kind in (part.keys if isinstance(part, Group) else {name: part}).items()
         }
 
-    def pairs(self) -> list[tuple[str, str]]:
-        """Return the keys and values of a query string that gives this struct, in the order of the fields, without defaults."""
+    def pairs(self, defaults: bool = False) -> list[tuple[str, str]]:
+        """Return the keys and values of a query string that gives this struct, in the order of the fields.
+
+        Args:
+            defaults: whether it also names defaults that are not blank, which may change some day.
+        """
         annotations = _annotations(type(self))
         pairs = []
         for field in declared_fields(type(self)):
@@ -48,7 +52,9 @@ class Parameters(msgspec.Struct, frozen=True):
             if isinstance(part, Kind) and part.named:
                 pairs += [(named_key(field.name, name), text) for name, single in value for text in part.write(single)]
             elif isinstance(part, Kind):
-                pairs += [(field.name, text) for text in part.write(value)] if value != field.default else []
+                blank = value is None or value is False or value in ("", ())
+                named = not blank if defaults else value != field.default
+                pairs += [(field.name, text) for text in part.write(value)] if named else []
             elif part is not None:
                 default = part.split(part.build())
                 values = part.split(value).items()

@@ -1,8 +1,8 @@
 """The page Which ECE: values of the variants, ranks, bins and left-out items."""
 
 import pytest
-
 from dashboard.components.which_ece import review_words
+
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection

@@ -1,0 +1,93 @@
+"""Tables in answers: each column is declared once, for CSV and for papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+from typing import Any
+
+import msgspec
+
+HEADINGS = {
+    "elicitation": "Confidence", "lower": "From", "upper": "To", "value_a": "a", "value_b": "b", "p_value": "p",
+    "p_holm": "p (adjusted)", "p_adjusted": "p (adjusted)", "question_id": "Question", "people": "People right",
+    "variant": "Definition",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        key: its name in CSV.
+        value: returns its cell in a row.
+        heading: its heading in papers.
+        ends: keys of the columns that hold the ends of its interval; the table may lack them.
+    """
+
+    key: str
+    value: Callable[[Any], object]
+    heading: str
+    ends: tuple[str, str]
+
+
+def column(key: str, value: Callable[[Any], object], heading: str = "", ends: tuple[str, str] | None = None) -> Column:
+    """Return a column.
+
+    Args:
+        key: its name in CSV.
+        value: returns its cell in a row.
+        heading: its heading in papers; by default the key in words.
+        ends: keys of the columns that hold the ends of its interval; by default ``<key>_low`` and ``<key>_high``.
+    """
+    words = heading or HEADINGS.get(key) or key.replace("_", " ").capitalize()
+    return Column(key, value, words, ends or (f"{key}_low", f"{key}_high"))
+
+
+def columns(*keys: str, at: int | None = None) -> tuple[Column, ...]:
+    """Return columns that are attributes of a row or, where rows are tuples, of their part ``at``."""
+    return tuple(column(key, _attribute(key, at)) for key in keys)
+
+
+def fields(struct: type[msgspec.Struct], at: int | None = None, without: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Return a column for each field of the structs that are the rows, or their part ``at``."""
+    return columns(*(name for name in struct.__struct_fields__ if name not in without), at=at)
+
+
+def parts(*keys: str, start: int = 0) -> tuple[Column, ...]:
+    """Return columns that are parts of rows that are tuples, from the part ``start`` on."""
+    return tuple(column(key, itemgetter(at)) for at, key in enumerate(keys, start))
+
+
+def _attribute(key: str, at: int | None) -> Callable[[Any], object]:
+    get = attrgetter(key)
+    return get if at is None else lambda row: get(row[at])
+
+
+RUN = columns("run", "model", "elicitation")
+RUN_FIRST = columns("run", "model", "elicitation", at=0)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in the answer of a view.
+
+    Attributes:
+        about: what it is, for the documentation.
+        rows: returns its rows in an answer.
+        columns: its columns, or a function of an answer and the view's keys that returns them.
+        name: the last part of its address, ``.../NAME.csv``; blank for the main table of a view.
+        file: name of the file without its extension, or a function of an answer; by default made of the address.
+    """
+
+    about: str
+    rows: Callable[[Any], Iterable[Any]]
+    columns: Sequence[Column] | Callable[[Any, Any], Sequence[Column]]
+    name: str = ""
+    file: str | Callable[[Any], str] = ""
+
+    def columns_of(self, answer: object, parameters: object) -> Sequence[Column]:
+        """Return the columns of the table in an answer of a view with these keys."""
+        return self.columns(answer, parameters) if callable(self.columns) else self.columns

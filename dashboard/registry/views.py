@@ -1,0 +1,133 @@
+"""Views: a query with an address, its keys and its tables. JSON, CSV, citations and documentation follow from one declaration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from flask import Response
+
+from dashboard.api.endpoint_decorators import add
+from dashboard.api.http_responses import csv_response, json_response
+from dashboard.registry.tables import Table
+from dashboard.service import service
+from queries.selection import Request
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.view_parameters_base import P
+
+A = TypeVar("A")
+PREFIX = "/api/v1/"
+SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True)
+class View(Generic[P, A]):
+    """A query with an address.
+
+    The query gets its arguments by their names: ``selection`` and ``facets`` of the request, the parts of the path, and the
+    attributes of ``parameters``. If its first argument is a ``snapshot``, its answer is cached.
+
+    Attributes:
+        path: the path of its JSON below ``/api/v1/``, as a Flask rule.
+        query: returns a struct.
+        parameters: its own keys.
+        about: what it answers, for the documentation.
+        tables: tables in the answer. The main one is at the path of the JSON with ``.csv`` appended.
+        selected: whether it takes the keys of the selection.
+    """
+
+    path: str
+    query: Callable[..., A]
+    parameters: type[P]
+    about: str
+    tables: tuple[Table, ...] = ()
+    selected: bool = True
+
+    def ask(self, request: Request[Any] | P, **parts: str) -> A:
+        """Return the answer to a request.
+
+        Args:
+            request: selection and keys, or only the keys of a view without a selection.
+            parts: values of the variable parts of the path.
+        """
+        known: dict[str, object] = {**parts}
+        if isinstance(request, Request):
+            known |= {"selection": request.selection, "facets": request.facets}
+        keys = _keys(request)
+        wanted = list(signature(self.query).parameters.values())
+        cached = wanted[0].name == SNAPSHOT
+        arguments = []
+        for argument in wanted[cached:]:
+            if argument.name not in known and not hasattr(keys, argument.name):
+                break  # the rest have defaults, which no address changes
+            arguments.append(known[argument.name] if argument.name in known else getattr(keys, argument.name))
+        return service().ask(self.query, *arguments) if cached else self.query(*arguments)
+
+    def table_path(self, table: Table) -> str:
+        """Return the path of a table as CSV, as a Flask rule."""
+        return f"{PREFIX}{self.path}{'/' if table.name else ''}{table.name}.csv"
+
+    def csv(self, table: Table, request: Request[Any] | P, **parts: str) -> Response:
+        """Return a table of the answer to a request as CSV."""
+        answer = self.ask(request, **parts)
+        shown = table.columns_of(answer, _keys(request))
+        rows = [[column.value(row) for column in shown] for row in table.rows(answer)]
+        file = table.file(answer) if callable(table.file) else table.file
+        return csv_response([column.key for column in shown], rows, file or self._file(table, parts))
+
+    def _file(self, table: Table, parts: Mapping[str, str]) -> str:
+        path = filled_path(self.path, parts)
+        return (f"{path}/{table.name}" if table.name else path).replace("/", "-")
+
+
+def filled_path(path: str, parts: Mapping[str, str], quoted: bool = False) -> str:
+    """Return a path with values for the variable parts of its Flask rule, percent-encoded if ``quoted``."""
+    return re.sub("<(?:path:)?(.*?)>", lambda part: quote(parts[part[1]], safe="") if quoted else parts[part[1]], path)
+
+
+def _check(view: View[P, A]) -> None:
+    known = {SNAPSHOT, *re.findall(r"<(?:path:)?(\w+)>", view.path), *dir(view.parameters)}
+    if view.selected:
+        known |= {"selection", "facets"}
+    wanted = signature(view.query).parameters.values()
+    if lacking := [argument.name for argument in wanted if argument.default is argument.empty and argument.name not in known]:
+        raise TypeError(f"The view {view.path!r} lacks keys for {', '.join(lacking)} of its query.")
+
+
+def _keys(request: Request[Any] | P) -> Any:
+    return request.parameters if isinstance(request, Request) else request
+
+
+def register(view: View[P, A], csv: bool = True) -> View[P, A]:
+    """Serve and document a view: its JSON and, if ``csv``, each table.
+
+    Raises:
+        TypeError: its query has an argument without a default that no key or part of the path gives.
+    """
+    _check(view)
+    add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected)
+    for table in view.tables if csv else ():
+        add(view.table_path(table), partial(_csv, view, table), view.parameters, table.about, selection=view.selected)
+    return view
+
+
+def _json(view: View[P, A], request: Request[Any] | P, **parts: str) -> Response:
+    return json_response(view.ask(request, **parts))
+
+
+def _csv(view: View[P, A], table: Table, request: Request[Any] | P, **parts: str) -> Response:
+    """Return a table as CSV or, if the path is that of a question whose id ends in ``.csv``, the JSON of the question."""
+    try:
+        return view.csv(table, request, **parts)
+    except BadRequest as error:
+        if error.code != "unknown_question":
+            raise
+        with suppress(BadRequest):
+            return json_response(view.ask(request, **parts | {"question_id": f"{parts['question_id']}.csv"}))
+        raise

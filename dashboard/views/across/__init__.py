@@ -1,0 +1,1 @@
+"""All datasets on one page."""

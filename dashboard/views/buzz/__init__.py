@@ -1,0 +1,1 @@
+"""When runs buzz, against people."""

@@ -1,0 +1,1 @@
+"""Overconfidence against difficulty."""

@@ -1,0 +1,29 @@
+"""Overconfidence against difficulty."""
+
+from __future__ import annotations
+
+from dashboard.registry.tables import RUN, Table, column, columns
+from dashboard.registry.views import View, register
+from queries.hard_easy_effect import difficulty
+from queries.selection.view_parameters_base import NoParameters
+
+DIFFICULTY = register(
+    View(
+        "difficulty",
+        difficulty,
+        NoParameters,
+        "Overconfidence against difficulty: questions, line, slope and intervals.",
+        (
+            Table(
+                "The slopes as CSV, a row per run.",
+                rows=lambda answer: answer.runs,
+                columns=(
+                    *RUN,
+                    *columns("questions"),
+                    column("slope", lambda run: run.slope, ends=("low", "high")),
+                    *columns("low", "high", "missing"),
+                ),
+            ),
+        ),
+    )
+)

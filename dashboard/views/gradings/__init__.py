@@ -1,0 +1,1 @@
+"""Gradings of runs."""

@@ -1,0 +1,1 @@
+"""Metrics and ranks of every run."""

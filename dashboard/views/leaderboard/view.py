@@ -1,0 +1,111 @@
+"""Metrics of every run of a selection, over release dates, and how far rankings agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from dashboard.registry.cited import METRIC_INTERVALS, Cited
+from dashboard.registry.tables import RUN, Column, Table, column, columns, fields
+from dashboard.registry.views import View, register
+from dashboard.shared_parameters import IntervalsParameters, Margin, MetricsParameters
+from data.store.answer_states import OTHER_STATES
+from queries.engine.equivalence import Equivalence
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.rank_agreement import RankCorrelation, agreement
+from queries.release_dates import DatedRun, release_dates
+from queries.selection.parameter_kinds import MetricChoice
+from queries.selection.view_parameters_base import Parameters
+
+PLAIN = ("value", "rank")
+WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high", "may_be_best")
+BOUNDS = ("bound_low", "bound_high")
+
+
+class LeaderboardKeys(IntervalsParameters, frozen=True):
+    """Which metrics are computed, whether with intervals, and which differences do not matter."""
+
+    margin: Margin = None
+
+
+def cell_parts(keys: IntervalsParameters) -> tuple[str, ...]:
+    """Return the attributes of a metric's cell that tables show."""
+    return WITH_INTERVALS if keys.intervals else PLAIN
+
+
+def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
+    shown = [*RUN, *columns("questions", "items", *OTHER_STATES, "answered", "answered_clues", "ranked", "unranked")]
+    for metric in keys.metrics:
+        for part in cell_parts(keys):
+            key = metric.key if part == "value" else f"{metric.key}_{part}"
+            shown.append(column(key, _in_cell(metric, part), metric.label))
+        if keys.margin is not None:
+            margin = Equivalence.__struct_fields__
+            shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]
+    bounded = [metric for metric in keys.metrics if any(row.metrics[metric.key].bound_low is not None for row in board.rows)]
+    return [*shown, *(column(f"{metric.key}_{end}", _in_cell(metric, end)) for metric in bounded for end in BOUNDS)]
+
+
+def _in_cell(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
+    return lambda row: getattr(row.metrics[metric.key], part)
+
+
+def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
+    return lambda row: getattr(row.metrics[metric.key].margin, part, None)
+
+
+LEADERBOARD = register(
+    View(
+        "leaderboard",
+        leaderboard,
+        LeaderboardKeys,
+        """Metrics and ranks of each run. With intervals, also intervals of the ranks, which runs `may_be_best`, and letters:
+        runs that share a letter are not shown to differ. These are adjusted for all pairs of runs and, except for the
+        `primary` metric, for all `other_metrics`. With a `margin`, each run is compared with the first one: `equal`,
+        `different` or `undecided`. `gradings` has the share of answers on which the gradings of their run differ and, if it
+        is over 5 %, the leader under each grading. `shares` of a row are the shares of its responses that are not answers
+        with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
+        could give.""",
+        (
+            Table(
+                "The same as CSV, a row per run with the value and rank of each metric, and bounds if answers lack a confidence.",
+                rows=lambda board: board.rows,
+                columns=_columns,
+            ),
+        ),
+    )
+)
+
+
+class ReleaseDatesKeys(Parameters, frozen=True):
+    """Which metric is shown."""
+
+    metric: Annotated[Metric, MetricChoice("which metric; `brier` by default", METRICS)] = CATALOGUE["brier"]
+
+
+RELEASE_DATES = register(
+    View(
+        "release-dates",
+        release_dates,
+        ReleaseDatesKeys,
+        """A metric of each ranked run with the tag `released` (`2024`, `2024-05` or `2024-05-13`), by date, with its interval;
+        which runs were the best up to their date; and the runs without a date.""",
+        (Table("The same as CSV, a row per run with a date.", lambda answer: answer.runs, fields(DatedRun)),),
+    )
+)
+AGREEMENT = register(
+    View(
+        "agreement",
+        agreement,
+        MetricsParameters,
+        "Kendall's tau-b between the rankings by each pair of metrics.",
+        (Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),),
+    )
+)
+
+
+def cited_leaderboard(metrics: Sequence[Metric]) -> Cited[LeaderboardKeys]:
+    """Return the table of runs by metric, with intervals, as papers cite it."""
+    columns = ("model", "elicitation", "questions", *(metric.key for metric in metrics))
+    return Cited(LEADERBOARD, LeaderboardKeys(tuple(metrics), True), columns, tuple(metrics), interval=METRIC_INTERVALS)

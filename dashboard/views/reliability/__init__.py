@@ -1,0 +1,1 @@
+"""What each run's confidence is worth."""

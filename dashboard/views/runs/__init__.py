@@ -1,0 +1,1 @@
+"""Runs: where they come from, and their responses."""

@@ -1,0 +1,1 @@
+"""The calibration error as different projects compute it."""

@@ -1,0 +1,175 @@
+"""Variants of the calibration error: values and ranks of the runs, bins of one run, and a text to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import short
+from dashboard.components.run_names_and_colours import RunColours, named
+from dashboard.components.table import Cell, row, table
+from dashboard.figures.rank_agreement import agreement_figure
+from dashboard.views.which_ece.figures import bins_figure
+from data.plurals import counted
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.ece_variants import BINNINGS
+from queries.which_ece import WHICH_METRICS, RunError, WhichEce
+
+Names = Mapping[str, str]
+# Means over bins of the absolute gap, as published code computes them: only these are compared with each other.
+ROOT_MEAN_SQUARE = "rms_hle"
+MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)
+
+
+def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
+    """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
+    place = [run.run for run in result.runs].index(result.focus or "")
+    rows = []
+    for variant in result.variants:
+        left_out = variant.runs[place].left_out
+        rows.append(
+            html.Tr(
+                [
+                    html.Th(html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"), scope="row"),
+                    *(
+                        html.Td(
+                            [
+                                short(cell.value),
+                                html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None,
+                                _interval(cell),
+                            ],
+                            className="number",
+                            title=cell.missing or "",
+                        )
+                        for cell in variant.runs
+                    ),
+                    html.Td(f"{left_out:,}", className="number"),
+                ]
+            )
+        )
+    heads: list[Cell] = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
+    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that are in no counted bin")]
+    return table(head, rows, "Calibration error by variant", "which-ece")
+
+
+def _interval(cell: RunError) -> html.Span | None:
+    if cell.low is None or cell.high is None:
+        return None
+    return html.Span(f"[{short(cell.low)}, {short(cell.high)}]", className="row-note")
+
+
+def definitions_section(result: WhichEce) -> html.Section:
+    """Return the definition, source and caveat of each variant."""
+    rows = [
+        html.Tr(
+            [
+                html.Th(CATALOGUE[variant.key].label, scope="row"),
+                html.Td(variant.words),
+                html.Td(variant.source),
+                html.Td(CATALOGUE[variant.key].caveat),
+            ]
+        )
+        for variant in result.variants
+    ]
+    head = ["Variant", "What it is", "Source", "Caveat"]
+    return html.Section(
+        [html.H2("What each variant is"), table(head, rows, "Definitions", "which-definitions")], className="section"
+    )
+
+
+def bins_section(result: WhichEce, names: Names, colours: RunColours) -> html.Section:
+    """Return the bins of the chosen run under each variant that has bins."""
+    drawn = [variant for variant in result.variants if variant.bins]
+    run = result.focus or ""
+    rows = [
+        row(
+            CATALOGUE[variant.key].label, f"{part.lower:.4g} to {part.upper:.4g}", f"{part.items:,}", short(part.mean_confidence),
+            short(part.accuracy), "yes" if part.counted else "no",
+        )
+        for variant in drawn
+        for part in variant.bins
+    ]  # fmt: skip
+    head = ["Variant", "Bin", "Items", "Mean confidence", "Accuracy", "Counts"]
+    return html.Section(
+        [
+            html.H2(f"Bins of {names[run]}"),
+            figure(
+                "which-bins",
+                bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run]),
+                "Lines: bins from edge to edge, at their accuracy; dots: their mean confidence. Open and grey: the bin does not "
+                "count. smECE and KS have no bins",
+                table(head, rows, "Bins by variant"),
+            ),
+        ],
+        className="section",
+    )
+
+
+def agreement_section(result: WhichEce) -> html.Section:
+    """Return how far the ranking of the runs depends on the variant."""
+    rows = [row(CATALOGUE[pair.a].label, CATALOGUE[pair.b].label, short(pair.tau), f"{pair.runs}") for pair in result.agreement]
+    return html.Section(
+        [
+            html.H2("Does the ranking depend on the variant?"),
+            html.P(ranking_words(result), className="note"),
+            figure(
+                "agreement",
+                agreement_figure(result.agreement, WHICH_METRICS),
+                "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
+                table(["Variant", "Variant", "tau-b", "Runs"], rows, "Agreement of rankings"),
+            ),
+        ],
+        className="section",
+    )
+
+
+def ranking_words(result: WhichEce) -> str:
+    """Say which two variants agree least, and how many runs are best by at least one."""
+    known = [pair for pair in result.agreement if pair.tau is not None]
+    if not known:
+        return "With fewer than two runs there is no ranking."
+    least = min(known, key=lambda pair: pair.tau or 0.0)
+    best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
+    return (
+        f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
+        f"{counted(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
+    )
+
+
+def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
+    """Return sentences for a review or a rebuttal, with the numbers of this selection."""
+    return html.Section(
+        [html.H2("To paste into a review"), html.Blockquote(review_words(result, names, title), className="review")],
+        className="section",
+    )
+
+
+def review_words(result: WhichEce, names: Names, title: str) -> str:
+    """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
+    place = [run.run for run in result.runs].index(result.focus or "")
+    cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
+    values = {variant.key: variant.runs[place].value for variant in result.variants}
+    known = sorted((value, CATALOGUE[key].label) for key in MEAN_GAPS if (value := values[key]) is not None)
+    (low, lowest), (high, highest) = known[0], known[-1]
+    dropped = [f"{label} {cell.left_out:,}" for label, cell in cells if cell.left_out]
+    missing = [label for label, cell in cells if cell.value is None]
+    parts = [
+        f"\u201cECE\u201d does not say which calibration error was computed. On {title} ({result.items:,} items), the error of "
+        f"{names[result.focus or '']} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {len(known)} "
+        "ways to cut confidences into bins."
+    ]
+    if values[ROOT_MEAN_SQUARE] is not None:
+        parts.append(f"The root mean square that HLE's script reports is {short(values[ROOT_MEAN_SQUARE])}.")
+    if dropped:
+        parts.append(f"Some leave items out without saying so: {', '.join(dropped)} of {result.items:,}.")
+    if missing:
+        parts.append(f"Undefined here: {', '.join(missing)}.")
+    if len(result.runs) > 1:
+        parts.append(ranking_words(result))
+    parts.append(
+        "Please state the number of bins, whether they are of equal width or of equal mass, which end of a bin belongs to it, "
+        "where confidences of 0 and 1 go, the norm, and which items are left out; or report a measure without bins."
+    )
+    return " ".join(parts)

@@ -13,7 +13,7 @@ import duckdb
 
 from data.duckdb_and_polars import execute
 from data.store import migrations
-from data.store.errors import OlderStore, StoreError
+from data.store.errors import OlderStore, StoreError, UnknownSchema
 from data.store.migrations import Step, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
@@ -29,6 +29,8 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
 def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
     """Raise ``StoreError`` if the tables of a store are not those of this version."""
     schema = schema_of(connection)
+    if schema < migrations.FIRST:
+        raise UnknownSchema(schema, migrations.FIRST)
     if schema < current_schema():
         raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
     if schema > current_schema() or not _has_tables_of(_schema(migrations.steps()), connection):

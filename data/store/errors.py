@@ -39,6 +39,16 @@ class OlderStore(StoreError):
     remedy = "migrate"
 
 
+class UnknownSchema(StoreError):
+    """An early version of Clueline made the store. No step leads from its schema to the present one."""
+
+    def __init__(self, schema: int, first: int) -> None:
+        super().__init__(
+            f"The store has schema {schema}, from before 24 November 2026. This version reads schema {first} and later. Use the "
+            "version that made the store, or start a new store and import the files again."
+        )
+
+
 class NeedsMigration(StoreError):
     """A change needs something that the store's schema, an earlier one, cannot hold."""
 

@@ -1,7 +1,7 @@
 -- The store. Everything a page or an address shows is read from these tables.
 -- Tables have no keys or constraints except NOT NULL: the importer checks a whole file before any row of it is stored,
 -- and the same schema then works for lake catalogues, which have no keys.
--- This is schema 1. Later changes are steps in data/store/migrations/.
+-- This is schema 12, the oldest that is read. Later changes are steps in data/store/migrations/.
 
 -- A set of questions, with what a reader must know about it.
 create table datasets (
@@ -14,7 +14,8 @@ create table datasets (
     simulated   boolean not null,   -- true: a banner appears wherever its data is shown
     note        varchar,            -- for simulated data: what exactly is simulated
     classes     varchar[],          -- order of the classes in `options` and votes
-    content     varchar not null    -- sha256 of the questions and clues: distinguishes "the same again" from "other questions"
+    content     varchar not null,   -- sha256 of the questions and clues: distinguishes "the same again" from "other questions"
+    head_to_head boolean default false  -- whether at most one team in a room can be right
 );
 
 -- The state that a dataset is in; see data/store/cache_validity_tokens.py.
@@ -91,7 +92,8 @@ create table curves (
     teams       integer not null,   -- human exposures
     buzz_share  double,             -- correct human buzzes so far / all human buzzes
     team_share  double,             -- human teams right so far / human teams that heard the question
-    survival    double              -- Aalen-Johansen incidence of a correct buzz
+    survival    double,             -- Aalen-Johansen incidence of a correct buzz
+    release_share double            -- correct human buzzes so far / all human buzzes on the question, as in GRACE's released code
 );
 
 -- One model with one confidence elicitation over one dataset. Never changed once it is there; `withdrawn_at` only marks it.
@@ -111,20 +113,80 @@ create table runs (
     skipped       varchar,          -- JSON: reason -> rows that the model failed to answer
     decisions     varchar,          -- JSON: what the analyst decided about guesses whose correctness the file does not state
     withdrawn_at  timestamp,
-    withdrawn_by  varchar           -- name of the token, or null
+    withdrawn_by  varchar,          -- name of the token, or null
+    failed        bigint default 0, -- failed calls; counted neither as items nor as questions
+    samples       integer default 1, -- answers to a clue
+    respondents   boolean default false  -- whether these come from respondents
 );
 
-create table responses (
-    run            varchar not null,
-    dataset        varchar not null,
-    question_id    varchar not null,
-    clue           integer not null,
-    guess          varchar,
-    confidence     double not null,   -- in [0, 1]
-    correct        double not null,   -- in [0, 1]; a probability for LifeEval
-    graded         varchar not null,  -- file (stated), person (decided by the analyst who imported it), answer (against the
-                                      -- answer line), prompt (matched a prompt only), table (life table)
-    token_logprobs double[],
-    options        double[],          -- whole distribution
-    option_names   varchar[]          -- its classes, if they are not the dataset's
+-- The responses, grades and statistics of runs are Parquet files.
+create table objects (
+    kind    varchar not null,       -- responses, statistics or, for a further grading, grades.NAME and statistics.NAME
+    dataset varchar not null,
+    run     varchar not null,
+    form    integer not null,       -- which columns the file has
+    name    varchar not null,       -- path under the folder of objects; never reused
+    rows    bigint not null,
+    bytes   bigint not null,
+    sha256  varchar not null
 );
+
+-- Where difficulty comes from runs: over those that are not withdrawn, as integers, so that it adds up in any order.
+create table accuracies (
+    dataset     varchar not null,
+    question_id varchar not null,
+    runs        integer not null,   -- that answered the question
+    correct     hugeint not null    -- sum of their shares of items that are correct, in units of 2^-52
+);
+
+create table gradings (
+    dataset  varchar not null,
+    run      varchar not null,
+    name     varchar not null,      -- for addresses: [a-z0-9-]+
+    position integer not null,      -- 0: the grading of the run's responses themselves
+    source   varchar not null,      -- import, column (of the file), rules (of Clueline) or review
+    added_at timestamp,             -- null: it came with its run
+    added_by varchar
+);
+
+-- What reviewers decided, in the order of their decisions. Rows are added and never changed.
+create table corrections (
+    dataset      varchar not null,
+    run          varchar not null,
+    number       integer not null,  -- of the run, from 1; of several that cover a response, the greatest counts
+    question_id  varchar not null,
+    clue         integer,           -- null: every clue at which the run gave this guess
+    guess        varchar,
+    correct      double,            -- null: no longer corrected
+    corrected_at timestamp not null,
+    corrected_by varchar,           -- name of the token, or system:NAME for the command line
+    note         varchar
+);
+
+-- Facts about models that files of responses do not state, such as whether they reason.
+create table tags (
+    dataset varchar not null,
+    run     varchar not null,
+    tag     varchar not null,       -- at most one row of a run and a tag
+    value   varchar not null
+);
+
+-- What the file of questions states in addition to the columns that Clueline knows, such as a language.
+create table attributes (
+    dataset     varchar not null,
+    question_id varchar not null,
+    attribute   varchar not null,   -- at most one row of a question and an attribute
+    value       varchar not null
+);
+
+-- The same for files of responses, such as the prompt.
+create table response_attributes (
+    dataset   varchar not null,
+    run       varchar not null,
+    attribute varchar not null,
+    value     varchar,              -- null: the run has too many values of it to choose from
+    responses bigint not null       -- of the run, with this value; of any, where it is null
+);
+
+create table schema_version (version integer);
+insert into schema_version values (12);

@@ -7,8 +7,6 @@ from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from data.store.errors import NeedsMigration
-from data.store.migrations import m0010_question_attributes
 from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
 from queries.changes_since_data_version import pinned_version
@@ -193,17 +191,6 @@ def test_attributes_that_cannot_be_stored_are_refused(empty, tmp_path, header, c
 def test_the_import_report_names_the_attributes(empty, tmp_path):
     report = import_paths(empty, [write(tmp_path / "toy", questions=WITH_ATTRIBUTES, clues=CLUES)], ImportOptions())
     assert any("kept as attributes of questions: language" in line for line in report.lines)
-
-
-def test_a_store_with_attributes_is_not_reverted(described):
-    def undo(connection):
-        with pytest.raises(NeedsMigration):
-            m0010_question_attributes.revert(connection)
-        connection.execute("delete from attributes")
-        m0010_question_attributes.revert(connection)
-        m0010_question_attributes.migrate(connection, described.objects)
-
-    described.write(undo)
 
 
 def test_attributes_with_odd_names_are_exported_as_csv(described):

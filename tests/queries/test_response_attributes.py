@@ -12,8 +12,6 @@ from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from data.store.errors import NeedsMigration
-from data.store.migrations import m0011_response_attributes
 from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
 from queries.buzzing.buzz_parameters import Rules
@@ -190,17 +188,6 @@ def test_replaced_questions_cannot_take_names_of_responses(toy, tmp_path):
     path = write(tmp_path / "other", questions=QUESTION_ATTRIBUTE, clues=CLUES)
     with pytest.raises(Refused, match="the stored responses of dataset toy have an attribute of this name already"):
         import_paths(toy, [path], ImportOptions(replace=True))
-
-
-def test_a_store_with_response_attributes_is_not_reverted(toy):
-    def undo(connection):
-        with pytest.raises(NeedsMigration):
-            m0011_response_attributes.revert(connection)
-        connection.execute("delete from response_attributes")
-        m0011_response_attributes.revert(connection)
-        m0011_response_attributes.migrate(connection, toy.objects)
-
-    toy.write(undo)
 
 
 def test_other_attributes_give_another_version(importing, tmp_path):

@@ -6,8 +6,6 @@ from data.importing import distributed_import
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
-from data.store.errors import NeedsMigration
-from data.store.migrations import m0009_tags
 from data.store.query_to_file import export
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
@@ -136,17 +134,6 @@ def test_bad_tags_of_a_bundle_are_refused(importing, tmp_path, row, reason):
 def test_invalid_tags_are_refused(text):
     with pytest.raises(BadTag):
         read_tag(text)
-
-
-def test_a_store_with_tags_is_not_reverted(tagged):
-    def undo(connection):
-        with pytest.raises(NeedsMigration):
-            m0009_tags.revert(connection)
-        connection.execute("delete from tags")
-        m0009_tags.revert(connection)
-        m0009_tags.migrate(connection, tagged.objects)
-
-    tagged.write(undo)
 
 
 def test_tags_stated_for_all_runs_override_the_bundle(store, tmp_path):

@@ -1,8 +1,8 @@
 """Migrations: steps from one schema of the store to the next, one numbered module each.
 
-``m0002_failed_calls.py`` is the step to schema 2: its ``migrate(connection, objects)`` changes the tables and fills what is new.
-``schema.sql`` is schema 1. A new store is made from it by the same steps, so a new store and a migrated one cannot differ. Once
-released, a step is never changed.
+``m0013_answer_states.py`` is the step to schema 13. Its ``migrate(connection, objects)`` changes tables and fills what is new.
+``schema.sql`` is schema 12, the oldest that is read. A new store is made from it by the same steps, so a new store and a migrated
+one cannot differ. Once released, a step is never changed.
 
 Human curves, statistics and difficulties are derived from other tables. They are recomputed after the last step of every
 migration. So a step never computes them, and need not know how later versions do.
@@ -13,7 +13,7 @@ still writes the previous schema. ``revert`` raises ``NeedsMigration`` if the ea
 ``drop_column`` does. If responses or statistics have new columns, the step's ``FORM_BEFORE`` is the form of files that the
 previous version reads.
 
-From schema 2 on, the table ``schema_version`` holds the schema of a store. A store without it has schema 1.
+The table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import NamedTuple
 import duckdb
 
 from data.store.derived_tables import derive_all
-from data.store.errors import NeedsMigration
+from data.store.errors import NeedsMigration, UnknownSchema
 from data.store.run_files import FORM, Objects
 
 
@@ -47,13 +47,13 @@ class Step(NamedTuple):
     form_before: int = FORM
 
 
-FIRST = 1  # the schema of schema.sql
+FIRST = 12  # the schema of schema.sql
 MODULE = re.compile(r"m(\d{4})_\w+")
 
 
 @cache
 def steps() -> tuple[Step, ...]:
-    """Return the step of every module here, in order. The first one leads to schema 2."""
+    """Return the step of every module here, in order."""
     modules = {int(match[1]): name for _, name, _ in pkgutil.iter_modules(__path__) if (match := MODULE.fullmatch(name))}
     numbers = sorted(modules)
     if numbers != list(range(FIRST + 1, FIRST + 1 + len(numbers))):
@@ -74,7 +74,7 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
     """Return the number of the schema of the catalogue that a connection is to."""
     tables = "select 1 from duckdb_tables() where database_name = current_database() and table_name = 'schema_version'"
     if not connection.execute(tables).fetchall():
-        return FIRST
+        return 1
     return int(connection.execute("select version from schema_version").fetchall()[0][0])
 
 
@@ -85,7 +85,10 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
         connection: to a catalogue.
         objects: of the store; None for a new store, which is empty, or to change only the tables. Then nothing is recomputed.
     """
-    missing = steps()[schema_of(connection) - FIRST :]
+    schema = schema_of(connection)
+    if schema < FIRST:
+        raise UnknownSchema(schema, FIRST)
+    missing = steps()[schema - FIRST :]
     for step in missing:
         step.migrate(connection, objects)
     if missing:

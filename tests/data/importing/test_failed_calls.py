@@ -1,13 +1,10 @@
 """Failed calls: how files mark them, how they are stored, and how older stores get them."""
 
-import duckdb
 import pytest
 
 from data.importing.report import Refused
-from data.store import migrations, open_store
-from data.store.catalogue_schema import SCHEMA
+from data.store import open_store
 from data.store.query_to_file import export
-from data.store.run_files import stored_objects
 from queries.runs import responses
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, rows, write
@@ -150,47 +147,3 @@ def test_a_second_try_counts(store, tmp_path):
     assert rows(store, "select items, no_confidence, failed, missing_questions from runs") == [(2, 1, 0, 0)]
     reasons = ("answer is not a number", "confidence is not a number", "confidence outside [0, 1]")
     assert report.lines[-1].endswith(f"; 1 answer without a confidence ({'; '.join(f'1 row: {reason}' for reason in reasons)})")
-
-
-# -- stores of version 0.1.0 -------------------------------------------------------------------------------------------
-
-
-def as_before(store, folder):
-    """Return a copy of a store as version 0.1.0 wrote it for the same files, in which guesses of ERROR are answers."""
-    path = folder / "gen-000001.duckdb"
-    folder.mkdir()
-    with duckdb.connect() as connection:
-        connection.execute(f"attach '{path}' as old; attach '{store.catalogue()}' as new (read_only); use old")
-        connection.execute(SCHEMA.read_text() + "create table statistics (run varchar, dataset varchar)")
-        parts = stored_objects(store.snapshot().connection, "responses")
-        relation = store.objects.relation("responses", parts)
-        for (table,) in connection.execute("select table_name from duckdb_tables() where database_name = 'old'").fetchall():
-            columns = {
-                name
-                for (name,) in connection.execute(
-                    "select column_name from duckdb_columns() where database_name = 'old' and table_name = $t", {"t": table}
-                ).fetchall()
-            }
-            source = relation if table == "responses" else f"new.{table}"
-            if table == "statistics":
-                continue
-            known = connection.execute(f"select * from {source} limit 0").description
-            names = ", ".join(name for name, *_ in known if name in columns)
-            connection.execute(f"insert into {table} by name select {names} from {source}")
-        connection.execute(f"""update responses set guess = 'ERROR', graded = 'answer' from {relation} n where n.failed
-            and (responses.run, responses.question_id, responses.clue) = (n.run, n.question_id, n.clue)""")
-        connection.execute("""update runs set items = (select count(*) from responses where run = runs.run),
-            questions = (select count(distinct question_id) from responses where run = runs.run), missing_questions = 0""")
-    (folder / "CURRENT").write_text("gen-000001.duckdb 00000000\n")
-    return open_store(folder, threads=1)
-
-
-def test_an_older_store_gets_its_failed_calls(toy, tmp_path):
-    add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\nq2,0,ERROR,0\n")
-    add(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,ERROR,0\nq2,0,Nile,1\n", "delta.csv", model="delta")
-    add(toy, tmp_path, f"{HEAD}\n{ANSWERS}", "plain.csv", model="plain")
-    old = as_before(toy, tmp_path / "old")
-    assert old.migrate() == (1, migrations.current_schema())
-    before, after = bundle_factory.content(toy), bundle_factory.content(old)
-    assert after == before
-    assert add(old, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,ERROR,0\nq2,0,Nile,1\n", "delta.csv", model="delta").stored

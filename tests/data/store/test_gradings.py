@@ -1,16 +1,11 @@
 """Further gradings of runs, and corrections by reviewers: what is stored, and what is read for each grading."""
 
-import shutil
-
-import duckdb
 import numpy as np
 import pytest
 
 from data.store import open_store
 from data.store.backup import back_up
-from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
-from data.store.migrations import m0008_gradings
 from data.store.repair import inspect_version, repair_objects
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import NoSuchRun
@@ -162,18 +157,3 @@ def test_a_backup_has_the_gradings(toy, run, tmp_path):
     for grading in GRADES:
         assert grades(copy, run, grading) == grades(toy, run, grading)
     assert bundles.content(copy) == bundles.content(toy)
-
-
-def test_the_earlier_schema_cannot_hold_corrections(toy, run, tmp_path):
-    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
-    shutil.copyfile(toy.catalogue(), tmp_path / "catalogue.duckdb")
-    with duckdb.connect(tmp_path / "catalogue.duckdb") as connection:
-        with pytest.raises(NeedsMigration, match="corrections"):
-            m0008_gradings.revert(connection)
-        connection.execute("delete from corrections")
-        connection.execute("delete from gradings where name not in ('imported', 'graded')")
-        m0008_gradings.revert(connection)
-        assert connection.execute("select distinct kind from objects order by 1").fetchall() == [("responses",), ("statistics",)]
-        m0008_gradings.migrate(connection, toy.objects)
-        named = connection.execute("select dataset, name, position from gradings order by 1").fetchall()
-        assert named == [("other", "graded", 0), ("toy", "imported", 0)]

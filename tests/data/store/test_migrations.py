@@ -131,9 +131,9 @@ def test_a_step_that_fails_changes_nothing(older, released):
 
 
 def test_steps_are_numbered_without_a_gap(tmp_path, monkeypatch):
-    (tmp_path / "m0003_later.py").touch()
+    (tmp_path / "m0014_later.py").touch()
     monkeypatch.setattr(migrations, "__path__", [str(tmp_path)])
-    with pytest.raises(RuntimeError, match="numbered from 2 without a gap"):
+    with pytest.raises(RuntimeError, match="numbered from 13 without a gap"):
         migrations.steps.__wrapped__()
 
 
@@ -217,24 +217,24 @@ def test_files_of_an_earlier_form_lack_new_columns(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def of_0_1_0(tmp_path_factory):
-    """A store that version 0.1.0 made from three small bundles, with a withdrawn run; and the bundles."""
+def of_schema_12(tmp_path_factory):
+    """A store with the oldest schema that is read, made from three small bundles, with a withdrawn run; and the bundles."""
     folder = tmp_path_factory.mktemp("older")
-    with tarfile.open(Path(__file__).parent / "fixtures" / "store-0.1.0.tar.xz") as archive:
+    with tarfile.open(Path(__file__).parent / "fixtures" / "store-schema-12.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    return folder / "store-0.1.0"
+    return folder / "store-12"
 
 
-def test_a_store_of_0_1_0_has_the_same_metrics(of_0_1_0, tmp_path):
+def test_a_store_of_the_oldest_schema_has_the_same_metrics(of_schema_12, tmp_path):
     """They equal those of an import of the same bundles by this version, and migrating takes less CPU time than importing."""
     new = open_store(tmp_path / "new", threads=1)
     began = time.process_time()
-    put(new, *sorted((of_0_1_0 / "bundles").iterdir()))
+    put(new, *sorted((of_schema_12 / "bundles").iterdir()))
     importing = time.process_time() - began
     withdraw(new, new.snapshot().rows("select run from runs order by position")[0][0], "ann")
-    old = open_store(shutil.copytree(of_0_1_0 / "store", tmp_path / "store"), threads=1)
+    old = open_store(shutil.copytree(of_schema_12 / "store", tmp_path / "store"), threads=1)
     began = time.process_time()
-    assert old.migrate() == (1, NOW)
+    assert old.migrate() == (migrations.FIRST, NOW)
     migrating = time.process_time() - began
     assert metric_values(old) == metric_values(new)
     assert damage_of(old) is None
@@ -242,3 +242,13 @@ def test_a_store_of_0_1_0_has_the_same_metrics(of_0_1_0, tmp_path):
     assert old.snapshot().rows(names) == new.snapshot().rows(names)
     print(f"migrating takes {migrating:.2f} s of a processor, importing {importing:.2f} s")
     assert migrating < importing
+
+
+def test_an_earlier_schema_is_refused(of_schema_12, tmp_path, monkeypatch):
+    monkeypatch.setattr(migrations, "FIRST", 13)
+    monkeypatch.setattr(migrations, "steps", lambda: (migrations.Step(add_nothing),))
+    opened = open_store(shutil.copytree(of_schema_12 / "store", tmp_path / "store"), threads=1)
+    for use in (opened.snapshot, opened.migrate):
+        with pytest.raises(StoreError, match=r"has schema 12, .*\. This version reads schema 13 and later") as refused:
+            use()
+        assert refused.value.remedy is None

@@ -11,9 +11,7 @@ from data.importing.staging import Decision, ImportOptions, open_staging
 from data.importing.unpublished_catalogue import make_unpublished_catalogue
 from data.store import StoreMoved
 from data.store.audit import Audit
-from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, correct_grades
-from data.store.migrations import m0012_added_gradings
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
@@ -265,13 +263,3 @@ def test_one_of_two_concurrent_imports_starts_again(put, tmp_path):
         with pytest.raises(StoreMoved):
             put.store.write(unpublished.publish)
     assert grades(put.store, "second") == SECOND
-
-
-def test_added_gradings_prevent_a_revert_of_the_migration(put):
-    def undo(connection):
-        with pytest.raises(NeedsMigration):
-            m0012_added_gradings.revert(connection)
-
-    put("first.csv", graded(FIRST))
-    put("second.csv", graded(SECOND))
-    put.store.write(undo)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dash import html
 from dash.development.base_component import Component
 
@@ -12,9 +10,8 @@ from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.table import table
 from dashboard.figures.buzz_curves_and_rates import curve_name, curves_figure
-from queries.buzzing import BuzzCurves
-
-Names = Mapping[str, str]
+from dashboard.figures.run_labels_and_lines import Names
+from queries.buzzing.results import BuzzCurves
 
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 

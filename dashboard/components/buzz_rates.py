@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dash import html
 
 from dashboard.components.figure import figure
@@ -12,12 +10,10 @@ from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.buzz_curves_and_rates import buzz_rates_figure
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.style import INK
 from data.plurals import counted
-from queries.buzzing import BuzzRates
-from queries.buzzing.results import TeamBuzzRates
-
-Names = Mapping[str, str]
+from queries.buzzing.results import BuzzRates, TeamBuzzRates
 
 RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
 

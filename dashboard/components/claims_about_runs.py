@@ -61,8 +61,8 @@ def _within_margin(
     compared: Sequence[tuple[LeaderboardRow, Equivalence]], names: Mapping[str, str], margin: float, metric: str
 ) -> str:
     verdicts: dict[str, list[LeaderboardRow]] = {}
-    for row, equivalence in compared:
-        verdicts.setdefault(equivalence.verdict or f"undefined, because {equivalence.undefined}", []).append(row)
+    for board_row, equivalence in compared:
+        verdicts.setdefault(equivalence.verdict or f"undefined, because {equivalence.undefined}", []).append(board_row)
     parts = [f"{verdict}: {_named(rows, names)}" for verdict, rows in verdicts.items()]
     first = names[compared[0][1].against]
     return f"Compared with {first} by {metric}, with a margin of {format_number(margin)}: {'; '.join(parts)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dash import html
 from dash.development.base_component import Component
@@ -11,10 +11,9 @@ from dashboard.components.cost_slider_and_decision_tables import coverage_table,
 from dashboard.components.figure import figure
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.figures.decide import coverage_figure, difference_figure, murphy_figure, net_figure
+from dashboard.figures.run_labels_and_lines import Names
 from data.plurals import counted
 from queries.decide import Decisions, PeopleDecisions
-
-Names = Mapping[str, str]
 
 
 def people_note(people: PeopleDecisions) -> html.P:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dash import html
 
 from dashboard.components.figure import figure
@@ -11,11 +9,10 @@ from dashboard.components.numbers import percent
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
 from dashboard.components.threshold_outcomes import interval_text
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.thresholds import outcomes_figure
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
-
-Names = Mapping[str, str]
 
 COLUMNS = ("Run", "Wins", "95 % interval", "Uncertain wins", "Neither", "People win", "95 % interval", "Questions")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from dash import html
 from dash.development.base_component import Component
@@ -11,10 +11,9 @@ from dashboard.components.html_attributes import data
 from dashboard.components.numbers import DASH, percent, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import row, table
+from dashboard.figures.run_labels_and_lines import Names
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
-
-Names = Mapping[str, str]
 
 LISTED = 12  # steps of a run's curve in the table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from dash import html
 
@@ -10,6 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import Cell, row, table
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.triptych import (
     discrimination_figure,
     murphy_panel,
@@ -21,7 +22,6 @@ from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.triptych import RunTriptych, Triptych
 
-Names = Mapping[str, str]
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
 TESTS = {
     "p_spiegelhalter": ("Spiegelhalter", "does the Brier score match what the confidences imply"),

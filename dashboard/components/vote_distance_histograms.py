@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dash import html
@@ -12,9 +12,8 @@ from dashboard.components.numbers import DASH
 from dashboard.components.run_names_and_colours import RunColours
 from dashboard.components.table import row, table
 from dashboard.figures.human_votes import distance_figure, entropy_figure, ranking_figure
+from dashboard.figures.run_labels_and_lines import Names
 from queries.human_votes import Histograms, People
-
-Names = Mapping[str, str]
 
 
 def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:

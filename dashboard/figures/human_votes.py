@@ -104,14 +104,14 @@ def _histograms(
     ranges: list[list[float]] = []
     shown = _shown(people)
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
-    for place, row in enumerate(shown):
-        assert row.histograms is not None
+    for place, run in enumerate(shown):
+        assert run.histograms is not None
         panel = [{
-            "type": "bar", "x": middles, "y": _shares(counts(row.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
-            "marker": {"color": colours.get(row.run, OTHERS), "line": {"width": 0, "color": FAINT}},
-            "customdata": list(counts(row.histograms)),
-            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": row.run,
-        }, *_outline(row.reference, edges, counts, place)]  # fmt: skip
+            "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": colours.get(run.run, OTHERS), "line": {"width": 0, "color": FAINT}},
+            "customdata": list(counts(run.histograms)),
+            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
+        }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
         data += panel
         ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
     return panels(
@@ -158,12 +158,12 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         axes = panel_axes(place)
         diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
         data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
-        for row in shown:
-            bins = [bin_ for bin_ in row.classes[place].bins if bin_.items]
+        for run in shown:
+            bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
             data.append({
-                "type": "scatter", "mode": "lines+markers", "meta": row.run, "name": plain(names[row.run]), **axes,
+                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": plain(names[run.run]), **axes,
                 "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
-                "line": {"color": colours.get(row.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "line": {"color": colours.get(run.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
                 "customdata": [bin_.items for bin_ in bins],
                 "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
             })  # fmt: skip

@@ -40,13 +40,13 @@ def panels(
     x_title, y_title = x.pop("title"), y.pop("title")
     axes: PlotlyJson = {}
     annotations: list[PlotlyJson] = []
-    for number, (title, short) in enumerate(zip(titles, distinct_short_names(titles), strict=True)):
+    for number, (title, name) in enumerate(zip(titles, distinct_short_names(titles), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
         own: PlotlyJson = {"range": ranges[number]} if ranges else {}
         axes[f"yaxis{suffix}"] = axis(**y, **own, anchor=f"x{suffix}", automargin=False)
         annotations.append({
-            "text": plain(short), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
+            "text": plain(name), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
             "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
             "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
         })  # fmt: skip

@@ -24,10 +24,10 @@ def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour:
         axes = panel_axes(place)
         diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
         data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
-        for counted in (True, False):
-            parts = [part for part in variant.bins if part.counted == counted]
-            data.append(_steps(parts, axes, colour if counted else OTHERS))
-            data.append(_dots(parts, axes, colour if counted else OTHERS, counted=counted))
+        for counts in (True, False):
+            parts = [part for part in variant.bins if part.counted == counts]
+            data.append(_steps(parts, axes, colour if counts else OTHERS))
+            data.append(_dots(parts, axes, colour if counts else OTHERS, counts=counts))
     return panels(
         data,
         labels,
@@ -46,18 +46,18 @@ def _steps(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str) -> Plot
     }  # fmt: skip
 
 
-def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, counted: bool) -> PlotlyJson:
+def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, counts: bool) -> PlotlyJson:
     most = max((part.items for part in parts), default=1)
     return {
         "type": "scatter", "mode": "markers",
         "x": [part.mean_confidence for part in parts], "y": [part.accuracy for part in parts],
         "customdata": [[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts], **axes,
         "marker": {
-            "size": [4 + 6 * (part.items / most) ** 0.5 for part in parts], "color": colour if counted else "rgba(0,0,0,0)",
+            "size": [4 + 6 * (part.items / most) ** 0.5 for part in parts], "color": colour if counts else "rgba(0,0,0,0)",
             "line": {"color": colour, "width": 1.5},
         },
         "hovertemplate": (
             "%{customdata[0]}: %{customdata[1]:,} items<br>confidence %{x:.3f}, right %{y:.3f}"
-            f"{'' if counted else '<br>does not count'}<extra></extra>"
+            f"{'' if counts else '<br>does not count'}<extra></extra>"
         ),
     }  # fmt: skip

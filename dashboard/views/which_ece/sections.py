@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dash import html
 
 from dashboard.components.figure import figure
@@ -11,13 +9,13 @@ from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.rank_agreement import agreement_figure
+from dashboard.figures.run_labels_and_lines import Names
 from dashboard.views.which_ece.figures import bins_figure
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.which_ece import WHICH_METRICS, RunError, WhichEce
 
-Names = Mapping[str, str]
 # Means over bins of the absolute gap, as published code computes them: only these are compared with each other.
 ROOT_MEAN_SQUARE = "rms_hle"
 MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)

@@ -38,6 +38,5 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def _write(connection: duckdb.DuckDBPyConnection, name: str, path: Path) -> int:
-    """Write the responses of a run to a file and return their number."""
     sql = f"select {COLUMNS} from responses where run = {literal(name)} order by question_id, clue"
     return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])

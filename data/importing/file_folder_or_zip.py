@@ -82,7 +82,6 @@ class Incoming:
 
     @cached_property
     def file(self) -> TableFile:
-        """The single file, decompressed."""
         return self._staging.open(self.path, self.name)
 
     def part(self, path: Path) -> Incoming:
@@ -105,10 +104,7 @@ class Incoming:
 
     @cached_property
     def document(self) -> object:
-        """The content of a file that is one JSON document, such as an object over many lines; None for any other file.
-
-        A JSON Lines file with more than one line is not a document.
-        """
+        """The content of a file that is one JSON document; None for any other file, also for JSON Lines of several lines."""
         start = self.start.removeprefix(b"\xef\xbb\xbf").lstrip()
         if start[:1] not in (b"{", b"["):
             return None

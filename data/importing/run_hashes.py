@@ -34,13 +34,7 @@ AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # column
 
 @dataclass
 class RunHash:
-    """The hash of one run, fed with its rows in order.
-
-    Attributes:
-        items: number of rows fed so far.
-        questions: number of different questions among them.
-        sha256: empty until ``close`` sets it.
-    """
+    """The hash of one run, fed with its rows in order. ``close`` sets ``sha256``. ``questions`` counts different ones."""
 
     items: int = 0
     questions: int = 0
@@ -50,7 +44,6 @@ class RunHash:
     _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
     def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
-        """Add the next rows of the run to the hash."""
         question = rows["question_number"].to_numpy()
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
@@ -80,7 +73,7 @@ class RunHash:
 
 
 def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
-    """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Return the hashes by run number."""
+    """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Returns the hashes by run number."""
     hashes: dict[int, RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     ids = Ids(connection)
@@ -153,7 +146,6 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]
 
 
 def _byte_streams(column: pl.Series) -> list[Any]:
-    """Return the byte streams of a column."""
     if column.dtype == pl.String:
         lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
         return [_little_endian(lengths), (column.str.join("").item() or "").encode()]

@@ -59,7 +59,7 @@ class WriterLock(Protocol):
     def point(self, name: str, before: Pointer | None, version: str) -> None:
         """Put a catalogue in force, durably. ``name`` is blank while the first write is under way.
 
-        ``before`` is in force now, which PostgreSQL compares; None replaces anything. Raises ``LockLost`` if the lock may be lost.
+        ``before`` is in force now, which PostgreSQL compares; None replaces anything. Raises ``LockLost`` if it may be lost.
         """
 
     def check(self) -> None:

@@ -16,11 +16,7 @@ from data.importing.staging import ImportOptions, Staging
 
 
 def run_checks(staging: Staging, options: ImportOptions) -> None:
-    """Check the incoming rows against each other and the store, and fill the ``new_*`` tables.
-
-    Raises:
-        Refused: with all problems.
-    """
+    """Check the incoming rows against each other and the store, and fill the ``new_*`` tables. Raises ``Refused``."""
     if staging.has("questions", "clues"):
         check_questions(staging)
     if staging.has_problems("questions", "clues"):

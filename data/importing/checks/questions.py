@@ -255,7 +255,6 @@ def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
 
 
 def _attributes_differ(staging: Staging, dataset: str) -> bool:
-    """Whether a file states attributes for a stored dataset that differ from the stored ones."""
     incoming, stored = (
         f"select question_id, attribute, value from {table} where dataset = $d"
         for table in ("new_attributes", "store.attributes")
@@ -266,7 +265,6 @@ def _attributes_differ(staging: Staging, dataset: str) -> bool:
 
 
 def _differ_in_words(staging: Staging, dataset: str) -> bool:
-    """Whether the text of a stored question differs from the incoming one."""
     sql = """select 1 from new_questions n join store.questions o using (dataset, question_id)
         where n.dataset = $d and n.text is distinct from o.text limit 1"""
     return staging.connection.execute(sql, {"d": dataset}).fetchone() is not None

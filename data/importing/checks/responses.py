@@ -104,7 +104,7 @@ def _order(staging: Staging) -> bool:
 
 
 def _check_names(staging: Staging) -> None:
-    """Report names of models and elicitations that a page cannot show as they are. Raises ``Refused`` if there are any."""
+    """Report names of models and elicitations that a page cannot show as they are."""
     for column in ("model", "elicitation"):
         bad = f"regexp_matches({column}, '{INVISIBLE}')"
         if staging.connection.execute(f"select 1 from numbered_runs where {bad} limit 1").fetchone():
@@ -114,7 +114,6 @@ def _check_names(staging: Staging) -> None:
 
 
 def _warn_of_answers(staging: Staging) -> None:
-    """Warn of failed calls that nevertheless state an answer, which is left out."""
     sql = f"select count(*) from responses_read s where {is_failed()} and {states_an_answer()}"
     count = staging.connection.execute(sql).fetchall()[0][0]
     if count:
@@ -136,13 +135,12 @@ def _warn_of_states(staging: Staging) -> None:
 
 
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:
-    """Whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
+    """Return whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
     with ThreadPoolExecutor(2) as threads:
         return any(threads.map(partial(_repeats_from, staging, keys), range(0, rows, BATCH)))
 
 
 def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
-    """Whether one of the ``BATCH`` rows from ``start`` on has the same keys as the row before it."""
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         range_ = f"rowid between {max(start - 1, 0)} and {start + BATCH - 1}"
@@ -151,7 +149,6 @@ def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
 
 
 def _report_bad(staging: Staging) -> None:
-    """Report each bad response, one kind of fault after another."""
     staging.report_rows(
         "responses_read", "model", "null",
         "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",

@@ -58,9 +58,7 @@ NUMERALS = {str(n): word for word, n in ROMAN.items()}
 
 
 def normalise(text: str) -> str:
-    """Return a text in lower case, without accents, markup, punctuation and a leading article.
-
-    Initials are joined, and white space becomes single spaces.
+    """Return a text in lower case and single spaces, initials joined, without accents, markup, punctuation and leading article.
 
     >>> normalise("The <i>U. S.</i>  Café")
     'us cafe'
@@ -108,7 +106,6 @@ def meaning(text: str) -> tuple[str, ...]:
 
 
 def _numbers(words: list[str]) -> list[str]:
-    """Return words with numbers in digits: number words, and Roman numerals after another word."""
     result: list[str] = []
     total = current = 0
     counting = False

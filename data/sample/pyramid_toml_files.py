@@ -30,7 +30,6 @@ class Question:
 
     @property
     def text(self) -> str:
-        """All clues."""
         return self.revealed(len(self.clues) - 1)
 
     @property

@@ -62,13 +62,9 @@ NO_PACKET = "games without a packet; only their tossups with buzzes count as hea
 
 @dataclass
 class QuestionSet:
-    """A question set, which becomes a dataset.
+    """A question set, which becomes a dataset: the tossups that were read or are in a packet, and the games, by id.
 
-    Attributes:
-        name: of the question set.
-        slug: its name in addresses; can be empty.
-        tossups: ids of the tossups that were read or are in a packet, in order.
-        games: ids of the games that were played on it.
+    ``slug`` is its name in addresses, and can be empty.
     """
 
     name: str
@@ -79,15 +75,10 @@ class QuestionSet:
 
 @dataclass
 class Game:
-    """A game between two teams.
+    """A game between two teams. Tournament, packet, teams and tossups heard are ids.
 
-    Attributes:
-        tournament: its id.
-        packet: its id.
-        tossups_read: number of tossups that were read; None if the file does not say.
-        teams: ids of the teams.
-        heard: ids of the tossups that were read.
-        buzzes: tossup, team, position and whether correct for each buzz, in the order of the file.
+    ``tossups_read`` is None if the file does not say. ``buzzes`` are tossup, team, position and whether correct, in the order of
+    the file.
     """
 
     tournament: int | None
@@ -99,14 +90,12 @@ class Game:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file is a SQLite database, or an empty file named like one."""
     if incoming.path.is_file() and not incoming.path.stat().st_size:
         return incoming.name.lower().endswith(ENDINGS)
     return incoming.start.startswith(SIGNATURE)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions, the games and the buzzes."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; name the SQLite database itself")
     if not incoming.start:
@@ -161,7 +150,6 @@ class _Reading:
         self.games = self._games()
 
     def _rows(self, table: str, key: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a table whose key is a whole number."""
         rows = ((whole(row[0]), *row[1:]) for row in self.database.rows(table, key, *columns))
         return [row for row in rows if row[0] is not None]
 

@@ -41,12 +41,10 @@ UNKNOWN_QUESTION = "not a question of this dataset"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the release.
+    """A part of the release, and the dataset that it becomes, unless the analyst names it.
 
-    Attributes:
-        dataset, title: id and title of the dataset that it becomes, unless the analyst names them.
-        labels: short name of a class in the file -> its name in the dataset, in the order of ``label_count``.
-        example: key of an example -> its name in the question.
+    ``labels`` map the short name of a class to its name in the dataset, in the order of ``label_count``. ``example`` maps the key
+    of an example to its name in the question.
     """
 
     dataset: str
@@ -56,12 +54,10 @@ class Part:
 
     @property
     def classes(self) -> list[str]:
-        """Names of the classes, in the order of ``label_count``."""
         return list(self.labels.values())
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The contract of the items."""
         return (
             Column("uid", required=True),
             Column("label_count", "numbers", required=True, low=0),
@@ -92,12 +88,10 @@ MAX_ORDERED = 6  # classes: up to here, all their orders are tried
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file has the keys of the release."""
     return "uid" in incoming.columns and bool({"label_count", "label_counter", "probs", "logits"} & incoming.columns)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the items, or one model's predictions for items of an existing dataset."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; ChaosNLI's files are JSON Lines: name them one by one")
     columns = set(incoming.file.columns)
@@ -113,7 +107,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _part(file: TableFile) -> Part:
-    """Return the part of the release that a file belongs to, by its first row."""
     row = file.first_row
     uid, example = str(row.get("uid")), row.get("example")
     example = example if isinstance(example, dict) else {}

@@ -37,14 +37,12 @@ NOT_STATED = "no confidence is stated"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file holds answers with a judge's verdicts."""
     document = incoming.document
     answers = list(document.values())[:CHECKED_ANSWERS] if isinstance(document, dict) else []
     return all(isinstance(answer, dict) for answer in answers) and any("judge_response" in answer for answer in answers)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the answers of one or more models."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; judged answers are JSON files: name them one by one")
     document = incoming.require_document()

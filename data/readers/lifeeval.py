@@ -71,14 +71,12 @@ NO_CONFIDENCE = "no confidence is known"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file has the column names of the release."""
     columns = incoming.columns
     named = "Question ID" in columns and not NOT_LIFEEVAL & columns
     return named or any(columns >= names for names in ({"Answer", "Confidence"}, {"llm", "qset"}, OF_PEOPLE))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions, the answers of one model or of people to existing questions, or pairs for other question sets."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; LifeEval's files are CSV")
     columns = set(incoming.file.columns)
@@ -175,15 +173,9 @@ def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> N
 def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) -> None:
     """Add a run. Of several rows on a question, those with an answer and a confidence count.
 
-    A row whose answer is not a number is an unparsed answer or, if the model said nothing, a failed call. A row whose confidence
-    was never parsed is an answer without it.
-
-    Args:
-        file: where the answers are from.
-        key: of the run.
-        select: SQL that gives ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, ``confidence`` as a number, and
-            ``silent``: whether the model said nothing at all.
-        staging: of the import.
+    A row whose answer is not a number is an unparsed answer or, if the model said nothing (``silent``), a failed call. A row
+    whose confidence was never parsed is an answer without it. The SQL ``select`` gives ``question_id``, ``ordinal``, ``sample``,
+    ``guess`` as in the file, ``confidence`` as a number, and ``silent``.
     """
     staging.connection.execute(f"""
         create or replace table parsed as

@@ -62,7 +62,6 @@ EDITED = 0.02  # tokens: a play that ended further than this from the end of eve
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file, or one in the folder, is a packet, a run file, plays or bonuses."""
     if incoming.folder is not None:
         if (incoming.folder / "dataset.json").exists():
             return False
@@ -71,7 +70,6 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read packets, then runs, then plays."""
     root = incoming.folder
     files = [incoming]
     if root is not None:
@@ -139,7 +137,6 @@ def _kind(name: str, start: bytes) -> str | None:
 
 
 def _question_ids(packets: list[Incoming]) -> set[str]:
-    """Return the ids of the questions of some packets."""
     tossups = [tossup for file in packets for tossup in (file.document if isinstance(file.document, list) else ())]
     qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
     return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
@@ -236,8 +233,7 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
 def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], staging: Staging) -> dict[str, dict[int, int]]:
     """Cut questions into clues that end where the runs were asked, or check that they are already cut there.
 
-    Returns:
-        Question -> position in its run files -> clue.
+    Returns question -> position in its run files -> clue.
     """
     run = staging.connection.execute
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
@@ -308,14 +304,9 @@ def _cut_as_stored(dataset: str, staging: Staging) -> None:
 
 
 def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
-    """Cut questions into clues that end at the given positions.
+    """Cut questions into clues that end after the given numbers of tokens, ascending.
 
     If no question of the dataset is incoming, the stored questions are read again first.
-
-    Args:
-        ends: question -> numbers of tokens at which its clues end, ascending.
-        dataset: id of the dataset.
-        staging: of the import.
     """
     run = staging.connection.execute
     d = {"d": dataset}

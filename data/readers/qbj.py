@@ -50,7 +50,6 @@ START = 65_536  # bytes of each
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether a file, or one in the folder, has the keys of a match, a tournament or a packet."""
     if incoming.folder is not None:
         paths = _paths(incoming.folder)
         return not (incoming.folder / "dataset.json").exists() and any(_has_match(path) for path in paths[:SAMPLE])
@@ -61,7 +60,6 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the packets, then the games."""
     if incoming.folder is None:
         files = [incoming]
     else:

@@ -69,7 +69,6 @@ def has_forecasts(columns: Set[str]) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one file of responses to an existing dataset."""
     if not options.dataset:
         raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
     if not staging.dataset(options.dataset):

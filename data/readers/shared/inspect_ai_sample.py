@@ -29,13 +29,10 @@ class TokenConfidence:
 
 @dataclass(frozen=True)
 class Score:
-    """The score that one scorer gave a sample.
+    """The score that one scorer gave a sample, after all edits, and the answer that the scorer took from the output.
 
-    Attributes:
-        value: as in the log, after all edits.
-        answer: the answer that the scorer took from the output.
-        confidence: as in the log; None if it is not stated.
-        tokens: confidence from log-probabilities; None if the log has none for the answer.
+    The confidence is as in the log; None if it is not stated. ``tokens`` is None if the log has no log-probabilities for the
+    answer.
     """
 
     value: object
@@ -71,13 +68,8 @@ class Score:
 class Sample:
     """One sample of a log.
 
-    Attributes:
-        question_id, text, answer, category: of the question.
-        options: letters of the question's choices; empty if it has none.
-        epoch: of the sample.
-        failed: why there is no answer; None if there is one.
-        refused: whether a content filter stopped the output.
-        scores: by name of the scorer.
+    ``options`` are the letters of the question's choices; empty if it has none. ``failed`` says why there is no answer; None if
+    there is one. ``refused`` says whether a content filter stopped the output. Scores are by scorer.
     """
 
     question_id: str
@@ -92,7 +84,6 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Where the sample is in the log, in words."""
         return f"sample {self.question_id}" + ("" if self.epoch == "1" else f", epoch {self.epoch}")
 
 

@@ -18,6 +18,5 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the columns, unless a run has several answers to a clue."""
     drop_column(connection, "runs", "samples", "1")
     drop_column(connection, "runs", "respondents", "false")

@@ -12,7 +12,6 @@ DERIVED = ("imported", "graded")
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
-    """Add the tables, and name the grading that each run came with."""
     run = connection.execute
     run("""
         create table gradings (

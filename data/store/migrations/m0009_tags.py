@@ -9,7 +9,6 @@ from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
-    """Add the table."""
     connection.execute("""
         create table tags (
             dataset varchar not null, run varchar not null,
@@ -19,7 +18,6 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the table, unless a run has a tag."""
     if connection.execute("select 1 from tags limit 1").fetchone():
         raise NeedsMigration("tags")
     connection.execute("drop table tags")

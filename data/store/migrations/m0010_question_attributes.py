@@ -9,7 +9,6 @@ from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
-    """Add the table."""
     connection.execute("""
         create table attributes (
             dataset varchar not null, question_id varchar not null,
@@ -19,7 +18,6 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the table, unless a question has an attribute."""
     if connection.execute("select 1 from attributes limit 1").fetchone():
         raise NeedsMigration("attributes")
     connection.execute("drop table attributes")

@@ -22,7 +22,6 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the table, unless a run has attributes."""
     if connection.execute("select 1 from response_attributes limit 1").fetchone():
         raise NeedsMigration("response_attributes")
     connection.execute("drop table response_attributes")

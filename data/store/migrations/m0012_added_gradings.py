@@ -15,6 +15,5 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the columns, unless a grading was added."""
     drop_column(connection, "gradings", "added_at")
     drop_column(connection, "gradings", "added_by")

@@ -1,8 +1,7 @@
 """Guessers that search a small knowledge base: the best match is the guess, and the scores give the confidence.
 
 Nothing here reads the answers or is fitted to them: the temperature of a softmax is about one standard deviation of the guesser's
-scores over all queries and documents. Only numpy and scipy are needed, so servers can run it. A test compares it with
-scikit-learn and bm25s.
+scores over all queries and documents. It needs only numpy and scipy, so servers can run it.
 """
 
 from __future__ import annotations

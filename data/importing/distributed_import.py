@@ -2,9 +2,7 @@
 
 The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and processes them as an import
 does: it writes their responses and statistics into the store as objects, and returns the rows of the catalogue, which are few.
-The coordinator puts these into the store. No host ever holds more than the rows of one run.
-
-This module does not know how workers are found and called: ``dashboard/cli/distributed_import.py`` uses Dask.
+The coordinator puts these into the store. ``dashboard/cli/distributed_import.py`` finds and calls workers.
 """
 
 from __future__ import annotations
@@ -47,7 +45,6 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The name of the group in messages."""
         return f"{self.model or '?'} ({self.elicitation or '?'})"
 
 

@@ -46,7 +46,6 @@ class Incoming:
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder or the unpacked zip; None for a single file."""
         if self.path.is_dir():
             return self.path
         if not _begins_like_a_zip(self.path):

@@ -96,7 +96,6 @@ class Refused(Exception):
 
     @property
     def total(self) -> int:
-        """Number of problems, listed or not."""
         return len(self.problems) + self.more.total()
 
     @property

@@ -1,9 +1,8 @@
 """The ids of runs: a sha256 of their content in the order of questions and clues, independent of the order of the file.
 
-Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as
-their lengths (-1 for null) and their joined content. So a batch takes a few calls, however many rows it has.
-The way guesses were graded does not count, only the correctness that the file or the analyst stated. A failed call is hashed as
-the guess ERROR, no matter how the file marks it.
+Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as their
+lengths (-1 for null) and their joined content. The way guesses were graded does not count, only the correctness that the file or
+the analyst stated. A failed call is hashed as the guess ERROR, no matter how the file marks it.
 """
 
 from __future__ import annotations
@@ -124,7 +123,6 @@ class Ids:
 
 
 def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
-    """Yield the first and last row of batches that fit into memory."""
     size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
     groups = connection.execute(
         f"select row // {GROUP}, count(*), sum({size})::bigint from responses_graded group by 1 order by 1"

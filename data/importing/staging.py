@@ -283,7 +283,6 @@ class Staging:
         )
 
     def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
-        """Count rows of a run that hold no answer, by reason."""
         self.report.skipped.setdefault(key, Counter()).update(reasons)
 
     def dataset(self, dataset: str) -> dict[str, Any] | None:
@@ -400,7 +399,6 @@ def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collec
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, datasets: Collection[str]) -> None:
-    """Replace the attached store with views that leave out some datasets, under the same name."""
     ((path,),) = connection.execute("select path from duckdb_databases() where database_name = 'store'").fetchall()
     connection.execute(f"use memory; detach store; attach {literal(path)} as whole_store (read_only); attach ':memory:' as store")
     for table in tables_of_datasets(connection, "whole_store"):

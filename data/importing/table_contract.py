@@ -1,7 +1,5 @@
-"""The contract of each incoming table: its columns with their types and ranges.
-
-``stage`` reads a file into a typed view and reports each cell that breaks the contract. ``data.importing.checks`` then checks
-conditions that span rows or tables, such as duplicates and unknown questions.
+"""The contract of each incoming table: its columns with their types and ranges. ``data.importing.checks`` spans rows and
+tables.
 """
 
 from __future__ import annotations

@@ -108,7 +108,6 @@ class TableFile:
 
     @cached_property
     def dialect(self) -> tuple[str, list[str]]:
-        """Delimiter and header of a CSV file."""
         try:
             with self._text() as lines:
                 first = lines.readline(HEADER)
@@ -331,7 +330,6 @@ class TableFile:
         return refuse(self.name, f"this Parquet file is damaged or cut short; write or download it again ({cause})")
 
     def not_utf8(self) -> Exception:
-        """Return the refusal for text that is not UTF-8, with the first line that is not."""
         with self.path.open("rb") as file:
             for line, raw in enumerate(file, start=1):
                 try:

@@ -1,8 +1,8 @@
 """The catalogue of an import before it is published: the datasets that the import changes, as they would be.
 
-An import publishes it; a dry run shows it. It starts with the stored rows of the datasets that the files add to, and the new rows
-are added to it. Meanwhile the responses and statistics of runs are written to objects, without a lock. Publishing is then quick:
-it copies these rows to the next catalogue of the store.
+An import publishes it; a dry run shows it. It starts with the stored rows of the datasets that the files add to. The responses
+and statistics of new runs are written to objects, without a lock. Publishing is then quick: it copies the rows to the next
+catalogue of the store.
 """
 
 from __future__ import annotations
@@ -201,7 +201,6 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
 
 
 def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> None:
-    """Write the responses of new runs to objects, in the order of question ids and clues."""
     if not connection.execute("select 1 from scratch.new_runs limit 1").fetchone():
         return
     runs = connection.execute("""

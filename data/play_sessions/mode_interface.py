@@ -1,8 +1,7 @@
 """What the mode of a session decides: what is asked, what an answer is, how it is graded, and what is collected from it.
 
 What a player says is logged under numbers, the *steps* in the player's own order of questions. A step is answered once: a
-repeated answer, from a second tab or after a lost connection, changes nothing. ``data.play_sessions.session_modes`` lists the
-modes.
+repeated answer, from a second tab or after a lost connection, changes nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Mode ``race``: a question is read word by word, and the player buzzes once, as in quizbowl.
 
 The log says when the reading began and at what pace. So the words that are due follow from the server's clock, no matter which
-process is asked. Once begun, a reading goes on: a player who comes back in time hears the rest. One who comes back too late has
-left the question, which then does not count. After a buzz, there is a time limit for the answer, and the same again if the answer
-line prompts.
+process is asked. Once begun, a reading goes on: a player who comes back too late has left the question, which does not count.
+After a buzz, there is a time limit for the answer, and the same again if the answer line prompts.
 
 Each question has four steps: the start, the buzz (or having heard the question to the end without one), the answer, and the
 answer to a prompt. Steps that a question does not need have no entry.

@@ -1,7 +1,4 @@
-"""Sessions in which people answer a dataset's questions: creating and listing them, joining, answering.
-
-The mode of the session decides how questions are asked, answered and graded (``data.play_sessions.mode_interface``).
-"""
+"""Sessions in which people answer a dataset's questions: creating and listing them, joining, answering."""
 
 from __future__ import annotations
 

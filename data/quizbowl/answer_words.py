@@ -1,7 +1,7 @@
-"""The words of an answer: which carry meaning, and which a player must say.
+"""The words of an answer: which carry meaning, and which a player must say: the underlined (``<u>X</u>``, ``_X_``,
+``__**X**__``).
 
-A player must say the underlined words (``<u>X</u>``, ``_X_``, ``__**X**__``). Everything here takes time linear in the length of
-a text.
+Everything here takes time linear in the length of a text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """SQLite databases of buzzpoints: the questions of quizbowl tournaments, and where teams buzzed.
 
-The schema is that of the buzzpoint sites: tournaments have rounds, rounds have games, and each round has a packet of a question
-set. Older files give a packet's questions in ``tossup`` itself, newer ones in ``packet_question``. Question sets can have
-editions, which share questions, so one question can have several tossups, each an edited version of it. Each tossup becomes a
-question here.
+Tournaments have rounds, rounds have games, and each round has a packet of a question set. Older files give a packet's questions
+in ``tossup`` itself, newer ones in ``packet_question``. Question sets can have editions, which share questions, so one question
+can have several tossups, each an edited version of it. Each tossup becomes a question here.
 """
 
 from __future__ import annotations
@@ -114,8 +113,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 class _Reading:
-    """The tables of one database, linked."""
-
     def __init__(self, name: str, database: Database, staging: Staging) -> None:
         self.name = name
         self.staging = staging
@@ -307,5 +304,4 @@ class _Reading:
 
 
 def _text(cell: object) -> str | None:
-    """Return a cell as text; None if it is blank."""
     return None if cell is None else str(cell).strip() or None

@@ -1,9 +1,8 @@
 """ChaosNLI as released: items with the votes of a hundred people each, and classifiers' predictions for NLI items.
 
-Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example``. The release has three parts: SNLI and MNLI,
-whose examples are a premise and a hypothesis with three classes, and alphaNLI, with two hypotheses about what happened between
-two observations. Predictions (Baan et al. 2022): JSON Lines ``uid, probs, pred``. No file states their class order; only the
-analyst knows it.
+Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example``. SNLI and MNLI have a premise and a hypothesis
+with three classes, alphaNLI two hypotheses about what happened between two observations. Predictions (Baan et al. 2022): JSON
+Lines ``uid, probs, pred``. No file states their class order.
 """
 
 from __future__ import annotations
@@ -182,7 +181,6 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names as part of a sentence: a premise and a hypothesis."""
     return " and ".join(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in names)
 
 

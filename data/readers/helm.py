@@ -76,7 +76,6 @@ class Item:
 
     @property
     def right(self) -> list[int]:
-        """Numbers of the correct references, from 0."""
         references = _dicts(self.instance.get("references"))
         return [index for index, reference in enumerate(references) if CORRECT in _list(reference.get("tags"))]
 

@@ -1,8 +1,4 @@
-"""Logs of Inspect AI: ``.eval`` files, which are zips of a header and one JSON file per sample, and logs as one JSON document.
-
-A sample's ``scores`` say whether the answer is right. Its confidence is in a score's metadata, or follows from the
-log-probabilities of the output's tokens. If a log has both, each becomes a run. So does each scorer.
-"""
+"""Logs of Inspect AI: ``.eval`` files, which are zips of a header and one JSON file per sample, and logs as one JSON document."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Judged answers as the scripts of HLE and BrowseComp write them: one JSON object of answers by question id.
 
 Each value holds ``model, response`` and ``judge_response {correct_answer, model_answer, correct, confidence}``, with ``correct``
-yes or no and ``confidence`` from 0 to 100.
-The judge writes 100 if an answer states no confidence, so these answers cannot be distinguished from answers that are certain.
+yes or no and ``confidence`` from 0 to 100, also 100 if an answer states none.
 """
 
 from __future__ import annotations

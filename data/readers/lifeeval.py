@@ -1,9 +1,7 @@
 """LifeEval's files as released (arXiv 2605.23909): questions, answers of one model or of people, pairs for other question sets.
 
 The id of a question tells sex, age and radius: male if id < 404, minimum age (id mod 404) div 4, radius [1, 5, 10, 20][id mod 4].
-
-The pairs give the confidence and correctness of models on sets such as BoolQ. Each set becomes a dataset, whose questions have no
-text. A model has two runs: one with the confidence that it stated, one with the probability of the token that it chose.
+Pairs give the confidence and correctness of models on sets such as BoolQ.
 """
 
 from __future__ import annotations
@@ -142,7 +140,6 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
 
 
 def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Read the answers of people as one run, in which each respondent is a sample."""
     dataset = options.dataset or DATASET
     known = staging.dataset(dataset)
     if known is None:
@@ -206,7 +203,6 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
 
 
 def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read pairs of confidence and correctness as a dataset for each question set, with up to two runs for each model."""
     file = incoming.file
     if options.model or options.elicitation:
         raise refuse(file.name, "pairs name their models and elicitations themselves; leave these options out")

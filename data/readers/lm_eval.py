@@ -255,7 +255,6 @@ def likelihoods(responses: object) -> list[float] | None:
 
 
 def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sample | Problem:
-    """Read one line. Return a problem if its parts do not fit each other."""
     pairs = _arguments(row.get("arguments"))
     if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
         pairs = pairs[: len(logarithms)]

@@ -1,8 +1,6 @@
 """Exports of Metaculus: ``question_data.csv`` and ``forecast_data.csv``, with every forecast that anybody made.
 
-For each forecaster, the last forecast before the question closed counts or, as a series, the forecasts in force at equally spaced
-moments between its opening and its close. Names of users are left out: forecasters are identified by their number or, in
-anonymised exports, by the beginning of a hash.
+Names of users are left out: forecasters are identified by number or, in anonymised exports, by the beginning of a hash.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@
   tokens as well, and positions count them.
 - Run files are described in ``data.readers.shared.qanta_runs``.
 - Plays are a CSV of ``packet, nano, reveal_fraction, correct, censored``.
-
-The last part of a ``qid`` identifies a question. The words of a question are its tokens, and its clues end where the runs were
-asked. Until there is a run, its clues are its sentences.
 """
 
 from __future__ import annotations
@@ -182,7 +179,6 @@ def _tokens(tossup: dict[str, Any]) -> list[str]:
 
 
 def _kind_of(token: dict[str, Any]) -> str:
-    """Return the type of a token without text, in one word."""
     return "".join(letter for letter in str(token.get("type")) if letter.isalnum())[:20] if token.get("type") else "media"
 
 
@@ -196,7 +192,6 @@ def _clue_rows(question: str, tokens: list[str], ends: Iterable[int], place: str
 
 
 def _lengths(dataset: str, staging: Staging) -> dict[str, int]:
-    """Return the number of tokens of each question of the dataset, incoming or stored."""
     sql = """select question_id, max(word_end) from clues_read where dataset = $d group by 1 union all
         select question_id, max(word_end) from store.clues where dataset = $d
             and not exists (select 1 from clues_read where dataset = $d) group by 1"""

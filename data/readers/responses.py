@@ -146,7 +146,6 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
 
 
 def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, int]:
-    """Return those of some columns of a relation that are too long for an attribute, with their greatest length."""
     if not names:
         return {}
     lengths = ", ".join(f"coalesce(max(len({quoted(name)}::varchar)), 0)" for name in names)

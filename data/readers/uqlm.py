@@ -1,8 +1,4 @@
-"""Results of UQLM: ``UQResult.to_dict()`` as JSON, with prompts, responses and the scores of one or more scorers.
-
-The file does not say which model answered or whether it was right. Prompts are matched to the questions of a dataset by their
-text, and the responses are graded against its answers.
-"""
+"""Results of UQLM: ``UQResult.to_dict()`` as JSON, with prompts, responses and the scores of one or more scorers."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ The first grading of a run is in its responses. Each further grading that differ
 ``statistics.NAME``, which are read instead (``Snapshot.with_grading``). One that does not differ has only its row in
 ``gradings``.
 
-A reviewer's decision is never overwritten. A correction is a new row of ``corrections``, which says who made it and when. The
-grading ``reviewed`` is the first grading with the corrections applied: for each response, the last correction that covers it. A
-correction without a value (``correct`` is null) undoes earlier ones. A correction can also confirm a grade. Runs are measured by
-``reviewed`` unless told otherwise. So it must not bring in another opinion on answers that nobody corrected.
+A reviewer's correction is a new row of ``corrections``; no row is overwritten. The grading ``reviewed`` is the first grading with
+the corrections applied: for each response, the last correction that covers it. A correction without a value (``correct`` is null)
+undoes earlier ones. Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in another opinion on answers
+that nobody corrected.
 
-The log also says which answers were drawn at random for review: a row whose note is a ``DRAWN_NOTE`` names one, how likely it was
-to be drawn, and from how many questions. It changes no grade. Reviewed answers of a random sample say how often the first grading
-errs on all answers; corrections made otherwise do not.
+The log also says which answers were drawn at random for review: a row whose note is a ``DRAWN_NOTE``. It changes no grade.
+Reviewed answers of a random sample say how often the first grading errs on all answers; other corrections do not.
 """
 
 from __future__ import annotations

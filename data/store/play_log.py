@@ -69,11 +69,9 @@ class PlayTables(NamedTuple):
     answers: list[tuple[Any, ...]]
 
     def of_sessions(self, sessions: Collection[str]) -> PlayTables:
-        """Return the rows of some sessions."""
         return PlayTables(*([row for row in rows if row[0] in sessions] for rows in self))
 
     def present_players(self) -> list[tuple[Any, ...]]:
-        """Return the rows of players who were not erased."""
         return [row for row in self.players if not row[1].startswith(ERASED)]
 
 

@@ -47,7 +47,6 @@ class RunCache:
         return values
 
     def missing(self, key: Key, runs: Sequence[str]) -> list[str]:
-        """Return the runs for which no value is cached."""
         with self._lock:
             return [run for run in runs if (key, run) not in self._values]
 

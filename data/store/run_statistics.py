@@ -1,7 +1,4 @@
-"""Computes the statistics of whole runs from their answers with a confidence, and stores them.
-
-Each grading of a run has its own statistics.
-"""
+"""Computes the statistics of whole runs from their answers with a confidence, under each grading, and stores them."""
 
 from __future__ import annotations
 

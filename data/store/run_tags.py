@@ -1,7 +1,6 @@
 """Tags of runs: what is known about a model apart from its answers, such as whether it reasons or when it was released.
 
-A tag has one value for a run. Tags come with an import and can be changed later: neither a run's id nor any metric depends on
-them.
+Tags come with an import and can be changed later: neither a run's id nor any metric depends on them.
 """
 
 from __future__ import annotations

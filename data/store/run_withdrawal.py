@@ -70,7 +70,6 @@ def _change(
 
 
 def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
-    """Return the dataset of a run, and whether the run is withdrawn."""
     row = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
     if row is None:
         raise NoSuchRun(run)

@@ -2,8 +2,7 @@
 
 DuckDB lets either one process write to a file or many read it. So a file that may have readers is never written to. A write
 copies the catalogue in force, which is small, changes the copy, makes it durable, and then moves the pointer in one atomic step.
-The responses and statistics of runs are objects, which are written before that and never changed. Readers check the pointer and
-open the new catalogue when it has moved.
+Readers check the pointer and open the new catalogue when it has moved.
 """
 
 from __future__ import annotations

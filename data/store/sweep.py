@@ -73,7 +73,6 @@ def _connect() -> duckdb.DuckDBPyConnection:
 
 
 def _objects_of(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> set[StoredObject] | None:
-    """Return the objects that a catalogue names; None if it is from before there were objects."""
     connection.execute(f"attach {literal(catalogue)} as c (read_only); use c")
     try:
         if not connection.execute("select 1 from duckdb_tables() where table_name = 'objects'").fetchone():

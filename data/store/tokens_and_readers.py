@@ -1,9 +1,7 @@
-"""Tokens, and who may read which dataset. The register of the store keeps both.
+"""Tokens, and who may read which dataset. The register of the store keeps both, and the key that signs links, in one document.
 
-A token is 256 random bits, so its hash needs no salt and no slow function. Only the hash is stored.
-
-The register keeps one document, JSON with a checksum, so damage is noticed and never mistaken for "no tokens" or "nothing is
-private". It holds the tokens, the readers of private datasets, and the key that signs links.
+A token is 256 random bits, so its hash needs no salt and no slow function. Only the hash is stored. The document has a checksum,
+so damage is noticed and never mistaken for "no tokens" or "nothing is private".
 """
 
 from __future__ import annotations

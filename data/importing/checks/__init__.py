@@ -1,7 +1,4 @@
-"""Checks that span rows, tables and the store, and the rows that an import adds to the store after them.
-
-Each step reads relations of the scratch database and creates the next ones; ``data.importing.staging`` lists them.
-"""
+"""Checks that span rows, tables and the store, and the rows that an import adds to the store after them."""
 
 from __future__ import annotations
 

@@ -109,7 +109,6 @@ def _cut_texts(staging: Staging) -> None:
 
 
 def _count_words(staging: Staging) -> None:
-    """Create ``counted_texts``: the word counts of texts that hold more than plain words and white space."""
     run = staging.connection.execute
     run("create table counted_texts (text varchar, words integer)")
     texts = run(

@@ -104,7 +104,6 @@ def _order(staging: Staging) -> bool:
 
 
 def _check_names(staging: Staging) -> None:
-    """Report names of models and elicitations that a page cannot show as they are."""
     for column in ("model", "elicitation"):
         bad = f"regexp_matches({column}, '{INVISIBLE}')"
         if staging.connection.execute(f"select 1 from numbered_runs where {bad} limit 1").fetchone():

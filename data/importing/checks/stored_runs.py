@@ -1,8 +1,7 @@
 """Comparison of incoming runs with the stored runs of the same dataset, model and elicitation.
 
-The id of a run depends on the grades that its file states, so the same answers from another grader have another id. They are
-not another run: their grades become a further grading of the stored one. A run with different answers is stored separately,
-because a run never changes, and a warning says that there are two.
+The id of a run depends on the grades that its file states. So the same answers from another grader have another id, but become a
+further grading of the stored run. A run with different answers is stored separately, because a run never changes.
 """
 
 from __future__ import annotations

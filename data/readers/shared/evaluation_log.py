@@ -157,7 +157,6 @@ class EvaluationLog:
         )  # fmt: skip
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
-        """Count rows that are not imported, or that are no answers with a confidence, by reason."""
         self._skipped[(model or self.model or "", elicitation, reason)] += rows
 
     def check_answerable(self, staging: Staging) -> None:

@@ -42,12 +42,10 @@ class Score:
 
     @property
     def declined(self) -> bool:
-        """Whether the model gave no answer, according to the scorer."""
         return isinstance(self.value, str) and self.value.strip() == NO_ANSWER
 
     @property
     def unscored(self) -> bool:
-        """Whether there is no value, or it is NaN."""
         return self.value is None or (not isinstance(self.value, str | bool) and math.isnan(number(self.value) or 0))
 
     @property
@@ -207,7 +205,6 @@ def _completion(output: object, attachments: Mapping[str, Any]) -> str:
 
 
 def _logprobs(output: object) -> list[dict[str, Any]]:
-    """Return the tokens of the first output that have log-probabilities."""
     for choice in _list(output.get("choices") if isinstance(output, dict) else None)[:1]:
         logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
         content = logprobs.get("content") if isinstance(logprobs, dict) else None

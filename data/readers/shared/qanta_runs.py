@@ -1,7 +1,7 @@
 """Run files of the QANTA challenge: JSON Lines of ``{qid, run_outputs: [{guess, confidence, buzz, correct, token_position}]}``.
 
 ``token_position`` is the number of tokens revealed. A run consists of the files with one name in the folders of packets; the name
-is ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``. The last part of a ``qid`` identifies a question.
+is ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``.
 """
 
 from __future__ import annotations

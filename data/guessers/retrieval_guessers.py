@@ -171,10 +171,7 @@ GUESSERS = (
 
 
 def softmax_confidence(scores: Floats, temperature: float) -> Floats:
-    """Return the share of the best document in the softmax of all scores, in (0, 1]; shape (queries,).
-
-    The temperature is in units of the scores.
-    """
+    """Return the share of the best document in the softmax of all scores at a temperature, in (0, 1]; shape (queries,)."""
     best = scores.max(axis=1, keepdims=True)
     shares: Floats = 1.0 / np.exp((scores - best) / temperature).sum(axis=1)
     return shares
@@ -195,10 +192,7 @@ def best_match(scores: Floats) -> Places:
 
 
 def neighbours(documents: Sequence[str], groups: Sequence[str], count: int) -> list[list[int]]:
-    """Return the indices of the ``count`` other documents that are most similar to each one, within its group, the nearest first.
-
-    If a group is too small, documents of other groups follow.
-    """
+    """Return the indices of the ``count`` other documents that are nearest to each one, those of its group first."""
     known = TfIdf(documents, _words).known
     scores = np.round((known @ known.T).toarray(), TIE)
     scores[np.array(groups)[:, None] != np.array(groups)] = -1.0

@@ -34,10 +34,7 @@ RUN_COLUMNS = ("model", "elicitation")
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one model and one elicitation, and the files that have such rows.
-
-    Names are as in the files, without spaces around them; None if the files do not say.
-    """
+    """The rows of one model and one elicitation, None if the files do not say, and the files that have such rows."""
 
     model: str | None
     elicitation: str | None

@@ -46,10 +46,7 @@ def open_dry_run(
     hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[DryRun]:
-    """Import files into a copy of their dataset, which is removed at the end. The store is only read.
-
-    The arguments are those of ``data.importing.ingest.import_paths``. Raises ``Refused`` or ``StoreError``.
-    """
+    """Import files into a copy of their dataset, which is removed at the end. For arguments and errors, see ``import_paths``."""
     with ExitStack() as stack:
         yield _open(stack, store, paths, options, form, names, content, largest, hidden, progress)
 

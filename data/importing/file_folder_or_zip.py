@@ -172,10 +172,7 @@ def _begins_like_a_zip(path: Path) -> bool:
 
 
 def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingLimit, password: str | None) -> None:
-    """Unpack members one by one. Refuse paths that lead out of the folder, and sizes over the limit.
-
-    A member never unpacks to more than its stated size: zipfile stops there and reports damage.
-    """
+    """Unpack members one by one, none to more than its stated size. Refuse paths out of the folder, and sizes over the limit."""
     if len(archive.infolist()) > MAX_MEMBERS:
         raise refuse(name, f"the zip holds more than {MAX_MEMBERS:,} files")
     names = Counter(archive.namelist())

@@ -139,10 +139,7 @@ def _file_of(staging: Staging, dataset: str) -> str:
 
 
 def check_private(staging: Staging, store: Store, readers: Sequence[str]) -> list[str]:
-    """Return the new datasets that become private, because their bundle says so. A warning names their readers.
-
-    Raises ``Refused`` if such a bundle is for a dataset that everybody can read.
-    """
+    """Return the new datasets whose bundles say that they are private. Raises ``Refused`` if everybody can read a dataset."""
     try:
         known = Tokens(store.register).record().private if staging.private else {}
     except TokenError as error:

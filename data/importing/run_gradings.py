@@ -74,10 +74,7 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
 
 
 def grades_sql(number: int, column: str | None) -> str:
-    """Return SQL for the columns of ``grades`` of an incoming run, in the order of its responses.
-
-    ``column`` names a further grading in its file; None is the grading of ``correct``.
-    """
+    """Return SQL for the grades of an incoming run, in the order of its responses. Without ``column``, they are ``correct``."""
     chosen = "select null as file, null as ordinal, null as correct limit 0"
     if column is not None:
         chosen = f"from scratch.grades_read where name = {literal(column)}"
@@ -90,10 +87,7 @@ def grades_sql(number: int, column: str | None) -> str:
 
 
 def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> list[tuple[str, str]]:
-    """Add the gradings that stored runs get from an import to an unpublished catalogue, and return run and name of each.
-
-    Their statistics are not computed.
-    """
+    """Add the gradings that stored runs get from an import, and return run and name of each. Statistics are not computed."""
     connection = staging.connection
     rows = connection.execute('select number, run, name, "column" from scratch.added_gradings order by rowid').fetchall()
     for number, run, name, column in rows:

@@ -224,10 +224,7 @@ class Staging:
         return f"loaded_{self.files.index(file)}"
 
     def add(self, table: str, file: TableFile | FrameFile, select: str, parameters: dict[str, Any] | None = None) -> int:
-        """Insert the rows of a select into ``<table>_read``, and return their number.
-
-        The SQL gives the columns of the table and ``ordinal``.
-        """
+        """Insert the rows of a select (the table's columns and ``ordinal``) into ``<table>_read``, and return their number."""
         if table == "responses":
             self._copy_responses()
         source = self.files.index(file)
@@ -335,10 +332,7 @@ class Staging:
         return True
 
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
-        """Report rows that repeat the key of an earlier row. Rows with a null in the key count as different.
-
-        ``what`` is the reason. ``keys`` and ``rows``, a condition, are SQL.
-        """
+        """Report rows that repeat the key of an earlier row; nulls count as different. ``keys`` and ``rows`` are SQL."""
         complete = " and ".join(f"{key} is not null" for key in keys)
         self.report_rows(
             f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read

@@ -1,6 +1,4 @@
-"""The contract of each incoming table: its columns with their types and ranges. ``data.importing.checks`` spans rows and
-tables.
-"""
+"""The contract of each incoming table: its columns with their types and ranges."""
 
 from __future__ import annotations
 

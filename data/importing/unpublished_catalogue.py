@@ -57,10 +57,7 @@ class UnpublishedCatalogue:
         self.connection.close()
 
     def publish(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Copy the datasets, or what new runs add to them, into the next catalogue of the store.
-
-        Raises ``StoreMoved`` if another process changed one of the datasets after the unpublished catalogue was made.
-        """
+        """Copy the changes into the next catalogue of the store. Raises ``StoreMoved`` if a dataset has changed meanwhile."""
         self._check_unchanged(connection)
         connection.execute(f"attach {literal(self.path)} as unpublished (read_only)")
         next_run, next_dataset = (_next_position(connection, table) for table in ("runs", "datasets"))
@@ -126,10 +123,7 @@ def _insert(table: str, chosen: str, new: str, position: int) -> str:
 def make_unpublished_catalogue(
     staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None
 ) -> UnpublishedCatalogue:
-    """Make an unpublished catalogue from what was read and checked. ``by`` is as for ``import_paths``.
-
-    ``shown`` is the dataset that a dry run shows; None if the unpublished catalogue is only published.
-    """
+    """Make an unpublished catalogue from what was read and checked. A dry run shows the dataset ``shown``."""
     connection, path = staging.connection, staging.path.with_name("unpublished.duckdb")
     run = connection.execute
     rebased = _rebased(connection)

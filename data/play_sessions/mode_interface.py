@@ -59,10 +59,7 @@ class GradedAnswer(msgspec.Struct):
 
 
 class QuestionResult(msgspec.Struct):
-    """A question that a player has finished, with its answer line and the player's answers in order of clues.
-
-    It is not collected (``counts``) if the player was away at the end. ``votes`` says how people voted.
-    """
+    """A question that a player has finished. It is not collected (``counts``) if the player was away at the end."""
 
     question_id: str
     clues: list[str]
@@ -208,10 +205,7 @@ class Mode(ABC, Generic[E]):
 
 
 class ClueByClue(Mode[E]):
-    """A mode in which the clues of a question are answered one after another, without a time limit.
-
-    Clues are numbered consecutively across the player's questions; these numbers are the steps.
-    """
+    """A mode without a time limit. The steps are the clues, numbered consecutively across the player's questions."""
 
     entry: type[E]
 

@@ -132,10 +132,7 @@ def read_session(log: PlayLog, secret: str) -> Session:
 
 
 def join(log: PlayLog, secret: str, player: str) -> PlayerState:
-    """Let a player join, or come back. Only the player's browser keeps the secret of the player.
-
-    Raises ``StoreError``, or ``SessionError`` if there is no such session, it is full, or it has ended.
-    """
+    """Let a player join, or come back. Raises ``SessionError`` if the session is full or has ended, and ``StoreError``."""
     session = read_session(log, secret)
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
@@ -145,10 +142,7 @@ def join(log: PlayLog, secret: str, player: str) -> PlayerState:
 
 
 def read_state(log: PlayLog, secret: str, player: str, now: float | None = None) -> PlayerState:
-    """Return what a player sees. ``now`` is in milliseconds since 1970; None for the current time.
-
-    Raises ``SessionError`` if there is no such session, and ``StoreError``.
-    """
+    """Return what a player sees. ``now`` is in milliseconds since 1970. Raises ``SessionError`` or ``StoreError``."""
     session, now = read_session(log, secret), clock() if now is None else now
     logged = _logged_player(log, session, secret, player, now)
     if logged is None:

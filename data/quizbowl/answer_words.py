@@ -151,7 +151,7 @@ MARK = re.compile(r"(<[^<>]*>|_+|\*\*)")
 def parse_markup(text: str) -> tuple[str, str, bool]:
     """Return a phrase without markup, the part that must be said, and whether such a part is marked.
 
-    The part that must be said is underlined. If nothing is underlined, it is in bold, unless the whole phrase is bold.
+    The part is underlined or, if nothing is, in bold, unless the whole phrase is bold.
     """
     underscores = len(re.findall(r"_+", text)) % 2 == 0
     whole: list[str] = []

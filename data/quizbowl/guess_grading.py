@@ -41,10 +41,7 @@ class Judgement(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """One way to give an answer, normalised: its words that carry meaning, and those that a player must say.
-
-    ``marked`` says whether the line marks the required words.
-    """
+    """One way to give an answer, normalised: the words that carry meaning, and those that a player must say."""
 
     form: str
     words: tuple[str, ...]

@@ -61,10 +61,7 @@ NO_PACKET = "games without a packet; only their tossups with buzzes count as hea
 
 @dataclass
 class QuestionSet:
-    """A question set, which becomes a dataset: the tossups that were read or are in a packet, and the games, by id.
-
-    ``slug`` is its name in addresses, and can be empty.
-    """
+    """A question set, which becomes a dataset: ids of the tossups that were read or are in a packet, and of the games."""
 
     name: str
     slug: str

@@ -222,9 +222,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
 
 
 def _joint(item: Item) -> Answer | None:
-    """Return the answer of one completion, a letter or a text; None if it failed. Without log-probabilities, it has no
-    confidence.
-    """
+    """Return the answer of one completion, a letter or a text; None if the request failed."""
     state = item.states[0]
     completion = _completion(state)
     logprob = _logprob(state)

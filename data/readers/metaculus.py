@@ -141,10 +141,7 @@ def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, st
 
 
 def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[dict[str, Question], set[str]]:
-    """Read the questions that were resolved to yes, no or an option, and count the others in warnings.
-
-    Returns the questions by id, and the ids of all questions of the export.
-    """
+    """Return the questions resolved to yes, no or an option, by id, and the ids of all questions. Warn of the others."""
     questions: dict[str, Question] = {}
     first: dict[str, tuple[str, int]] = {}  # resolution and line of each question
     left_out = {"not resolved": 0, "annulled or resolved as ambiguous": 0, "asking for a number or a date": 0}

@@ -226,10 +226,7 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
 
 
 def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], staging: Staging) -> dict[str, dict[int, int]]:
-    """Cut questions into clues that end where the runs were asked, or check that they are already cut there.
-
-    Returns question -> position in its run files -> clue.
-    """
+    """Cut questions where the runs were asked, or check that they are. Returns question -> position in its run files -> clue."""
     run = staging.connection.execute
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
     d = {"d": dataset}

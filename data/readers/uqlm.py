@@ -100,10 +100,7 @@ def _text(prompt: object) -> str:
 
 
 def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[int, str]:
-    """Find the id of the question of each prompt, by number: the one whose text is the prompt, or part of it.
-
-    A prompt that fits no question, or several, is a problem.
-    """
+    """Return the id of the question of each prompt: the only one whose text is the prompt, or part of it."""
     plain = {question: " ".join((text or "").split()) for question, (text, _) in known_questions(staging, log.dataset).items()}
     by_text: dict[str, list[str]] = {}
     for question, text in plain.items():

@@ -61,10 +61,7 @@ class Plan:
 def tournament(
     questions: Sequence[Question], wrong: Mapping[str, Sequence[str]], seed: int
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Play all questions in all rooms, and return the rows of ``exposures.csv`` and of ``buzzes.csv``.
-
-    ``wrong`` has the titles that an incorrect buzz may give, by page title.
-    """
+    """Return the rows of ``exposures.csv`` and ``buzzes.csv``. ``wrong`` has what an incorrect buzz may say, by page title."""
     random = generator(seed)
     rooms = pairings(draw_teams(random))
     difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)

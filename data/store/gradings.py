@@ -240,10 +240,7 @@ def _record(
 
 
 def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
-    """Recompute the grading ``reviewed`` of runs from their first grading and the log of corrections.
-
-    Runs without corrections are left alone. Statistics are not computed.
-    """
+    """Recompute the grading ``reviewed`` of runs with corrections, but no statistics."""
     corrected = {run for (run,) in connection.execute(f"select distinct run from corrections where not {IS_DRAWN}").fetchall()}
     for run in runs:
         if run not in corrected:

@@ -51,10 +51,7 @@ class Exporter:
             raise StoreError(f"the file cannot be written: {error}") from error
 
     def file(self, table: Table, form: Form) -> BinaryIO:
-        """Return the rows of a query as a file that is open for reading. Its disk space is freed when it is closed.
-
-        Raises ``StoreError``, also if the disk for temporary files is full.
-        """
+        """Return the rows of a query as an open file, whose disk space is freed when it is closed. Raises ``StoreError``."""
         try:
             with TemporaryDirectory(prefix="clueline-") as folder:
                 path = Path(folder) / "table"
@@ -66,10 +63,7 @@ class Exporter:
 
 @contextmanager
 def exporter(store: Store) -> Iterator[Exporter]:
-    """Open the current version for export. Imports made meanwhile do not affect the files written in the block.
-
-    Raises ``StoreError``, also if there is no room for temporary files.
-    """
+    """Open the current version for export. Imports made meanwhile do not affect the files. Raises ``StoreError``."""
     try:
         folder = TemporaryDirectory(prefix="clueline-")
     except OSError as error:

@@ -88,10 +88,7 @@ class Register(Protocol):
         """Return whether the register itself exists: its folder, or its table."""
 
     def locked(self, patience: float = PATIENCE) -> AbstractContextManager[WriterLock]:
-        """Hold the writers' lock, which is released if this process dies.
-
-        Raises ``StoreError`` if another process holds it for ``patience`` seconds.
-        """
+        """Hold the writers' lock, which is released if this process dies. Raises ``StoreError`` after ``patience`` seconds."""
 
     def new_name(self, number: int) -> str:
         """Return a name for a new catalogue that no other writer chooses."""
@@ -119,10 +116,7 @@ class Register(Protocol):
 
 
 def new_version(number: int, catalogue: Path) -> str:
-    """Return a version that was never in force: the number of a catalogue, a random token, and the digest of the catalogue.
-
-    So the pointer says what the catalogue must contain, and both change in one step.
-    """
+    """Return a new version: the number of a catalogue, a random token, and the digest of the catalogue. It is never reused."""
     return f"{number}-{secrets.token_hex(RANDOM // 2)}{digest(catalogue)}"
 
 

@@ -153,10 +153,7 @@ class Objects:
         self.check([part], again=True)
 
     def check(self, parts: Iterable[StoredObject], *, again: bool = False) -> None:
-        """Compare objects with their checksums: once in each process, and ``again`` on demand or if the file has changed.
-
-        Raises ``DamagedStore`` if one of them is not what was written.
-        """
+        """Compare objects with their checksums: once, unless a file changes or ``again``. Raises ``DamagedStore``."""
         for part, damage in self.damages(parts, again=again):
             raise damaged_object(part, damage)
 

@@ -174,10 +174,7 @@ class Store:
         self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
 
     def snapshot_at(self, revision: str) -> Snapshot | None:
-        """Return a cursor on a version in which a dataset has this revision; None if no version of the last few does.
-
-        A revision is never reused, so it identifies the dataset, too.
-        """
+        """Return a cursor on a version in which a dataset has this revision; None if no version of the last few does."""
         current = self.snapshot()
         if current.has_revision(revision):
             return current
@@ -212,9 +209,10 @@ class Store:
             self._opened = self._earlier = None
 
     def open_catalogue(self, name: str, pointer: Pointer | None = None) -> duckdb.DuckDBPyConnection:
-        """Return a read-only connection to a catalogue, or a connection to an empty store if ``name`` is blank.
+        """Return a read-only connection to a catalogue, or to an empty store if ``name`` is blank.
 
-        With a pointer, which means that it is in force, it is compared with its digest.
+        With a pointer, which means that it is in force, it is compared with its digest. Raises ``StoreError`` or
+        ``FileNotFoundError``.
         """
         if not name:
             connection = duckdb.connect(":memory:", config=self.options)
@@ -267,10 +265,7 @@ class Store:
         )
 
     def migrate(self) -> tuple[int, int]:
-        """Migrate a store made by an earlier version to this version's schema, as a new catalogue.
-
-        Returns the schema that the store had, and the one that it has now. Raises ``StoreError``.
-        """
+        """Migrate an older store, as a new catalogue. Returns the schemas before and after. Raises ``StoreError``."""
 
         def change(connection: duckdb.DuckDBPyConnection) -> int:
             schema = schema_of(connection)
@@ -372,10 +367,7 @@ class Store:
                 self.files.remove(name)
 
     def discard(self, names: Sequence[str]) -> None:
-        """Remove objects that a failed import added, except those that the version in force names.
-
-        The import may have failed after it was published. What cannot be decided now is left to the sweep.
-        """
+        """Remove objects that a failed import added, except those in force. What cannot be decided now is left to the sweep."""
         try:
             with self.snapshot().connection as connection:
                 named = {part.name for part in all_objects(connection)}

@@ -17,10 +17,7 @@ from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
 def check_questions(staging: Staging) -> None:
-    """Check that questions and clues do not repeat and that clues have no gaps, and count words and characters.
-
-    Fills ``new_questions``, ``new_clues`` and ``new_attributes``.
-    """
+    """Check that questions do not repeat and clues have no gaps. Fill ``new_questions``, ``new_clues`` and ``new_attributes``."""
     run = staging.connection.execute
     staging.report_repeats("questions", "question_id", ("dataset", "question_id"), "this question is in the file already")
     staging.report_repeats(

@@ -35,10 +35,7 @@ UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised
 
 
 def check_responses(staging: Staging) -> None:
-    """Report what is wrong with the responses. If nothing is, create ``responses_ordered``.
-
-    Its rows are ordered by run, question and clue, so every later step can read it once from the first row to the last.
-    """
+    """Report bad responses or, if there are none, create ``responses_ordered``: rows by run, question and clue."""
     if staging.report.problems:  # the import will be refused, so its rows need not be sorted
         _report_bad(staging)
     elif not _order(staging):

@@ -44,10 +44,7 @@ class NothingToCalibrate(Refused):
 
 
 def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
-    """Read the logs of a folder by one function each. Logs without confidences are left out with a warning.
-
-    Raises ``Refused`` if no log has confidences.
-    """
+    """Read each log of a folder. Warn of logs without confidences. Raises ``Refused`` if there are no others."""
     unusable: list[NothingToCalibrate] = []
     for read in parts:
         with staging.report.collecting():

@@ -10,10 +10,7 @@ from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, ad
 
 
 def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:
-    """Read again the stored questions that a file lacks, before those of the file (``brought``), which are then added to them.
-
-    Nothing happens if the dataset is not stored.
-    """
+    """Read again the questions of a stored dataset that a file lacks, so that the questions of the file are added to them."""
     run, d = staging.connection.execute, {"d": dataset}
     stored = {question for (question,) in run("select question_id from store.questions where dataset = $d", d).fetchall()}
     if stored and {*brought} - stored:

@@ -92,10 +92,7 @@ def can_serve_schema(schema: int) -> bool:
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Undo the last step in a catalogue whose schema satisfied ``can_serve_schema`` before it was migrated.
-
-    Raises ``NeedsMigration`` if the earlier schema cannot hold what was written.
-    """
+    """Undo the last step in a catalogue that ``can_serve_schema`` accepted before it was migrated. Raises ``NeedsMigration``."""
     undo = steps()[-1].revert
     assert undo is not None
     undo(connection)

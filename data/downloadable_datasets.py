@@ -40,7 +40,6 @@ class PublicImport(msgspec.Struct, frozen=True):
     classes: tuple[str, ...] = ()
 
     def options(self) -> ImportOptions:
-        """Return the options of the import."""
         return ImportOptions(dataset=self.dataset, model=self.model, classes=self.classes)
 
 
@@ -56,7 +55,6 @@ class PublicDataset(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """Size of all files together."""
         return sum(file.bytes for part in self.imports for file in part.files)
 
 
@@ -67,19 +65,7 @@ def public_datasets(table: Path = TABLE) -> dict[str, PublicDataset]:
 
 
 def download(address: str, file: PublicFile, folder: Path) -> Path:
-    """Fetch a file and compare it with its checksum.
-
-    Args:
-        address: of the dataset, which the file's path is relative to; ends with a slash.
-        file: the file to fetch.
-        folder: where to put the file, under its own name.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        DownloadError: the file cannot be fetched, or its checksum is another.
-    """
+    """Fetch a file from below an address into a folder, compare its checksum, and return its path. Raises ``DownloadError``."""
     url, target, digest, size = urljoin(address, quote(file.path)), folder / Path(file.path).name, hashlib.sha256(), 0
     try:
         with urlopen(url, timeout=SECONDS) as answer, target.open("wb") as out:

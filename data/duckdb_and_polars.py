@@ -18,10 +18,7 @@ SMALL = 2**31  # integers of a smaller absolute value have DuckDB's type INTEGER
 
 
 class ArrowStream:
-    """A polars frame that DuckDB can read by the name of its variable.
-
-    Without this wrapper, DuckDB would ask polars for a pyarrow table.
-    """
+    """A polars frame that DuckDB can read by the name of its variable. Otherwise DuckDB would ask polars for a pyarrow table."""
 
     def __init__(self, table: pl.DataFrame) -> None:
         self._table = table
@@ -31,13 +28,7 @@ class ArrowStream:
 
 
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """Return the rows of a query as a polars frame.
-
-    Args:
-        connection: to a database.
-        sql: a query; ``$name`` is a parameter if ``parameters`` has that name.
-        parameters: by name.
-    """
+    """Return the rows of a query as a polars frame. ``$name`` is a parameter if ``parameters`` has that name."""
     sql, others = inline_plain_values(sql, parameters or {})
     # DuckDB converts the result of a query with parameters value by value. With variables of the connection instead, it hands
     # over whole columns, which is several times as fast.
@@ -55,14 +46,11 @@ def execute(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping
 
 
 def inline_plain_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Insert the plain values among a query's parameters into its SQL.
+    """Insert the plain values among a query's parameters into its SQL, and return it with the parameters that are left.
 
     A parameter takes as long as half a small query: DuckDB looks for pandas each time if pandas is not installed. Only values
-    that cannot be mistaken for SQL are inserted: None, booleans, small integers, texts of letters, digits, spaces and
-    ``_.,:-``, and lists of such texts.
-
-    Returns:
-        The query, and the parameters that are left.
+    that cannot be mistaken for SQL are inserted: None, booleans, small integers, texts of letters, digits, spaces and ``_.,:-``,
+    and lists of such texts.
 
     >>> inline_plain_values("select $run, $q", {"run": "b2", "q": "it's"})
     ("select 'b2'::varchar, $q", {'q': "it's"})
@@ -75,7 +63,6 @@ def inline_plain_values(sql: str, parameters: Mapping[str, Any]) -> tuple[str, d
 
 
 def _plain(value: object) -> str | None:
-    """Return the SQL of a plain value; None for any other value."""
     if value is None:
         return "null"
     if type(value) is bool:
@@ -90,11 +77,7 @@ def _plain(value: object) -> str | None:
 
 
 def _parameter(value: object) -> tuple[str, object]:
-    """Return SQL for a value, and what to pass as its parameter ``$value``.
-
-    A list of texts becomes one text, because DuckDB looks for pandas at each value of a list: 45 ms for 700 texts if pandas is
-    not installed.
-    """
+    """Return SQL for a value, and its parameter ``$value``. A list becomes one text: DuckDB looks for pandas at each value."""
     if isinstance(value, list) and value and all(type(item) is str for item in value):
         return LIST.format("$value"), msgspec.json.encode(value).decode()
     return "$value", value
@@ -122,16 +105,11 @@ def first_rows(sql: str, order: str, limit: int | str) -> str:
     """Return SQL for the first rows of a query, each with the number of all rows as its last column, ``total``.
 
     It does not use ``count(*) over ()``, which in DuckDB 1.5 sometimes fails with an internal error (duckdb/duckdb#22352).
+    ``order`` are columns of the query, and ``limit`` a number or SQL for it.
 
-    Args:
-        sql: the query.
-        order: columns of the query to order the rows by.
-        limit: number of rows, or SQL for it.
-
-    Example:
-        >>> import duckdb
-        >>> duckdb.sql(first_rows("select unnest([3, 1, 2]) as i", "i", 2)).fetchall()
-        [(1, 3), (2, 3)]
+    >>> import duckdb
+    >>> duckdb.sql(first_rows("select unnest([3, 1, 2]) as i", "i", 2)).fetchall()
+    [(1, 3), (2, 3)]
     """
     total = "(select count(*) from all_rows) as total"
     return f"with all_rows as materialized ({sql}) select *, {total} from all_rows order by {order} limit {limit}"

@@ -1,7 +1,4 @@
-"""The human curves h_t: the share of people who know a question's answer by each clue.
-
-``human_curves`` computes them from counts per clue; ``derive`` fills the table ``curves`` from exposures and buzzes.
-"""
+"""The human curves h_t: the share of people who know a question's answer by each clue."""
 
 from __future__ import annotations
 
@@ -33,17 +30,13 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     ``buzz_share`` (GRACE sec. 4.1): correct buzzes up to t / all buzzes up to t, 0 before the first buzz.
     ``release_share`` (GRACE's released code): correct buzzes up to t / all buzzes of the question, 0 if there are none.
     ``team_share`` (GRACE sec. 4.3, app. L, M): teams right by t / teams that heard the question.
-    ``survival``: Aalen-Johansen cumulative incidence of a correct buzz, an incorrect one as the competing event, censored
-    where the opponent's answer ended the question. With n_t teams at risk (neither buzzed nor ended before t), d_t correct
-    and w_t incorrect first buzzes: F_t = F_{t-1} + S_{t-1} d_t / n_t, S_t = S_{t-1} (1 - (d_t + w_t) / n_t).
+    ``survival``: Aalen-Johansen cumulative incidence of a correct buzz, an incorrect one as the competing event, censored where
+    the opponent's answer ended the question. With n_t teams at risk (neither buzzed nor ended before t), d_t correct and w_t
+    incorrect first buzzes: F_t = F_{t-1} + S_{t-1} d_t / n_t, S_t = S_{t-1} (1 - (d_t + w_t) / n_t).
 
-    Args:
-        correct: teams whose correct buzz fell in clue t, shape (..., T).
-        incorrect: the same for incorrect buzzes.
-        ended: teams that did not buzz and for which the question ended in clue t.
-        teams: teams that heard the question, shape (...,), at least 1.
-
-    Of four teams, one buzzes correctly at each clue, and one incorrectly at the first:
+    The counts have shape (..., T): teams whose correct or incorrect buzz fell in clue t, and teams that did not buzz and for
+    which the question ended in clue t. ``teams`` heard the question, shape (...,), at least 1. Of four teams, one buzzes
+    correctly at each clue, and one incorrectly at the first:
 
     >>> curves = human_curves(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2), np.array(4.0))
     >>> curves.buzz_share.round(3), curves.release_share.round(3), curves.team_share
@@ -65,7 +58,6 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
 
 
 def _shift(values: Floats, first: float) -> Floats:
-    """Shift values one clue later, with ``first`` in front."""
     return np.concatenate([np.full_like(values[..., :1], first), values[..., :-1]], axis=-1)
 
 

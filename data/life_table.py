@@ -37,21 +37,13 @@ def survivors(sex: str) -> NDArray[np.float64]:
 def probability_within(
     guess: ArrayLike, radius: ArrayLike, minimum_age: int, sex: str, *, closed: bool = False
 ) -> NDArray[np.float64]:
-    """Return the probability that a person dies within ``radius`` years of the age ``guess``.
+    """Return the probability that a person dies within ``radius`` years of the age ``guess``: in [0, 1], of the broadcast shape.
 
-    p(k, r | a, s) = sum of S_i(a, s) q_i(s) over the ages i >= a in [k - r, k + r); if k is not an integer, the bounds
-    are floor(k - r) and ceil(k + r). LifeEval (arXiv 2605.23909) eq. 3. The paper prints both ends as included, which
-    ``closed=True`` reproduces, but its published values come from the half-open interval.
+    p(k, r | a, s) = sum of S_i(a, s) q_i(s) over the ages i >= a in [k - r, k + r); if k is not an integer, the bounds are
+    floor(k - r) and ceil(k + r). LifeEval (arXiv 2605.23909) eq. 3. The paper prints both ends as included, which ``closed=True``
+    reproduces, but its published values come from the half-open interval.
 
-    Args:
-        guess: age at death k, in years; any shape.
-        radius: r, in years, broadcast against ``guess``.
-        minimum_age: a, 0 to 119: the person has reached this birthday.
-        sex: ``male`` or ``female``.
-        closed: whether to count the age k + r as well.
-
-    Returns:
-        Probabilities in [0, 1], of the broadcast shape.
+    k is the guess and r the radius, in years. a is ``minimum_age``, 0 to 119: the person has reached this birthday.
 
     >>> round(float(probability_within(85, 10, 60, "female")), 3)
     0.691

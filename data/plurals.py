@@ -4,12 +4,9 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun.
+    """Return a count with its noun in the singular or the plural, which has an *s* by default.
 
-    Args:
-        number: the count, at least 0.
-        noun: the noun for a count of 1. More words can follow if ``plural`` is given: ``"row is", "rows are"``.
-        plural: the noun for other counts; the noun with an *s* if it is None.
+    More words can follow if ``plural`` is given: ``"row is", "rows are"``.
 
     >>> counted(1, "buzz", "buzzes"), counted(2000, "run")
     ('1 buzz', '2,000 runs')

@@ -10,14 +10,10 @@ Ints = NDArray[np.int64]
 
 
 def entries_of(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Find the entries that belong to some rows.
+    """Find the entries that belong to some rows, given by index, shape (rows,).
 
-    Args:
-        first: index of the first entry of each row and, last, the number of entries; shape (all rows + 1,).
-        rows: indices of rows, shape (rows,).
-
-    Returns:
-        ``first`` for the chosen rows, counted among their own entries, shape (rows + 1,), and the indices of these entries.
+    ``first`` is the index of the first entry of each row and, last, the number of entries; shape (all rows + 1,). Returns it for
+    the chosen rows, counted among their own entries, shape (rows + 1,), and the indices of these entries.
 
     >>> entries_of(np.array([0, 2, 3, 6]), np.array([0, 2]))
     (array([0, 2, 5]), array([0, 1, 3, 4, 5]))

@@ -25,10 +25,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def folder_beside(target: Path) -> Iterator[Path]:
-    """Create a folder next to a file or folder that is about to be written, so that it appears complete or not at all.
-
-    It is removed like a ``scratch_folder``. Raises ``OSError``.
-    """
+    """Create a scratch folder next to a path that is about to be written, so that it appears complete or not at all."""
     with _folder_in(target.parent, f".{target.name}.{PREFIX}") as folder:
         yield folder
 

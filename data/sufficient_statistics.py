@@ -1,9 +1,9 @@
 """Sufficient statistics per (run, question): sums over the items of a question, from which most metrics are computed.
 
-They are defined only here, as functions of arrays. An import stores them, a filter on clues recomputes them from the clues that
-remain, and a batch of arrays can be summed without a store. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``,
-which creates its column, and a migration, which computes it for existing stores. Those in ``UNSTORED_SUMS`` need neither: they
-are computed from the items when a metric reads them.
+They are defined only here, as functions of arrays. An import stores them, and a filter on clues recomputes them from the clues
+that remain. A new statistic needs an entry in ``ITEM_SUMS`` or ``CURVE_SUMS``, which creates its column, and a migration, which
+computes it for existing stores. Those in ``UNSTORED_SUMS`` need neither: they are computed from the items when a metric reads
+them.
 
 Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """
@@ -38,12 +38,11 @@ class Items:
 
     Attributes:
         confidence, correct: in [0, 1], shape (items,).
-        first: index of the first item of each question and, last, the number of items; shape (questions + 1,). Every
-            question has an item.
-        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN for a question that no human team heard. None if no
-            human team heard any of them.
-        sequences: if questions have several samples, index of the first item of each sample and, last, the number of items;
-            shape (samples + 1,). None if each question is one sequence of clues.
+        first: index of the first item of each question, which has one, and, last, the number of items; shape (questions + 1,).
+        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN for a question that no human team heard. None if no human
+            team heard any of them.
+        sequences: if questions have several samples, index of the first item of each sample and, last, the number of items; shape
+            (samples + 1,). None if each question is one sequence of clues.
         words: number of words of each item's clue, shape (items,). None if each clue counts as one.
     """
 
@@ -60,15 +59,11 @@ class Items:
         return self.first if self.sequences is None else self.sequences
 
     def total(self, values: Floats) -> Floats:
-        """Sum ``values``, shape (items,), over the items of each question: shape (questions,).
-
-        Items are added in their order, so the same items have the same sum on every machine.
-        """
+        """Sum ``values``, shape (items,), over each question, in the order of items: sums are the same on every machine."""
         return np.add.reduceat(values, self.first[:-1])
 
     @cached_property
     def likelier_side(self) -> Items:
-        """These items, which must be forecasts, as answers: see ``likelier_side``."""
         confidence, correct = likelier_side(self.confidence, self.correct)
         return replace(self, confidence=confidence, correct=correct)
 
@@ -101,11 +96,7 @@ class Items:
     def total_of_pairs(self, x: Floats, y: Floats) -> Floats:
         """Sum sign(x_j - x_i) sign(y_j - y_i) over the pairs of items i before j of a sequence of clues, for each question.
 
-        Args:
-            x, y: values of the items, shape (items,); a pair with a NaN adds 0.
-
-        Returns:
-            Shape (questions,), whole numbers. If y is x, the number of pairs that differ in x.
+        x and y have shape (items,); a pair with a NaN adds 0. If y is x, the sum is the number of pairs that differ in x.
         """
         sizes = np.diff(self.clue_sequences)
         longest_first = np.argsort(-sizes, kind="stable")  # so that items with a later one at some distance come first
@@ -129,14 +120,10 @@ class Items:
 
 
 def likelier_side(probability: Floats, outcome: Floats) -> tuple[Floats, Floats]:
-    """Turn forecasts into answers: the likelier one of yes and no.
+    """Turn forecasts into answers: the likelier one of yes and no. All arrays have shape (items,).
 
-    Args:
-        probability: p of yes, in [0, 1], shape (items,).
-        outcome: 1 for yes, 0 for no, or a share in between, shape (items,).
-
-    Returns:
-        The confidence max(p, 1 - p), and the correctness, which is 1/2 where p is 1/2; each of shape (items,).
+    ``probability`` is p of yes, in [0, 1]; ``outcome`` is 1 for yes, 0 for no, or a share in between. Returns the confidence
+    max(p, 1 - p), and the correctness, which is 1/2 where p is 1/2.
 
     >>> likelier_side(np.array([0.8, 0.07, 0.5]), np.array([0.0, 0.0, 1.0]))
     (array([0.8 , 0.93, 0.5 ]), array([0. , 1. , 0.5]))
@@ -154,13 +141,7 @@ def _signs(values: Floats, distance: int) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class Statistic:
-    """One column of the table.
-
-    Attributes:
-        name: of the column.
-        meaning: the formula, for readers.
-        compute: its value for each question, shape (questions,).
-    """
+    """One column of the table: a value for each question, shape (questions,). ``meaning`` is the formula, for readers."""
 
     name: str
     meaning: str
@@ -241,8 +222,6 @@ def _words(items: Items) -> Floats:
 
 
 def _with_people(curve: str) -> list[Statistic]:
-    """Return the statistics that compare confidence with a human curve."""
-
     def h(items: Items) -> Floats:
         return items.curve(curve)
 
@@ -292,14 +271,9 @@ STATISTICS = ITEM_SUMS | CURVE_SUMS | UNSTORED_SUMS
 
 
 def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:
-    """Compute the statistics of each question.
+    """Compute statistics of each question: columns of shape (questions,), NaN where a human curve is needed and there is none.
 
-    Args:
-        items: whole questions, or only their remaining clues. Then the last clue of eq. 2 is the last one that remains.
-        names: which statistics.
-
-    Returns:
-        Columns of shape (questions,) by name; NaN where a human curve is needed and there is none.
+    Items can be only the remaining clues of questions. Then the last clue of eq. 2 is the last one that remains.
 
     >>> items = Items(np.array([0.5, 1.0, 0.2]), np.array([0.0, 1.0, 1.0]), np.array([0, 2, 3]))
     >>> sums(items, ["items", "confidence_correct"])
@@ -324,14 +298,12 @@ class Bins:
 
     @classmethod
     def from_columns(cls, table: pl.DataFrame) -> Bins:
-        """Read bins from the columns of stored statistics."""
         used = (table[BINS_USED].to_numpy()[:, None] >> np.arange(BINS)) & 1 == 1
         first = np.append(0, np.cumsum(used.sum(axis=1)))
         values = {name: table[name].explode(empty_as_null=False).to_numpy() for name in BIN_COLUMNS}
         return cls(first, np.nonzero(used)[1].astype(np.int8), values)
 
     def to_columns(self) -> dict[str, pl.Series]:
-        """Return the columns to store, a row for each question."""
         question = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
         lists = pl.DataFrame({"question": question} | self.values).set_sorted("question")
         lists = lists.group_by("question", maintain_order=True).agg(BIN_COLUMNS)
@@ -340,7 +312,6 @@ class Bins:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
 
     def dense(self) -> dict[str, Floats]:
@@ -371,18 +342,11 @@ class Bins:
 
 
 def bin_of(confidence: ArrayLike, count: int = 10, closed: Closed = "left") -> Ints:
-    """Find the bin of each confidence among bins of equal width.
+    """Find the bin of each confidence in [0, 1] among ``count`` bins of equal width, from 0; shape (n,).
 
-    Edges are compared as written. Multiplication alone would put some of them one bin too low: 0.3 belongs to [0.3, 0.4).
-
-    Args:
-        confidence: in [0, 1], shape (n,).
-        count: number of bins.
-        closed: ``left`` for [k/count, (k+1)/count), with confidence 1 in bin ``count``; ``right`` for (k/count, (k+1)/count],
-            with confidence 0 in bin 0.
-
-    Returns:
-        Bins from 0, shape (n,).
+    Edges are compared as written. Multiplication alone would put some of them one bin too low: 0.3 belongs to [0.3, 0.4). Bins
+    closed on the ``left`` are [k/count, (k+1)/count), with confidence 1 in bin ``count``; on the ``right``, they are (k/count,
+    (k+1)/count], with confidence 0 in bin 0.
 
     >>> bin_of([0.0, 0.3, 0.29999, 1.0])
     array([ 0,  3,  2, 10])
@@ -409,13 +373,7 @@ def bin_sums(items: Items, closed: Closed = "left") -> Bins:
 
 
 def pooled(confidence: ArrayLike, correct: ArrayLike, closed: Closed = "left") -> dict[str, Floats]:
-    """Compute ``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), over all items together.
-
-    Args:
-        confidence: in [0, 1], shape (items,).
-        correct: in [0, 1], shape (items,).
-        closed: which end of a bin belongs to it.
-    """
+    """Compute ``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), over all items together."""
     c, y = np.asarray(confidence, float), np.asarray(correct, float)
     if not len(c):
         return {name: np.zeros(()) for name in ITEM_SUMS} | {name: np.zeros(BINS) for name in BIN_COLUMNS}

@@ -1,10 +1,7 @@
 """Guessers that search a small knowledge base: the best match is the guess, and the scores give the confidence.
 
-Nothing here reads the answers or is fitted to them: the temperature of a softmax is about one
-standard deviation of the guesser's scores over all queries and documents.
-
-A guesser is built once from the documents and then reads texts part by part. It needs only numpy and scipy, so
-servers can run it. A test compares it with scikit-learn and bm25s.
+Nothing here reads the answers or is fitted to them: the temperature of a softmax is about one standard deviation of the guesser's
+scores over all queries and documents. It needs only numpy and scipy, so servers can run it.
 """
 
 from __future__ import annotations
@@ -33,13 +30,10 @@ WORD = re.compile(r"\b\w\w+\b")
 
 
 class Guesser(NamedTuple):
-    """A search method.
+    """A search method. ``temperature`` is that of the softmax, in units of the scores.
 
-    Attributes:
-        model: its name.
-        build: reads the documents and returns a search. Given the successive parts of a text, a search returns the scores of
-            all documents for the text up to the end of each part, shape (parts, documents).
-        temperature: of the softmax, in units of the scores.
+    ``build`` reads the documents and returns a search. Given the successive parts of a text, a search returns the scores of all
+    documents for the text up to the end of each part, shape (parts, documents).
     """
 
     model: str
@@ -50,10 +44,8 @@ class Guesser(NamedTuple):
 class TfIdf:
     """Vectors of logarithmic term frequency times inverse document frequency, of length 1, as scikit-learn computes them.
 
-    A vector has ``(1 + ln f) (1 + ln((1 + n) / (1 + d)))`` for a term that occurs f times, and in d of n documents.
-
-    Attributes:
-        known: vectors of the documents, shape (documents, terms).
+    A vector has ``(1 + ln f) (1 + ln((1 + n) / (1 + d)))`` for a term that occurs f times, and in d of n documents. Those of the
+    documents are ``known``, shape (documents, terms).
     """
 
     def __init__(self, documents: Sequence[str], tokens: Tokens) -> None:
@@ -101,10 +93,7 @@ def tfidf_characters(documents: Sequence[str]) -> Search:
 
 
 def bm25(documents: Sequence[str]) -> Search:
-    """Build a search by BM25 (Lucene's, k1 = 1.5, b = 0.75), in single precision, as in bm25s.
-
-    Scores are at least 0 and have no upper bound.
-    """
+    """Build a search by BM25 (Lucene's, k1 = 1.5, b = 0.75), in single precision, as in bm25s. Scores are 0 or more."""
     tokens = [_bm25_words(document) for document in documents]
     terms = {term: place for place, term in enumerate(dict.fromkeys(term for words in tokens for term in words))}
     counts = np.zeros((len(documents), len(terms)), dtype=np.float32)
@@ -182,23 +171,14 @@ GUESSERS = (
 
 
 def softmax_confidence(scores: Floats, temperature: float) -> Floats:
-    """Return the share of the best document in the softmax of all scores, in (0, 1]; shape (queries,).
-
-    Args:
-        scores: shape (queries, documents).
-        temperature: of the softmax, in units of the scores.
-    """
+    """Return the share of the best document in the softmax of all scores at a temperature, in (0, 1]; shape (queries,)."""
     best = scores.max(axis=1, keepdims=True)
     shares: Floats = 1.0 / np.exp((scores - best) / temperature).sum(axis=1)
     return shares
 
 
 def margin_confidence(scores: Floats) -> Floats:
-    """Return the lead of the best document: 1 - second / best, in [0, 1]; shape (queries,).
-
-    Args:
-        scores: shape (queries, documents); negative ones count as 0.
-    """
+    """Return the lead of the best document: 1 - second / best, in [0, 1]; shape (queries,). Negative scores count as 0."""
     # Without any match, the margin is 0.
     second, best = np.sort(np.maximum(scores, 0.0), axis=1)[:, -2:].T
     margins: Floats = 1.0 - np.divide(second, best, out=np.ones_like(best), where=best > 0)
@@ -212,16 +192,7 @@ def best_match(scores: Floats) -> Places:
 
 
 def neighbours(documents: Sequence[str], groups: Sequence[str], count: int) -> list[list[int]]:
-    """Return, for each document, the ``count`` other documents of its group that are most similar to it, the nearest first.
-
-    Args:
-        documents: texts.
-        groups: group of each document. If a group is too small, documents of other groups follow.
-        count: number of neighbours of each document.
-
-    Returns:
-        Indices of documents.
-    """
+    """Return the indices of the ``count`` other documents that are nearest to each one, those of its group first."""
     known = TfIdf(documents, _words).known
     scores = np.round((known @ known.T).toarray(), TIE)
     scores[np.array(groups)[:, None] != np.array(groups)] = -1.0

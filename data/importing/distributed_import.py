@@ -1,11 +1,8 @@
 """Imports answers that are too large for one host: workers prepare the runs, and all of them are published together.
 
 The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and processes them as an import
-does, with the same functions: it reads, checks and grades them, names the runs by their content, and writes their responses and
-statistics into the store as objects. It returns the rows of the catalogue, which are few. The coordinator of the workers puts
-these into the store. No host ever holds more than the rows of one run, and the workers only need to reach the store.
-
-This module does not know how workers are found and called: ``dashboard/cli/distributed_import.py`` uses Dask.
+does: it writes their responses and statistics into the store as objects, and returns the rows of the catalogue, which are few.
+The coordinator puts these into the store. ``dashboard/cli/distributed_import.py`` finds and calls workers.
 """
 
 from __future__ import annotations
@@ -37,12 +34,7 @@ RUN_COLUMNS = ("model", "elicitation")
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one model and one elicitation.
-
-    Attributes:
-        model, elicitation: as in the files, without spaces around them; None if the files do not say.
-        files: the files that have such rows.
-    """
+    """The rows of one model and one elicitation, None if the files do not say, and the files that have such rows."""
 
     model: str | None
     elicitation: str | None
@@ -50,7 +42,6 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The name of the group in messages."""
         return f"{self.model or '?'} ({self.elicitation or '?'})"
 
 
@@ -59,11 +50,9 @@ class PreparedRuns:
     """The result of a worker for one group: rows for the catalogue, and the objects that it wrote.
 
     Attributes:
-        label: of the group.
         before: the state of the dataset that the runs were prepared for; None if there is nothing to publish.
         runs: rows of the catalogue's table ``runs``; none if the store already has the runs.
-        tables: rows of the other tables on runs, by name: gradings, corrections, tags and response attributes.
-        objects: responses, grades and statistics of the runs.
+        tables: rows of the other tables on runs, by name.
         lines: of the report, including its warnings.
         gradings: run and name of each grading that a stored run gets.
         refusal: why the rows were refused, in which case nothing was written; otherwise None.
@@ -80,11 +69,7 @@ class PreparedRuns:
 
 
 def parquet_files(source: Path) -> list[str]:
-    """Return the Parquet files of a data set: a single file, or all files below a folder.
-
-    Raises:
-        StoreError: there are none.
-    """
+    """Return a single Parquet file, or all those below a folder. Raises ``StoreError`` if there are none."""
     files = [source] if source.is_file() else sorted(source.rglob("*.parquet"))
     if not files:
         raise StoreError(f"{source} holds no Parquet files")
@@ -92,11 +77,7 @@ def parquet_files(source: Path) -> list[str]:
 
 
 def groups_of_file(file: str) -> list[Group]:
-    """Return the groups in one file. ``model`` and ``elicitation`` can be columns, or parts of the path such as ``model=gpt``.
-
-    Raises:
-        duckdb.Error: it cannot be read.
-    """
+    """Return the groups in one file. ``model`` and ``elicitation`` can be columns, or parts of the path such as ``model=gpt``."""
     with duckdb.connect(config={"threads": 1}) as connection:
         present = _columns(connection, file)
         parts = [trimmed_text(name) if name in present else "null" for name in RUN_COLUMNS]
@@ -114,20 +95,10 @@ def merge_groups(groups: Sequence[Group]) -> list[Group]:
 
 
 def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1, memory_limit: str = "1GB") -> PreparedRuns:
-    """Prepare the runs of a group: everything an import does except publishing.
+    """Prepare the runs of a group, or say why their rows were refused: everything an import does except publishing.
 
-    Args:
-        url: of the store, which already holds the dataset.
-        group: the rows to prepare.
-        options: of the import; ``dataset`` must be given.
-        threads: number of DuckDB threads.
-        memory_limit: DuckDB's memory, beyond which it uses the disk.
-
-    Returns:
-        The prepared runs, or why their rows were refused.
-
-    Raises:
-        StoreError: the store cannot be read or written.
+    The store must hold the dataset, which ``options`` must name. Beyond ``memory_limit``, DuckDB uses the disk. Raises
+    ``StoreError``.
     """
     with closing(open_store(url, threads=threads, memory_limit=memory_limit)) as store, scratch_folder() as folder:
         path = folder / "rows.parquet"
@@ -190,8 +161,6 @@ def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
 
 
 def _rows_of_catalogue(unpublished: UnpublishedCatalogue) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
-    """Return what an unpublished catalogue adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
-
     def rows_of(table: str) -> str:
         return f"from unpublished.{table} where {unpublished.new_rows(table)}"
 
@@ -202,17 +171,9 @@ def _rows_of_catalogue(unpublished: UnpublishedCatalogue) -> tuple[pl.DataFrame,
 
 
 def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
-    """Put prepared runs into the store as one version, all or none. Runs that the store has by now are left out.
+    """Put prepared runs of one dataset into the store as one version, all or none, and return the ids of those that it lacked.
 
-    Args:
-        store: the store that they were prepared for.
-        prepared: runs of one dataset.
-
-    Returns:
-        The ids of the runs that were added.
-
-    Raises:
-        StoreError: the dataset has changed since, or the store cannot be written. The objects are removed in that case.
+    Raises ``StoreError`` if the dataset has changed since, or the store cannot be written. The objects are then removed.
     """
     new = [group for group in prepared if len(group.runs) or group.gradings]
     objects = [part for group in new for part in group.objects]
@@ -238,7 +199,6 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
 
 
 def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[PreparedRuns], path: Path) -> list[str]:
-    """Publish the groups as one unpublished catalogue that holds the rows of all of them."""
     present = {run for (run,) in connection.execute("select run from runs").fetchall()}
     rows = pl.concat([group.runs for group in new], how="vertical_relaxed").unique("run", keep="first", maintain_order=True)
     rows = rows.filter(~pl.col("run").is_in(list(present))).with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32))

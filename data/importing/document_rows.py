@@ -1,7 +1,6 @@
 """Rows that a reader extracts from a document that is not a table: JSON, a log, a database.
 
-A reader of such a document collects its cells unchanged in a polars frame and passes it to ``Staging.add_rows``. They are then
-checked against a contract like the cells of a CSV file.
+Their cells are unchanged, and are then checked against a contract like those of a CSV file.
 """
 
 from __future__ import annotations
@@ -16,13 +15,7 @@ PLACE = "place"  # column of the frame that says where a row is in its document
 
 
 class FrameFile:
-    """The rows of one document.
-
-    Attributes:
-        name: what reports call the document.
-        rows: cells as in the document. A column ``place`` says where a row is, in words (``question 12``), for reports of its
-            bad cells.
-    """
+    """The rows of one document. A column ``place`` says in words where a row is (``question 12``), for reports."""
 
     format: Literal["frame"] = "frame"
 
@@ -32,7 +25,6 @@ class FrameFile:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns, without ``place``."""
         return [name for name in self.rows.columns if name != PLACE]
 
     def places_of(self, ordinals: set[int]) -> dict[int, Place]:

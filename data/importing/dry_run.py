@@ -1,7 +1,4 @@
-"""A dry run of an import: a snapshot of one dataset as it would be with the new runs.
-
-It scores a file without storing it, and shows how a run would rank before it is published.
-"""
+"""A dry run of an import: a snapshot of one dataset as it would be with the new runs, without storing them."""
 
 from __future__ import annotations
 
@@ -26,12 +23,8 @@ from data.store.run_files import Objects
 class DryRun:
     """One dataset as it would be after the import.
 
-    Attributes:
-        dataset: its id.
-        snapshot: the dataset with its stored runs and the new ones. The snapshot has the version of the store that was read,
-            and holds no other datasets except those that the files bring.
-        report: what the import would report; ``report.runs`` are the ids of the runs in the files.
-        stored: ids of the runs in the files that the store already has.
+    The snapshot has the version of the store that was read. It holds no other datasets except those that the files bring.
+    ``report.runs`` are the ids of the runs in the files; the store already has those that are ``stored``.
     """
 
     dataset: str
@@ -53,14 +46,7 @@ def open_dry_run(
     hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[DryRun]:
-    """Import files into a copy of their dataset, which is removed at the end. The store is only read.
-
-    The arguments are those of ``data.importing.ingest.import_paths``.
-
-    Raises:
-        Refused: the import would be refused.
-        StoreError: the store is empty, or the machine lacks memory or cannot read or write the files.
-    """
+    """Import files into a copy of their dataset, which is removed at the end. For arguments and errors, see ``import_paths``."""
     with ExitStack() as stack:
         yield _open(stack, store, paths, options, form, names, content, largest, hidden, progress)
 

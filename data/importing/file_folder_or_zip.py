@@ -46,7 +46,6 @@ class Incoming:
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder or the unpacked zip; None for a single file."""
         if self.path.is_dir():
             return self.path
         if not _begins_like_a_zip(self.path):
@@ -82,7 +81,6 @@ class Incoming:
 
     @cached_property
     def file(self) -> TableFile:
-        """The single file, decompressed."""
         return self._staging.open(self.path, self.name)
 
     def part(self, path: Path) -> Incoming:
@@ -105,10 +103,7 @@ class Incoming:
 
     @cached_property
     def document(self) -> object:
-        """The content of a file that is one JSON document, such as an object over many lines; None for any other file.
-
-        A JSON Lines file with more than one line is not a document.
-        """
+        """The content of a file that is one JSON document; None for any other file, also for JSON Lines of several lines."""
         start = self.start.removeprefix(b"\xef\xbb\xbf").lstrip()
         if start[:1] not in (b"{", b"["):
             return None
@@ -177,10 +172,7 @@ def _begins_like_a_zip(path: Path) -> bool:
 
 
 def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingLimit, password: str | None) -> None:
-    """Unpack members one by one. Refuse paths that lead out of the folder, and sizes over the limit.
-
-    A member never unpacks to more than its stated size: zipfile stops there and reports damage.
-    """
+    """Unpack members one by one, none to more than its stated size. Refuse paths out of the folder, and sizes over the limit."""
     if len(archive.infolist()) > MAX_MEMBERS:
         raise refuse(name, f"the zip holds more than {MAX_MEMBERS:,} files")
     names = Counter(archive.namelist())

@@ -21,15 +21,11 @@ def doubt(line: str, guess: str | None) -> str | None:
 
 
 def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    """Grade distinct guesses.
+    """Grade guesses: distinct rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``.
 
-    Args:
-        guesses: rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``, distinct.
-
-    Returns:
-        ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], of a forecast the outcome, null if the question
-        has no answer to grade by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``, null
-        without a grade.
+    Returns ``dataset, question_id, guess, correct, graded``. ``correct`` is in [0, 1], of a forecast the outcome, null if the
+    question has no answer to grade by. ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``,
+    null without a grade.
     """
     rows: list[tuple[str, str, str | None, float | None, str | None]] = []
     for kind, dataset, question, guess, answer, sex, age, radius in guesses:

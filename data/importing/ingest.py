@@ -41,24 +41,16 @@ def import_paths(
 ) -> Report:
     """Import files, folders and zips together: all of them or none.
 
+    Raises ``Refused`` with every problem, or ``StoreError``; the store is then unchanged.
+
     Args:
-        store: to import into.
         paths: in order; later ones can answer questions of earlier ones.
-        options: what the analyst states in addition to the files.
         form: key of a format; None to recognise the format of each path.
         names: what reports call the paths, for paths whose own names mean nothing to the analyst.
         by: name of the token of an upload; None for the command line.
         content: what the files may bring; anything else is refused.
         largest: bytes that the compressed files may unpack to.
         hidden: datasets that the importer may not see; they are treated as missing.
-        progress: called before each step.
-
-    Returns:
-        What was imported.
-
-    Raises:
-        Refused: with every problem; the store is unchanged.
-        StoreError: the store or the machine does not allow it; the message says what to do.
     """
     steps = len(paths) + 2
     while True:
@@ -100,7 +92,6 @@ def _publish(store: Store, staging: Staging, by: str | None) -> None:
 
 
 def _record(store: Store, report: Report, brought: Sequence[str], by: str | None) -> None:
-    """Record in the audit log what was published: new or replaced datasets, runs, and gradings of stored runs."""
     audit = Audit(store.register)
     for dataset in brought:
         audit.record("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
@@ -143,18 +134,12 @@ def check_ids(staging: Staging, hidden: Collection[str]) -> None:
 
 
 def _file_of(staging: Staging, dataset: str) -> str:
-    """Return the name of the file that brings a dataset."""
     ((file,), *_) = staging.connection.execute("select file from datasets_read where dataset = $d", {"d": dataset}).fetchall()
     return str(file)
 
 
 def check_private(staging: Staging, store: Store, readers: Sequence[str]) -> list[str]:
-    """Return the new datasets that become private, because their bundle says so. A warning names their readers.
-
-    Raises:
-        Refused: a bundle that says that it is private is for a dataset that everybody can read.
-        StoreError: it cannot be read which datasets are private.
-    """
+    """Return the new datasets whose bundles say that they are private. Raises ``Refused`` if everybody can read a dataset."""
     try:
         known = Tokens(store.register).record().private if staging.private else {}
     except TokenError as error:
@@ -186,13 +171,9 @@ def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: st
 
 
 def check_content(staging: Staging, content: Content, paths: Sequence[Path], names: Sequence[str] | None) -> str:
-    """Check that the files bring only what ``content`` allows.
+    """Check that the files bring only what ``content`` allows. Raises ``Refused``.
 
-    Returns:
-        The dataset that the files answer. If they bring new datasets and do not answer exactly one, the first new one.
-
-    Raises:
-        Refused: they bring something else, or neither new datasets nor answers to exactly one dataset.
+    Returns the dataset that the files answer. If they bring new datasets and do not answer exactly one, it is the first new one.
     """
     name = ", ".join(names or [path.name for path in paths])
     run, new = staging.connection.execute, staging.report.datasets

@@ -41,14 +41,11 @@ class ProblemKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a file cannot be imported, and where.
+    """Why a file cannot be imported, and where. In all texts, lone surrogates are replaced, because no report could hold them.
 
     Attributes:
-        file: name of the file, as the analyst knows it.
         line: physical line, 1-based; None if the file as a whole is bad, and in documents that are not tables.
-        column, value: None if the problem does not concern one column or cell. In all texts, lone surrogates are replaced,
-            because no report could hold them.
-        reason: what is wrong.
+        column, value: None if the problem does not concern one column or cell.
         hint: what the analyst can state to fix it; None if only a change of the file helps.
         row: in a document that is not a table, the row in words, such as ``question 12``; otherwise None.
     """
@@ -69,12 +66,10 @@ class Problem:
 
     @property
     def kind(self) -> ProblemKey:
-        """The part that it shares with other problems of the same kind."""
         return ProblemKey(self.file, self.column, SPECIFIC.sub("#", self.reason), self.hint)
 
     @property
     def place(self) -> str:
-        """File, line, column and value in words."""
         place = self.file if self.line is None else f"{self.file}, line {self.line}"
         place += f", {self.row}" if self.row else ""
         column = f", column {self.column}" if self.column else ""
@@ -86,12 +81,9 @@ class Problem:
 
 
 class Refused(Exception):
-    """The import is refused; ``problems`` says why. The store is as it was.
+    """The import is refused, and the store is as it was. ``problems`` are in order of file and line.
 
-    Attributes:
-        problems: the listed problems, in order of file and line.
-        more: numbers of further problems that are not listed, by kind.
-        advice: sentences about what many problems have in common.
+    ``more`` counts further problems by kind. ``advice`` is sentences about what many problems have in common.
     """
 
     def __init__(
@@ -104,7 +96,6 @@ class Refused(Exception):
 
     @property
     def total(self) -> int:
-        """Number of problems, listed or not."""
         return len(self.problems) + self.more.total()
 
     @property
@@ -146,15 +137,10 @@ class Report:
         more: number of problems that were only counted, by kind.
         advice: sentences about what many problems have in common.
         unread: whether a file could not be read, so that what depends on it cannot be checked.
-        warnings: sentences.
         hints: what the analyst can do about some of the warnings.
-        formats: keys of the formats that were read.
         lines: a line for each dataset and run.
-        datasets: ids of the new datasets.
         runs: ids of the runs of this import, including those already stored.
-        stored: ids of the runs that the store already has.
         gradings: run and name of each grading that a stored run gets.
-        columns: recognised columns.
         repaired: what was repaired, and how often.
         skipped: (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
     """
@@ -176,18 +162,12 @@ class Report:
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
 
     def add(self, problems: Sequence[Problem], total: int) -> None:
-        """Add the first problems of one kind and count the others.
-
-        Args:
-            problems: the first problems, in order.
-            total: number of all problems of this kind.
-        """
+        """Add the first problems of one kind, and count the others of the total."""
         self.problems += problems
         if problems and total > len(problems):
             self.more[problems[0].kind] += total - len(problems)
 
     def warn(self, warning: str, hint: Hint) -> None:
-        """Add a warning that the analyst can do something about."""
         self.warnings.append(warning)
         if hint not in self.hints:
             self.hints.append(hint)
@@ -216,9 +196,7 @@ class Report:
 def rows_without_answer(states: Mapping[State, int], skipped: Mapping[str, int]) -> list[str]:
     """Say why a run has fewer answers with a confidence than its file has rows, in parts of a sentence.
 
-    Args:
-        states: number of rows in each of ``OTHER_STATES``; those without rows can be left out.
-        skipped: reason -> number of rows that hold no such answer. If there are rows in these states, these are the reasons.
+    ``states`` counts rows by state, and ``skipped`` by reason. If there are rows in these states, these are the reasons.
 
     >>> rows_without_answer({"failed": 3}, {"no answer was received": 2, "the sample ended with an error": 1})
     ['3 failed calls (2 rows: no answer was received; 1 row: the sample ended with an error)']

@@ -30,11 +30,8 @@ class TooManyGuesses(Exception):
 def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> None:
     """Add the gradings of new runs to an unpublished catalogue, and report where Clueline's rules and the files disagree.
 
-    Args:
-        staging: its connection is to that catalogue, with the scratch database attached. The responses of the runs are stored.
-        objects: where the grades go.
-        by: name of the token of an upload; None for the command line. The authors of an upload's corrections are marked as
-            stated by the uploader.
+    The responses must be stored. With ``by``, the token of an upload, authors of corrections are marked as stated by the
+    uploader.
     """
     connection = staging.connection
     run = connection.execute
@@ -77,12 +74,7 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
 
 
 def grades_sql(number: int, column: str | None) -> str:
-    """Return SQL for the grades of an incoming run, with the columns of ``grades``, in the order of its responses.
-
-    Args:
-        number: of the run.
-        column: name of a further grading in its file; None for the grading of ``correct``.
-    """
+    """Return SQL for the grades of an incoming run, in the order of its responses. Without ``column``, they are ``correct``."""
     chosen = "select null as file, null as ordinal, null as correct limit 0"
     if column is not None:
         chosen = f"from scratch.grades_read where name = {literal(column)}"
@@ -95,15 +87,7 @@ def grades_sql(number: int, column: str | None) -> str:
 
 
 def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> list[tuple[str, str]]:
-    """Add the gradings that stored runs get from an import to an unpublished catalogue. Their statistics are not computed.
-
-    Args:
-        staging, objects: as for ``add_gradings``.
-        by: name of the token of an upload; None for the command line.
-
-    Returns:
-        Run and name of each grading.
-    """
+    """Add the gradings that stored runs get from an import, and return run and name of each. Statistics are not computed."""
     connection = staging.connection
     rows = connection.execute('select number, run, name, "column" from scratch.added_gradings order by rowid').fetchall()
     for number, run, name, column in rows:
@@ -124,19 +108,9 @@ def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> 
 def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part: StoredObject, most: int) -> int | None:
     """Add the grading of Clueline's rules to a run whose file states grades. Its statistics are not computed.
 
-    Responses that the rules do not cover keep the grade of the file: empty guesses, and questions without an answer.
-
-    Args:
-        connection: to a catalogue.
-        objects: where the responses are, and where the grades go.
-        part: the responses of the run.
-        most: greatest number of distinct guesses; with more, the run keeps only the grades of the file.
-
-    Returns:
-        Number of responses whose grades differ; None if the rules cover none of them.
-
-    Raises:
-        TooManyGuesses: the run has more than ``most`` distinct guesses.
+    Responses that the rules do not cover keep the grade of the file: empty guesses, and questions without an answer. Returns the
+    number of responses whose grades differ; None if the rules cover none. Raises ``TooManyGuesses`` for more than ``most``
+    distinct ones.
     """
     relation, never = objects.relation("responses", [part], numbered=True), among_states(NEVER_RIGHT, "r")
     guesses = connection.execute(
@@ -178,20 +152,9 @@ def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, data
 def grade_run(store: Store, run: str, by: str | None) -> int | None:
     """Grade a stored run whose file states grades by Clueline's present rules, and compute its grading ``reviewed`` again.
 
-    ``reviewed`` depended on the rules in earlier versions of Clueline.
-
-    Args:
-        store: with the run.
-        run: its id.
-        by: name of the token of the caller, or None.
-
-    Returns:
-        Number of responses whose grades differ from the file's; None if the rules cover none, or if the run's own grading is
-        already that of the rules.
-
-    Raises:
-        NoSuchRun: there is no such run.
-        StoreError: the store cannot be read or written.
+    ``reviewed`` depended on the rules in earlier versions of Clueline. Returns the number of responses whose grades differ from
+    the file's; None if the rules cover none, or if the run's own grading is already that of the rules. Raises ``NoSuchRun`` or
+    ``StoreError``.
     """
     gradings.dataset_of(store.snapshot().connection, run)
     objects = store.new_objects()

@@ -1,9 +1,8 @@
 """The ids of runs: a sha256 of their content in the order of questions and clues, independent of the order of the file.
 
-Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as
-their lengths (-1 for null) and their joined content. So a batch takes a few calls, however many rows it has.
-The way guesses were graded does not count, only the correctness that the file or the analyst stated. A failed call is hashed as
-the guess ERROR, no matter how the file marks it.
+Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as their
+lengths (-1 for null) and their joined content. The way guesses were graded does not count, only the correctness that the file or
+the analyst stated. A failed call is hashed as the guess ERROR, no matter how the file marks it.
 """
 
 from __future__ import annotations
@@ -34,13 +33,7 @@ AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # column
 
 @dataclass
 class RunHash:
-    """The hash of one run, fed with its rows in order.
-
-    Attributes:
-        items: number of rows fed so far.
-        questions: number of different questions among them.
-        sha256: empty until ``close`` sets it.
-    """
+    """The hash of one run, fed with its rows in order. ``close`` sets ``sha256``. ``questions`` counts different ones."""
 
     items: int = 0
     questions: int = 0
@@ -50,7 +43,6 @@ class RunHash:
     _filled: set[str] = field(default_factory=set)  # columns with values; one without is as if the file did not have it
 
     def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
-        """Add the next rows of the run to the hash."""
         question = rows["question_number"].to_numpy()
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
@@ -80,7 +72,7 @@ class RunHash:
 
 
 def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
-    """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Return the hashes by run number."""
+    """Hash each run of ``responses_graded`` in one pass, with one batch of rows in memory. Returns the hashes by run number."""
     hashes: dict[int, RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     ids = Ids(connection)
@@ -131,7 +123,6 @@ class Ids:
 
 
 def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
-    """Yield the first and last row of batches that fit into memory."""
     size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
     groups = connection.execute(
         f"select row // {GROUP}, count(*), sum({size})::bigint from responses_graded group by 1 order by 1"
@@ -153,7 +144,6 @@ def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]
 
 
 def _byte_streams(column: pl.Series) -> list[Any]:
-    """Return the byte streams of a column."""
     if column.dtype == pl.String:
         lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
         return [_little_endian(lengths), (column.str.join("").item() or "").encode()]

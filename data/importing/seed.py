@@ -18,11 +18,7 @@ def seed(
     bundles: Sequence[Path] = BUNDLED,
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
-    """Import bundles into a store that was never written to. Any other store stays as it is, and the report is empty.
-
-    Raises:
-        StoreError: the store or the machine does not allow it.
-    """
+    """Import bundles into a store that was never written to. Any other store stays as it is, and the report is empty."""
     if store.version() != "0":
         return Report()
     return import_paths(store, bundles, ImportOptions(), form="bundle", progress=progress)

@@ -15,11 +15,7 @@ SIGNATURE = b"SQLite format 3\0"
 
 
 class Database:
-    """The tables of a database.
-
-    Attributes:
-        tables: name -> its columns, all in lower case, because SQLite ignores case. Views are left out.
-    """
+    """The tables of a database: their columns by name, in lower case, because SQLite ignores case. Views are left out."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -30,10 +26,7 @@ class Database:
         }
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Return some columns of all rows, in the order of the file.
-
-        A cell is None if the table lacks the column. The list is empty if there is no such table.
-        """
+        """Return some columns of all rows, in the order of the file; none if there is no such table. Missing columns are None."""
         if table not in self.tables:
             return []
         chosen = ", ".join(f'"{name}"' if name in self.tables[table] else "null" for name in columns)
@@ -42,12 +35,7 @@ class Database:
 
 @contextmanager
 def open_database(path: Path, name: str) -> Iterator[Database]:
-    """Open a database. Errors of the file are raised as ``Refused``, also while it is read.
-
-    Args:
-        path: of the file; nothing is written to it or next to it.
-        name: what reports call it.
-    """
+    """Open a database, without writing to it or next to it. Errors of the file are raised as ``Refused``, also while reading."""
     changes = path.with_name(f"{path.name}-wal")
     if changes.is_file() and changes.stat().st_size:  # SQLite would read these, and write next to them
         reason = f"its latest changes are in {changes.name} next to it; close the program that has it open, or vacuum it"

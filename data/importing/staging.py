@@ -114,12 +114,9 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Decision:
-    """An analyst's grade for a guess whose correctness the file does not state.
+    """An analyst's grade, in [0, 1], for a guess whose correctness the file does not state. A guess of None means no answer.
 
-    Attributes:
-        question_id, guess: as in the file; a guess of None means no answer.
-        clue: None for all clues of the question with this guess.
-        correct: in [0, 1].
+    ``clue`` is None for all clues of the question with this guess.
     """
 
     question_id: str
@@ -135,17 +132,14 @@ class ImportOptions:
     Attributes:
         dataset: id of the dataset to create or to answer.
         title: of a dataset that is created.
-        model, elicitation: of a run.
         percent: whether confidences run from 0 to 100.
         classes: of a dataset, or of the probabilities in a file, in order.
         replace: whether questions and people replace the stored ones of their dataset.
-        decisions: grades.
         password: of encrypted zips; never stored.
         respondents: whether several answers to a question come from different people, named by ``sample``.
         names: whether the names of teams of people are kept; otherwise they get pseudonyms.
-        tags: of the runs, each a tag and its value.
-        series: number of moments between the opening and the close of a question whose forecasts become its clues; None to
-            import only its last forecast.
+        series: number of moments between the opening and the close of a question whose forecasts become its clues; None to import
+            only its last forecast.
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
     """
 
@@ -172,16 +166,12 @@ class Staging:
     Attributes:
         connection: to the scratch database, with the store attached as ``store``.
         workspace: a folder for unpacked files.
-        path: of the scratch database.
-        limit: how many bytes compressed files may unpack to.
-        report: what the import reports.
         files: in the order of opening; relations refer to them by index.
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
         respondents: runs whose samples are respondents.
         response_attributes: (dataset, attribute of responses) -> name of the file that has it.
         private: datasets whose bundles say that they are private.
         recut: stored datasets that may get further questions, and whose unanswered questions may get other clues.
-        objects: of the store, with the responses of its runs.
         grading_names: names for the grades that files state, used for runs that turn out to be stored with other grades.
     """
 
@@ -203,26 +193,13 @@ class Staging:
     # -- for readers -------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, name: str | None = None) -> TableFile:
-        """Add a file to this import, decompressed if necessary.
-
-        Args:
-            path: of the file.
-            name: what reports call it; None for the name in the path.
-
-        Raises:
-            Refused: it cannot be read or decompressed, or is empty.
-        """
+        """Add a file to this import, decompressed if necessary. Reports call it ``name``. Raises ``Refused``."""
         file = TableFile(path, self.workspace, name, self.limit)
         self.files.append(file)
         return file
 
     def add_rows(self, name: str, rows: pl.DataFrame) -> FrameFile:
-        """Add the rows of a document that is not a table, as a file to ``load`` and ``add`` from.
-
-        Args:
-            name: of the document, for reports.
-            rows: cells as in the document; a column ``place`` says in words where a row is.
-        """
+        """Add the rows of a document that is not a table, as a file to ``load`` and ``add`` from. See ``FrameFile``."""
         file = FrameFile(name, rows)
         self.files.append(file)
         return file
@@ -233,15 +210,9 @@ class Staging:
         columns: tuple[Column, ...],
         further: Callable[[Sequence[str]], Sequence[Column]] | None = None,
     ) -> list[str]:
-        """Read a file under a contract into the view ``loaded``.
+        """Read a file under a contract into the view ``loaded``, and return the contract columns that it has.
 
-        Args:
-            file: the file to read.
-            columns: the contract.
-            further: returns the contract of further columns, given the names of all columns of the file.
-
-        Returns:
-            Names of the contract columns that the file has.
+        ``further`` returns the contract of further columns, given the names of all columns of the file.
         """
         columns_read = stage(self.connection, file, columns, self.view_of(file), self.report, further)
         self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
@@ -253,17 +224,7 @@ class Staging:
         return f"loaded_{self.files.index(file)}"
 
     def add(self, table: str, file: TableFile | FrameFile, select: str, parameters: dict[str, Any] | None = None) -> int:
-        """Insert the rows of a select into ``<table>_read``.
-
-        Args:
-            table: name of a table of the store.
-            file: where the rows are from.
-            select: SQL that gives the columns of the table and ``ordinal``.
-            parameters: of the select.
-
-        Returns:
-            The number of rows.
-        """
+        """Insert the rows of a select (the table's columns and ``ordinal``) into ``<table>_read``, and return their number."""
         if table == "responses":
             self._copy_responses()
         source = self.files.index(file)
@@ -273,12 +234,7 @@ class Staging:
         return int(row[0]) if row else 0
 
     def add_grades(self, file: TableFile | FrameFile, columns: Sequence[str]) -> None:
-        """Add the further gradings of the responses of a loaded file.
-
-        Args:
-            file: where the rows are from; it was loaded with ``table_contract.grade_columns``.
-            columns: names of its columns; those without the prefix of a grading are ignored.
-        """
+        """Add the further gradings of the responses of a loaded file. Columns without the prefix of a grading are ignored."""
         source = self.files.index(file)
         for column in columns:
             if column.startswith(GRADE_PREFIX):
@@ -289,15 +245,7 @@ class Staging:
                 )
 
     def view_responses(self, file: TableFile | FrameFile, select: str) -> int:
-        """Add responses as ``add`` does, but read those of a single file in place instead of copying them.
-
-        Args:
-            file: where the rows are from.
-            select: SQL that reads the view of the file, without parameters.
-
-        Returns:
-            The number of rows.
-        """
+        """Add responses as ``add`` does, but read those of a single file in place. The SQL reads the view of the file."""
         if self._viewed is None and not self.has("responses"):
             self._viewed = f"select *, {self.files.index(file)} as file from ({select})"
             self.connection.execute(f"create or replace view responses_read as {self._viewed}")
@@ -305,20 +253,13 @@ class Staging:
         return self.add("responses", file, select)
 
     def _copy_responses(self) -> None:
-        """Copy the responses that were read in place, because those of another file follow."""
         if self._viewed is not None:
             self.connection.execute(f"insert into copied_responses by name {self._viewed}")
             self.connection.execute("create or replace view responses_read as from copied_responses")
             self._viewed = None
 
     def add_dataset(self, file: str, dataset: str, **facts: Any) -> None:
-        """Add a dataset. Raises ``Refused`` for a bad id, kind or list of classes.
-
-        Args:
-            file: name of the file, for problems.
-            dataset: its id.
-            facts: columns of ``datasets``; ``kind`` is required.
-        """
+        """Add a dataset with its columns, such as ``kind``. Raises ``Refused`` for a bad id, kind or list of classes."""
         if not dataset or not set(dataset) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"):
             raise refuse(file, "a dataset id is made of a-z, 0-9 and -", column="dataset", value=dataset)
         if facts["kind"] not in KINDS:
@@ -339,7 +280,6 @@ class Staging:
         )
 
     def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
-        """Count rows of a run that hold no answer, by reason."""
         self.report.skipped.setdefault(key, Counter()).update(reasons)
 
     def dataset(self, dataset: str) -> dict[str, Any] | None:
@@ -359,23 +299,17 @@ class Staging:
             return [question for (question,) in reading.execute(f"select distinct question_id from {responses}").fetchall()]
 
     def datasets(self) -> list[str]:
-        """Return the ids of stored and incoming datasets."""
         return [dataset for (dataset,) in self.connection.execute("select dataset from datasets order by 1").fetchall()]
 
     # -- for checks --------------------------------------------------------------------------------------------------
 
     def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> bool:
-        """Report rows as bad.
+        """Report rows as bad, and return whether there are any. All arguments but ``column`` and ``hint`` are SQL.
 
         Args:
-            table: SQL of a relation with ``file`` and ``ordinal``; its alias is s.
+            table: a relation with ``file`` and ``ordinal``; its alias is s.
             column: the column with the problem; None for the row as a whole.
-            value, reason: SQL expressions for the bad value and the reason.
-            where: SQL condition that selects the bad rows; can begin with joins.
-            hint: what would fix the problem.
-
-        Returns:
-            Whether there are bad rows.
+            where: condition that selects the bad rows; can begin with joins.
         """
         bad = self.connection.execute(
             first_rows(
@@ -398,15 +332,7 @@ class Staging:
         return True
 
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
-        """Report rows that repeat the key of an earlier row. Rows with a null in the key count as different.
-
-        Args:
-            table: name of a table of the store whose incoming rows are checked.
-            column: the column with the problem.
-            keys: columns or SQL expressions that make up the key.
-            what: the reason.
-            rows: SQL condition on the rows to compare.
-        """
+        """Report rows that repeat the key of an earlier row; nulls count as different. ``keys`` and ``rows`` are SQL."""
         complete = " and ".join(f"{key} is not null" for key in keys)
         self.report_rows(
             f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
@@ -415,7 +341,7 @@ class Staging:
         )  # fmt: skip
 
     def has_problems(self, *tables: str) -> bool:
-        """Whether a file with incoming rows of any of these tables has a problem."""
+        """Return whether a file with incoming rows of any of these tables has a problem."""
         bad = {problem.file for problem in self.report.problems}
         files = {
             row[0] for table in tables for row in self.connection.execute(f"select distinct file from {table}_read").fetchall()
@@ -423,23 +349,19 @@ class Staging:
         return any(self.files[index].name in bad for index in files)
 
     def has(self, *tables: str) -> bool:
-        """Whether there are incoming rows of any of these tables."""
+        """Return whether there are incoming rows of any of these tables."""
         return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
     def changes(self) -> bool:
-        """Whether publishing would add anything."""
         tables = (*(f"new_{table}" for table in ("datasets", "exposures", "buzzes", "votes", "runs")), "added_gradings")
         return any(self.connection.execute(f"select 1 from {table} limit 1").fetchone() for table in tables)
 
 
 @contextmanager
 def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collection[str] = ()) -> Iterator[Staging]:
-    """Open a new scratch database with the current version of the store attached. It is removed at the end.
+    """Open a new scratch database with the current version of the store attached, which is only read. It is removed at the end.
 
-    Args:
-        store: only read.
-        largest: bytes that the compressed files of the import may unpack to.
-        hidden: datasets of the store that the importer may not see; they are treated as missing.
+    ``largest`` limits the bytes that compressed files may unpack to. ``hidden`` datasets are treated as missing.
     """
     with scratch_folder() as folder:
         path = folder / "scratch.duckdb"
@@ -471,7 +393,6 @@ def open_staging(store: Store, largest: int = MAX_UNPACKED_BYTES, hidden: Collec
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, datasets: Collection[str]) -> None:
-    """Replace the attached store with views that leave out some datasets, under the same name."""
     ((path,),) = connection.execute("select path from duckdb_databases() where database_name = 'store'").fetchall()
     connection.execute(f"use memory; detach store; attach {literal(path)} as whole_store (read_only); attach ':memory:' as store")
     for table in tables_of_datasets(connection, "whole_store"):

@@ -16,22 +16,14 @@ _STORED = ", ".join(f"'{state}'" for state in STORED_STATES)
 
 
 def is_failed(row: str = "s") -> str:
-    """Return a SQL condition: whether a row of ``responses_read`` is a failed call.
-
-    Args:
-        row: alias of the relation.
-    """
+    """Return a SQL condition: whether a row of ``responses_read``, by its alias, is a failed call."""
     marked = f"strlen({row}.guess) < 16 and lower(trim({row}.guess)) = '{FAILED_GUESS.lower()}'"
     unanswered = f"{row}.state is null and {row}.options is null and coalesce({row}.correct, 0) = 0"
     return f"(coalesce({row}.failed or {row}.state = 'failed', false) or coalesce({marked}, false) and {unanswered})"
 
 
 def stored_state(row: str = "s") -> str:
-    """Return SQL for the state of a row of ``responses_read`` as it is stored: one of ``STORED_STATES``, or null.
-
-    Args:
-        row: alias of the relation.
-    """
+    """Return SQL for the state of a row of ``responses_read`` as it is stored: one of ``STORED_STATES``, or null."""
     answers = f"{row}.guess is not null or {row}.correct is not null"
     return f"""case when {is_failed(row)} then null when {row}.state in ({_STORED}) then {row}.state
         when {row}.state is null and {lacks_confidence(row)} and ({answers}) then 'no_confidence' end"""

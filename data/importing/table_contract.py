@@ -1,8 +1,4 @@
-"""The contract of each incoming table: its columns with their types and ranges.
-
-``stage`` reads a file into a typed view and reports each cell that breaks the contract. ``data.importing.checks`` then checks
-conditions that span rows or tables, such as duplicates and unknown questions.
-"""
+"""The contract of each incoming table: its columns with their types and ranges."""
 
 from __future__ import annotations
 
@@ -48,7 +44,6 @@ class Column:
 
     @property
     def sql_type(self) -> str:
-        """DuckDB type of the typed column."""
         return {
             "text": "varchar", "integer": "integer", "number": "double", "truth": "double", "flag": "boolean",
             "numbers": "double[]", "options": "varchar",
@@ -141,17 +136,8 @@ def attribute_names(
     """Return the file's column names that are not columns of the table itself: they become attributes of its rows.
 
     A name that differs from another one only in case is left out and reported, because DuckDB treats both as the same column.
-
-    Args:
-        file: name of the file, for problems and warnings.
-        names: all column names of the file.
-        columns: the columns of the table itself.
-        report: of the import.
-        strict: whether a column that cannot be stored is refused; otherwise it is left out and reported.
-
-    Raises:
-        Refused: ``strict``, and there are too many attributes, a column is in the header twice, or an address could not hold
-            its name.
+    Other columns that cannot be stored (too many of them, twice in the header, or a name that an address could not hold) are
+    refused if ``strict``, otherwise left out and reported.
     """
 
     def leave_out(reason: str, column: str | None = None) -> None:
@@ -206,25 +192,12 @@ def stage(
     report: Report,
     further: Callable[[Sequence[str]], Sequence[Column]] | None = None,
 ) -> list[str]:
-    """Read a file into the view ``into`` and add its bad cells to the report.
+    """Read a file into the view ``into``, add its bad cells to the report, and return the contract columns that it has.
 
-    The view has ``ordinal`` (ascending) and each contract column, typed, null where the file lacks the column. It reads a
-    Parquet file directly, because scanning it is faster than writing a copy. The cells of a text file or of a reader's frame
-    are first written to a table; a small table is converted once, into another table.
-
-    Args:
-        connection: to the scratch database.
-        file: the file to read.
-        columns: the contract.
-        into: name of the view.
-        report: of the import.
-        further: returns the contract of further columns, given the names of all columns of the file.
-
-    Returns:
-        Names of the contract columns that the file has.
-
-    Raises:
-        Refused: the file cannot be read.
+    The view has ``ordinal`` (ascending) and each contract column, typed, null where the file lacks the column. It reads a Parquet
+    file directly, because scanning it is faster than writing a copy. The cells of a text file or of a reader's frame are first
+    written to a table; a small table is converted once, into another table. ``further`` is as in ``Staging.load``. Raises
+    ``Refused``.
     """
     raw = f"raw_of_{into}"
     wanted = list(columns)
@@ -268,7 +241,6 @@ def missing_column(name: str, columns: Sequence[str]) -> str:
 
 
 def _words(name: str) -> str:
-    """Return a column's name in lower case, with spaces between words."""
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
@@ -372,19 +344,11 @@ def _read_json_lines(
 
 
 def _pointer(key: str) -> str:
-    """Return the JSON pointer to a value of an object (RFC 6901)."""
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Callable[[str], str], width: int) -> None:
-    """Run SQL that reads a text file. Raise ``Refused`` unless every row has ``width`` fields.
-
-    Args:
-        connection: to the scratch database.
-        file: the file to read.
-        sql: returns the SQL, given the file's path as a SQL literal.
-        width: fields of each row.
-    """
+    """Run SQL, made from the file's path as a literal. Raises ``Refused`` unless every row has ``width`` fields."""
     if file.has_endless_line():
         raise Refused(file.misshapen(width, MAX_LISTED_PROBLEMS)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
     try:
@@ -456,11 +420,7 @@ def _typed(column: Column, raw_type: str) -> str:
 
 
 def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint | None]]:
-    """List what can be wrong with a cell.
-
-    Returns:
-        For each fault, a SQL condition on the typed cell and its text, the reason, and the hint.
-    """
+    """List each fault that a cell can have: a SQL condition on the typed cell and its text, the reason, and the hint."""
     faults: list[tuple[str, str, Hint | None]] = []
     if column.required:
         faults.append((f"{text} is null", "a value is required here", None))
@@ -500,15 +460,7 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
 def _report_cells(
     connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, raw: str, columns: dict[Column, str], report: Report
 ) -> None:
-    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any.
-
-    Args:
-        connection: to the scratch database.
-        file: where the cells are from.
-        raw: name of the view with the unconverted cells.
-        columns: contract columns that the file has -> their DuckDB types in ``raw``.
-        report: of the import.
-    """
+    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any."""
     cells: list[str] = []
     texts: list[str] = []
     faults: list[tuple[str, str, Hint | None]] = []  # column, reason and hint of each fault that a cell can have

@@ -76,13 +76,7 @@ class UnpackingLimit:
 
 
 class TableFile:
-    """A file that holds a table, decompressed on disk.
-
-    Attributes:
-        name: what reports call it.
-        path: the decompressed file.
-        limit: how much it may unpack to, shared with the other files of the import.
-    """
+    """A file that holds a table, decompressed on disk. Reports call it ``name``. The files of an import share the limit."""
 
     def __init__(self, path: Path, workspace: Path, name: str | None = None, limit: UnpackingLimit | None = None) -> None:
         self.name = name or path.name
@@ -114,7 +108,6 @@ class TableFile:
 
     @cached_property
     def dialect(self) -> tuple[str, list[str]]:
-        """Delimiter and header of a CSV file."""
         try:
             with self._text() as lines:
                 first = lines.readline(HEADER)
@@ -139,7 +132,7 @@ class TableFile:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Column names, for recognition. For JSON Lines, the keys of the first object."""
+        """Column names. For JSON Lines, the keys of the first object."""
         if self.format == "csv":
             return self.dialect[1]
         if self.format == "parquet":
@@ -198,8 +191,7 @@ class TableFile:
     def records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the first physical line and the fields of each row of a CSV file, without the header and blank lines.
 
-        Raises:
-            Refused: if ``strict`` and a quote is left open or followed by text.
+        If ``strict``, raises ``Refused`` where a quote is left open or followed by text.
         """
         with self._text() as lines:
             csv.field_size_limit(MAX_LINE_LENGTH)
@@ -215,14 +207,9 @@ class TableFile:
                 raise refuse(self.name, OPEN_QUOTE, line=before + 1) from error
 
     def misshapen(self, width: int, most: int) -> tuple[list[Problem], int]:
-        """Find rows that cannot be read as ``width`` fields of text.
+        """Return up to ``most`` rows that cannot be read as ``width`` fields of text, and the number of the others.
 
-        Args:
-            width: fields of each row; one for JSON Lines, where a row is a line.
-            most: greatest number of rows to report.
-
-        Returns:
-            The first of these rows as problems, and the number of the others, counted up to ``MAX_COUNTED_BAD_ROWS``.
+        For JSON Lines, a row is a line, and the width 1. The others are counted up to ``MAX_COUNTED_BAD_ROWS``.
         """
         problems: list[Problem] = []
         more = 0
@@ -300,11 +287,7 @@ class TableFile:
         return sum(map(bool, counts)) > 1
 
     def with_even_line_ends(self) -> TableFile:
-        """Make a copy in which every row ends in the same way. DuckDB does not read files that mix line ends.
-
-        Raises:
-            Refused: a row does not have as many fields as the header, a quote is not closed, or the text is not UTF-8.
-        """
+        """Make a copy whose rows all end in the same way: DuckDB does not read files that mix line ends. Raises ``Refused``."""
         target = self._workspace / f"{len(list(self._workspace.iterdir()))}.even"
         try:
             with target.open("w", encoding="utf-8", newline="") as out:
@@ -324,16 +307,7 @@ class TableFile:
         return TableFile(target, self._workspace, self.name, self.limit)
 
     def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
-        """Check that the cells of a Parquet file are within the limit. Equal cells take next to no space in the file.
-
-        Args:
-            connection: any DuckDB connection.
-            columns: names of the columns that will be read; the others do not count.
-
-        Raises:
-            Refused: the cells exceed the limit.
-            duckdb.Error: the file cannot be read.
-        """
+        """Refuse a Parquet file whose cells in these columns exceed the limit. Equal cells take next to no space in the file."""
         run = connection.execute
         values = run(
             """select coalesce(sum(num_values), 0) from parquet_metadata($path)
@@ -350,14 +324,12 @@ class TableFile:
             self.limit.take(sum(filter(None, run(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
 
     def damaged_parquet(self, error: Exception) -> Exception:
-        """Return the refusal for a Parquet file that DuckDB cannot read."""
         cause = (
             str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:MAX_CAUSE_LENGTH]
         )
         return refuse(self.name, f"this Parquet file is damaged or cut short; write or download it again ({cause})")
 
     def not_utf8(self) -> Exception:
-        """Return the refusal for text that is not UTF-8, with the first line that is not."""
         with self.path.open("rb") as file:
             for line, raw in enumerate(file, start=1):
                 try:
@@ -379,7 +351,6 @@ def misfit(fields: int, expected: int) -> str:
 
 
 def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit) -> Path:
-    """Return the file itself or, if it is compressed, a new file with its content."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)

@@ -1,8 +1,8 @@
 """The catalogue of an import before it is published: the datasets that the import changes, as they would be.
 
-An import publishes it; a dry run shows it. It starts with the stored rows of the datasets that the files add to, and the new rows
-are added to it. Meanwhile the responses and statistics of runs are written to objects, without a lock. Publishing is then quick:
-it copies these rows to the next catalogue of the store.
+An import publishes it; a dry run shows it. It starts with the stored rows of the datasets that the files add to. The responses
+and statistics of new runs are written to objects, without a lock. Publishing is then quick: it copies the rows to the next
+catalogue of the store.
 """
 
 from __future__ import annotations
@@ -34,12 +34,9 @@ GRADED_BY_QUESTION = f"r.graded not in ('file', 'person') and not {among_states(
 
 @dataclass
 class UnpublishedCatalogue:
-    """A catalogue with some datasets as they would be.
+    """A catalogue with some datasets as they would be. Its tables are those of the store.
 
     Attributes:
-        connection: to the unpublished catalogue; its tables are those of the store.
-        path: of its file.
-        objects: where the responses and statistics of its runs are.
         before: dataset -> its state when the unpublished catalogue was made; None for a new dataset.
         rebased: the datasets whose questions, people or earlier runs change.
         runs: ids of the new runs.
@@ -60,11 +57,7 @@ class UnpublishedCatalogue:
         self.connection.close()
 
     def publish(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Copy the datasets, or what new runs add to them, into the next catalogue of the store.
-
-        Raises:
-            StoreMoved: another process changed one of the datasets after the unpublished catalogue was made.
-        """
+        """Copy the changes into the next catalogue of the store. Raises ``StoreMoved`` if a dataset has changed meanwhile."""
         self._check_unchanged(connection)
         connection.execute(f"attach {literal(self.path)} as unpublished (read_only)")
         next_run, next_dataset = (_next_position(connection, table) for table in ("runs", "datasets"))
@@ -113,7 +106,6 @@ class UnpublishedCatalogue:
 
 
 def _among(names: Iterable[str], column: str = "dataset") -> str:
-    """Return a SQL condition that a column is one of some names."""
     return f"list_contains([{', '.join(map(literal, sorted(names)))}]::varchar[], {column})"
 
 
@@ -122,14 +114,7 @@ def _next_position(connection: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def _insert(table: str, chosen: str, new: str, position: int) -> str:
-    """Return SQL that copies rows from the unpublished catalogue. The new rows among them get positions from ``position`` on.
-
-    Args:
-        table: name of the table.
-        chosen: SQL condition that selects the rows to copy.
-        new: SQL condition that selects the new rows among them.
-        position: of the first new row.
-    """
+    """Return SQL that copies chosen rows from the unpublished catalogue. The new ones get positions from ``position`` on."""
     numbered = f"{position} + (row_number() over (partition by {new} order by position))::integer - 1"
     return f"""insert into {table} by name
         select * replace (if({new}, {numbered}, position) as position) from unpublished.{table} where {chosen}"""
@@ -138,14 +123,7 @@ def _insert(table: str, chosen: str, new: str, position: int) -> str:
 def make_unpublished_catalogue(
     staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None
 ) -> UnpublishedCatalogue:
-    """Make an unpublished catalogue from what was read and checked.
-
-    Args:
-        staging: with the new rows.
-        objects: where the responses and statistics of new runs go.
-        by: name of the token of an upload; None for the command line.
-        shown: the dataset that a dry run shows; None if the unpublished catalogue is only published.
-    """
+    """Make an unpublished catalogue from what was read and checked. A dry run shows the dataset ``shown``."""
     connection, path = staging.connection, staging.path.with_name("unpublished.duckdb")
     run = connection.execute
     rebased = _rebased(connection)
@@ -194,13 +172,11 @@ def make_unpublished_catalogue(
 
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the datasets with new or changed questions or people."""
     replaced = connection.execute("select dataset from scratch.replaced_people").fetchall()
     return _datasets(connection, "datasets", "buzzes", "exposures", "votes", "answers") | {dataset for (dataset,) in replaced}
 
 
 def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
-    """Add the new rows of every table except those of responses."""
     run = connection.execute
     if run("select 1 from scratch.new_datasets limit 1").fetchone():
         for table in ("questions", "clues", "attributes", "datasets"):
@@ -219,7 +195,6 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
 
 
 def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> None:
-    """Write the responses of new runs to objects, in the order of question ids and clues."""
     if not connection.execute("select 1 from scratch.new_runs limit 1").fetchone():
         return
     runs = connection.execute("""
@@ -243,17 +218,12 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
-    """Return the datasets with new rows in any of these tables."""
     sql = " union ".join(f"select dataset from scratch.new_{table}" for table in tables)
     return {dataset for (dataset,) in connection.execute(sql).fetchall()}
 
 
 def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
-    """Fit people's rows and runs to replaced questions.
-
-    Rows on questions that are gone are deleted. Runs that answered such questions or clues, or whose guesses nothing grades any
-    more, are withdrawn.
-    """
+    """Delete people's rows on questions that are gone, and withdraw runs that answered them or cannot be graded any more."""
     run = connection.execute
     for table in ("exposures", "buzzes", "votes"):
         run(
@@ -285,11 +255,7 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, da
 
 
 def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> list[str]:
-    """Grade guesses again after questions were replaced. Runs whose grades change get new objects.
-
-    Returns:
-        The runs with guesses that nothing grades any more.
-    """
+    """Grade guesses again after questions were replaced, and return the runs with guesses that nothing grades any more."""
     run = connection.execute
     parts = stored_objects(connection, "responses", dataset=dataset)
     responses = objects.relation("responses", parts)

@@ -21,13 +21,7 @@ Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "mi
 
 
 class Flag(NamedTuple):
-    """A sign, and the evidence for it.
-
-    Attributes:
-        player: pseudonym.
-        sign: which one.
-        reason: the evidence in words.
-    """
+    """A sign, and the evidence for it in words. Players are named by pseudonym."""
 
     player: str
     sign: Sign
@@ -35,12 +29,7 @@ class Flag(NamedTuple):
 
 
 def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -> list[Flag]:
-    """Return the signs in the answers of each player, sorted by player.
-
-    Args:
-        mode: of the session.
-        played: finished questions by pseudonym, in the player's order.
-    """
+    """Return the signs in the answers of each player, sorted by player. Finished questions are in the player's order."""
     checks = {player: [mode.grade(part) for part in questions if part.question.is_check] for player, questions in played.items()}
     played = {player: [part for part in questions if not part.question.is_check] for player, questions in played.items()}
     flags = [
@@ -64,7 +53,6 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
 
 
 def _own_signs(player: str, answers: list[GradedAnswer], guesses: bool) -> Iterator[Flag]:
-    """Yield the signs in the answers of one player."""
     if len(answers) < MIN_ANSWERS:
         return
     ((confidence, times),) = Counter(answer.confidence for answer in answers).most_common(1)
@@ -78,10 +66,10 @@ def _own_signs(player: str, answers: list[GradedAnswer], guesses: bool) -> Itera
 def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[Flag]:
     """Flag pairs of players whose wrong guesses agree more often than those of the other players on the same questions.
 
-    For each question that both got wrong at some clue, the chance that their wrong guesses are the same is estimated by the
-    share of other pairs of players whose wrong guesses are the same, with one agreement and one disagreement added. The number
-    of agreements is then compared with a sum of independent trials with these chances, one-sided, at ``LEVEL`` divided by the
-    number of pairs.
+    For each question that both got wrong at some clue, the chance that their wrong guesses are the same is estimated by the share
+    of other pairs of players whose wrong guesses are the same, with one agreement and one disagreement added. The number of
+    agreements is then compared with a sum of independent trials with these chances, one-sided, at ``LEVEL`` divided by the number
+    of pairs.
     """
     mistakes: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)  # by question and player
     for player, results in played.items():
@@ -101,7 +89,6 @@ def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[F
 
 
 def _chance(guesses: Mapping[str, tuple[str, ...]], left_out: set[str]) -> float:
-    """Return the share of other pairs who made the same mistakes on a question, with one agreement and one disagreement added."""
     counts = Counter(guess for player, guess in guesses.items() if player not in left_out)
     players = counts.total()
     agreeing = sum(count * (count - 1) // 2 for count in counts.values())

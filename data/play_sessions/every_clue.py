@@ -10,13 +10,7 @@ from data.store import Snapshot
 
 
 class Answer(Entry, frozen=True, omit_defaults=True):
-    """What a player says at a clue.
-
-    Attributes:
-        guess: the answer; blank for none.
-        confidence: that the guess is right, in [0, 1].
-        buzz: whether the player would buzz here.
-    """
+    """What a player says at a clue: a guess, blank for none, and the confidence in it, in [0, 1]."""
 
     guess: Guess
     confidence: Share
@@ -24,18 +18,16 @@ class Answer(Entry, frozen=True, omit_defaults=True):
 
 
 class EveryClue(ClueByClue[Answer]):
-    """See the module."""
+    """The mode ``every-clue``."""
 
     key = "every-clue"
     elicitation = "every clue"
     entry = Answer
 
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-        """See ``Mode``."""
         return questions_with_clues(snapshot, dataset)
 
     def grade(self, played: Played[Answer]) -> QuestionResult:
-        """See ``Mode``."""
         question = played.question
         answers = [
             graded(question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)
@@ -43,7 +35,6 @@ class EveryClue(ClueByClue[Answer]):
         return QuestionResult(question.question_id, list(question.clues), question.answer, answers, is_check=question.is_check)
 
     def rows(self, played: Played[Answer]) -> list[Row]:
-        """See ``Mode``."""
         return [Row(clue, answer.guess or None, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)]
 
 

@@ -1,8 +1,7 @@
 """What the mode of a session decides: what is asked, what an answer is, how it is graded, and what is collected from it.
 
 What a player says is logged under numbers, the *steps* in the player's own order of questions. A step is answered once: a
-repeated answer, from a second tab or after a lost connection, changes nothing. ``data.play_sessions.session_modes`` lists the
-modes.
+repeated answer, from a second tab or after a lost connection, changes nothing.
 """
 
 from __future__ import annotations
@@ -29,14 +28,10 @@ CHECK_WORDS = ("maple", "lantern", "violet", "harbor", "copper")  # the answers 
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
-    """What a player says at a step.
+    """What a player says at a step, with the time for which it was shown and that the previous request took.
 
-    Attributes:
-        shown_ms: how long the step was shown, by the player's clock.
-        round_trip_ms: how long the previous request took, by the player's clock.
-        clock_ms: the player's clock when the entry was sent, in milliseconds since 1970.
-        received_ms: the server's clock when the entry came. The player's clock is ahead of it by
-            ``clock_ms + round_trip_ms / 2 - received_ms``.
+    ``clock_ms`` is the player's clock when the entry was sent, in milliseconds since 1970, and ``received_ms`` the server's when
+    it came. The player's clock is ahead by ``clock_ms + round_trip_ms / 2 - received_ms``.
     """
 
     shown_ms: Milliseconds | None = None
@@ -50,15 +45,9 @@ Entries = Mapping[int, str]  # what a player said, as JSON, by step
 
 
 class GradedAnswer(msgspec.Struct):
-    """An answer to a finished question.
+    """An answer to a finished question. Clues are from 0; a blank guess is none; confidence and ``correct`` are in [0, 1].
 
-    Attributes:
-        clue: the clue at which it was given, from 0.
-        guess: blank for none.
-        confidence: in [0, 1].
-        buzz: whether the player buzzed, or would.
-        verdict: None if answers are not simply right or wrong.
-        correct: in [0, 1].
+    ``buzz`` says whether the player buzzed, or would. ``verdict`` is None if answers are not simply right or wrong.
     """
 
     clue: int
@@ -70,17 +59,7 @@ class GradedAnswer(msgspec.Struct):
 
 
 class QuestionResult(msgspec.Struct):
-    """A question that a player has finished.
-
-    Attributes:
-        question_id: in its dataset.
-        clues: all of them.
-        answer: the answer line.
-        answers: the player's answers, in order of clues.
-        counts: whether it is collected; False if the player was away at the end.
-        votes: how people voted.
-        is_check: whether it is an attention check.
-    """
+    """A question that a player has finished. It is not collected (``counts``) if the player was away at the end."""
 
     question_id: str
     clues: list[str]
@@ -119,24 +98,10 @@ class Reading(msgspec.Struct):
 
 
 class PlayerState(msgspec.Struct):
-    """What a player sees.
+    """What a player sees. Numbers of steps, questions and clues are from 0; clues count from the start of their question.
 
-    Attributes:
-        joined: whether the player has joined.
-        consent: what players agree to.
-        until: when the session ends.
-        mode: how questions are asked.
-        step: the step to answer, from 0.
-        question: number of its question in the player's order, from 0.
-        questions: number of questions.
-        clue: number of the clue in its question, from 0.
-        clues: the clues so far. Later ones are not sent.
-        last: the previous question, once it is finished.
-        calibration: over the finished questions.
-        done: whether every question is answered.
-        reading: of a question that is read word by word.
-        classes: classes to choose from.
-        radius: years within which a guess counts as right.
+    ``clues`` are those so far; later ones are not sent. ``last`` is the previous question, once it is finished. ``radius`` is in
+    years.
     """
 
     joined: bool
@@ -172,13 +137,10 @@ class SpeedCheck(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the run that is collected.
+    """A row of the run that is collected. Clues are from 0; a guess of None is none; confidence is in [0, 1], None without an
+    answer.
 
-    Attributes:
-        clue: from 0.
-        guess: None for none.
-        confidence: in [0, 1]; None if nothing was answered.
-        buzz: whether the player buzzed, or would; None in a mode without buzzes.
+    ``buzz`` says whether the player buzzed, or would; it is None in a mode without buzzes.
     """
 
     clue: int
@@ -190,11 +152,8 @@ class Row(NamedTuple):
 class Mode(ABC, Generic[E]):
     """How the questions of a session are asked.
 
-    Attributes:
-        key: its name in a session and on the command line.
-        elicitation: of the run that is collected.
-        guesses: whether answers are guesses in the player's own words. Only then are blank guesses and shared mistakes signs of
-            a careless player.
+    If ``guesses``, answers are guesses in the player's own words. Only then are blank guesses and shared mistakes signs of a
+    careless player.
     """
 
     key: ClassVar[ModeKey]
@@ -206,12 +165,7 @@ class Mode(ABC, Generic[E]):
         """Return the questions of a dataset that can be asked in this mode."""
 
     def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
-        """Return a question that itself says what to answer, so a wrong answer shows that it was not read.
-
-        Args:
-            number: of the check, below the number of ``CHECK_WORDS``.
-            candidates: questions of the dataset.
-        """
+        """Return a question that itself says what to answer, so a wrong answer shows that it was not read."""
         del candidates
         word = CHECK_WORDS[number]
         return SessionQuestion(check_id(number), (f"{CHECK} Answer with the word {word}.",), word, is_check=True)
@@ -222,14 +176,7 @@ class Mode(ABC, Generic[E]):
 
     @abstractmethod
     def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
-        """Return what a player sees.
-
-        Args:
-            session: the session that is played.
-            place: of the player.
-            entries: of the player, so far.
-            now: the server's clock, in milliseconds since 1970.
-        """
+        """Return what a player sees. ``now`` is the server's clock, in milliseconds since 1970."""
 
     @abstractmethod
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: E, now: float) -> E:
@@ -258,20 +205,15 @@ class Mode(ABC, Generic[E]):
 
 
 class ClueByClue(Mode[E]):
-    """A mode in which the clues of a question are answered one after another, without a time limit.
-
-    Clues are numbered consecutively across the player's questions; these numbers are the steps.
-    """
+    """A mode without a time limit. The steps are the clues, numbered consecutively across the player's questions."""
 
     entry: type[E]
 
     def entry_type(self, step: int) -> type[E]:
-        """See ``Mode``."""
         del step
         return self.entry
 
     def played(self, session: Session, place: int, entries: Entries) -> list[Played[E]]:
-        """See ``Mode``."""
         questions = session.order(place)
         ends = list(accumulate(len(question.clues) for question in questions))
         answered = [msgspec.json.decode(entries[step], type=self.entry) for step in range(len(entries))]
@@ -282,12 +224,10 @@ class ClueByClue(Mode[E]):
         ]
 
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: E, now: float) -> E:
-        """See ``Mode``."""
         del session, place, entries, step, now
         return entry
 
     def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
-        """See ``Mode``."""
         del now
         results = [self.grade(part) for part in self.played(session, place, entries)]
         clue = len(entries) - sum(len(result.clues) for result in results)
@@ -310,7 +250,7 @@ class ClueByClue(Mode[E]):
         )
 
     def speed_check(self, questions: Sequence[Played[E]]) -> SpeedCheck:
-        """See ``Mode``. Between two answers, the player read a clue."""
+        """Between two answers, the player read a clue."""
         clues = [
             (text, entry.received_ms) for part in questions for text, entry in zip(part.question.clues, part.entries, strict=True)
         ]

@@ -1,9 +1,8 @@
 """Mode ``race``: a question is read word by word, and the player buzzes once, as in quizbowl.
 
 The log says when the reading began and at what pace. So the words that are due follow from the server's clock, no matter which
-process is asked. Once begun, a reading goes on: a player who comes back in time hears the rest. One who comes back too late has
-left the question, which then does not count. After a buzz, there is a time limit for the answer, and the same again if the answer
-line prompts.
+process is asked. Once begun, a reading goes on: a player who comes back too late has left the question, which does not count.
+After a buzz, there is a time limit for the answer, and the same again if the answer line prompts.
 
 Each question has four steps: the start, the buzz (or having heard the question to the end without one), the answer, and the
 answer to a prompt. Steps that a question does not need have no entry.
@@ -48,11 +47,7 @@ MAX_TYPING_SPEED = 20  # characters a second: twice the fastest of 168,000 typis
 
 
 class Start(Entry, frozen=True, omit_defaults=True):
-    """The reading begins.
-
-    Attributes:
-        pace: words a minute.
-    """
+    """The reading begins, at a pace of so many words a minute."""
 
     pace: Annotated[int, msgspec.Meta(ge=MIN_PACE, le=MAX_PACE)]
 
@@ -74,13 +69,7 @@ class Buzz(Entry, frozen=True, omit_defaults=True):
 
 
 class Answer(Entry, frozen=True, omit_defaults=True):
-    """What the player answers after a buzz.
-
-    Attributes:
-        guess: blank for none.
-        confidence: that the guess is right, in [0, 1].
-        timed_out: whether no answer came in time.
-    """
+    """What the player answers after a buzz. A blank guess is none, confidence is in [0, 1]."""
 
     guess: Guess
     confidence: Share
@@ -130,23 +119,19 @@ def reading_ends(start: Start, total: int) -> float:
 
 
 def time_left(start: Start, total: int, now: float) -> float | None:
-    """Return the milliseconds for which a buzz is still accepted.
-
-    None while words are still to come, so that nobody learns how many.
-    """
+    """Return the milliseconds for which a buzz is still accepted; None while words are to come, so nobody learns how many."""
     if words_due(start, total, now) < total:
         return None
     return max(reading_ends(start, total) + GRACE - now, 0.0)
 
 
 class Race(Mode[Entry]):
-    """See the module."""
+    """The mode ``race``."""
 
     key = "race"
     elicitation = "race"
 
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-        """See ``Mode``."""
         sql = "select question_id, list(word_end order by clue) from clues where dataset = $d group by 1"
         ends = dict(snapshot.rows(sql, {"d": dataset}))
         return [
@@ -156,11 +141,10 @@ class Race(Mode[Entry]):
         ]
 
     def entry_type(self, step: int) -> type[Entry]:
-        """See ``Mode``."""
         return TYPES[step % STEPS]
 
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Entry, now: float) -> Entry:
-        """See ``Mode``. Times are the server's. The word of a buzz is corrected if it cannot be true."""
+        """Times are the server's. The word of a buzz is corrected if it cannot be true."""
         question = session.order(place)[step // STEPS]
         entry = msgspec.structs.replace(entry, received_ms=now)
         if not isinstance(entry, Buzz):
@@ -177,7 +161,7 @@ class Race(Mode[Entry]):
         return msgspec.structs.replace(entry, counted=counted, due=due)
 
     def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, Entry]:
-        """See ``Mode``. Allows ``LATENCY`` for requests that are on their way."""
+        """Allow ``LATENCY`` for requests that are on their way."""
         late: dict[int, Entry] = {}
         for number, question, progress in self._progresses(session, place, entries):
             start, buzz, answers = progress
@@ -194,7 +178,6 @@ class Race(Mode[Entry]):
         return late
 
     def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
-        """See ``Mode``."""
         over = self.played(session, place, entries)
         results = [self.grade(part) for part in over]
         number = len(over)
@@ -236,7 +219,6 @@ class Race(Mode[Entry]):
         return state
 
     def played(self, session: Session, place: int, entries: Entries) -> list[Played[Entry]]:
-        """See ``Mode``."""
         over = []
         for _, question, progress in self._progresses(session, place, entries):
             if not _is_over(question, progress):
@@ -246,7 +228,7 @@ class Race(Mode[Entry]):
         return over
 
     def grade(self, played: Played[Entry]) -> QuestionResult:
-        """See ``Mode``. If the answer line prompted, the answer to the prompt counts, if there was one."""
+        """If the answer line prompted, the answer to the prompt counts, if there was one."""
         question = played.question
         buzz, answer = _buzz_and_answer(played)
         answers = []
@@ -258,7 +240,7 @@ class Race(Mode[Entry]):
         )
 
     def rows(self, played: Played[Entry]) -> list[Row]:
-        """See ``Mode``. A player who did not buzz heard the question to its end and gave no answer."""
+        """A player who did not buzz heard the question to its end and gave no answer."""
         result = self.grade(played)
         if not result.counts:
             return []
@@ -267,7 +249,7 @@ class Race(Mode[Entry]):
         return [Row(answer.clue, answer.guess or None, answer.confidence, True) for answer in result.answers]
 
     def speed_check(self, questions: Sequence[Played[Entry]]) -> SpeedCheck:
-        """See ``Mode``. Between buzz and answer, the player typed the guess and entered a confidence."""
+        """Between buzz and answer, the player typed the guess and entered a confidence."""
         speeds = []
         for played in questions:
             buzz, answer = played.entries[BUZZ], played.entries[ANSWER] if len(played.entries) > ANSWER else None
@@ -278,7 +260,6 @@ class Race(Mode[Entry]):
         return SpeedCheck(fast, len(speeds), f"buzzes faster than {MAX_TYPING_SPEED} characters a second can be typed")
 
     def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
-        """Yield the number of each question in the player's order, the question, and what was said to it."""
         for number, question in enumerate(session.order(place)):
             yield number, question, _progress(entries, number)
 

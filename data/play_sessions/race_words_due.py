@@ -11,12 +11,9 @@ from data.store.play_log import PlayLog
 
 
 class Words(msgspec.Struct):
-    """Words that a player does not have yet.
+    """Words that a player does not have yet, each with its clue, from 0. ``over``: the player has buzzed, or cannot any more.
 
-    Attributes:
-        words: each with its clue, from 0.
-        over: whether the player has buzzed or it is too late to buzz.
-        left_ms: milliseconds for which a buzz is still accepted; None while words are still to come.
+    ``left_ms`` is for how long a buzz is still accepted; None while words are still to come.
     """
 
     words: list[tuple[str, int]]
@@ -25,19 +22,10 @@ class Words(msgspec.Struct):
 
 
 def words_due_to_player(log: PlayLog, secret: str, player: str, step: int, have: int, now: float | None = None) -> Words:
-    """Return the words that are due and that a player does not have yet.
+    """Return the words that are due after the first ``have``. ``now`` is in milliseconds since 1970; None for the current time.
 
-    Args:
-        log: of the store.
-        secret: of the session.
-        player: secret of the player.
-        step: the step at which the player can buzz.
-        have: how many words the player has.
-        now: milliseconds since 1970; None for the current time.
-
-    Raises:
-        SessionError: there is no such session, it is not a race, the player has not joined it, or the question has not begun.
-        StoreError: the log cannot be reached.
+    Raises ``StoreError``, or ``SessionError`` if there is no such session, it is not a race, the player has not joined it, or the
+    question has not begun.
     """
     now = clock() if now is None else now
     session = read_session(log, secret)

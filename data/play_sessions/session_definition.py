@@ -14,9 +14,8 @@ ModeKey = Literal["every-clue", "race", "estimate", "vote"]
 class SessionError(Exception):
     """A session cannot be created or played.
 
-    Attributes:
-        code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``bad_answer``,
-            ``no_questions`` or ``too_many``.
+    ``code`` is ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``bad_answer``,
+    ``no_questions`` or ``too_many``.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -28,7 +27,6 @@ class SessionQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """A question as it was when the session was created.
 
     Attributes:
-        question_id: in its dataset.
         clues: in order; a question without clues of its own is one clue.
         answer: its answer line, or the class that most people chose.
         word_ends: number of words revealed by the end of each clue, if the mode counts words.
@@ -52,13 +50,12 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the operator decided.
 
     Attributes:
-        dataset: the dataset whose questions are asked.
         questions: in no particular order.
-        players: how many players may join.
-        until: when it ends, ISO 8601, UTC.
+        players: how many may join.
+        until: ISO 8601, UTC.
         consent: what players agree to, plain text.
         seed: for the players' orders of questions.
-        mode: how questions are asked. Sessions from before there were modes do not state it.
+        mode: sessions from before there were modes do not state it.
     """
 
     dataset: str
@@ -70,7 +67,6 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: ModeKey = "every-clue"
 
     def has_ended(self) -> bool:
-        """Return whether it no longer accepts answers."""
         return datetime.fromisoformat(self.until) <= datetime.now(UTC)
 
     def order(self, place: int) -> list[SessionQuestion]:

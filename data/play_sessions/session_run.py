@@ -32,11 +32,8 @@ SCHEMA = {
 def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]]:
     """Return each player's finished questions with the entries, in the player's order, by pseudonym.
 
-    Steps that a player let time out count as finished, whether or not the player came back.
-
-    Raises:
-        SessionError: there is no such session.
-        StoreError: the log cannot be reached.
+    Steps that a player let time out count as finished, whether or not the player came back. Raises ``SessionError`` or
+    ``StoreError``.
     """
     session, now = read_session(log, secret), clock()
     mode: Mode[Any] = MODES[session.mode]
@@ -50,21 +47,12 @@ def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]
 
 
 def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()) -> pl.DataFrame:
-    """Return what is collected from finished questions, with rows for each player and question.
+    """Return what is collected from finished questions, with rows for each player and question. ``set_aside`` are left out.
 
-    Args:
-        log: of the store.
-        secret: of the session.
-        set_aside: pseudonyms of players to leave out.
-
-    Returns:
-        ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player, ``confidence``
-        is in [0, 1], and ``failed`` marks questions that a player heard without answering. ``buzz`` and ``failed`` are left out
-        if they have no value. Questions that a player left before their end and attention checks are not included.
-
-    Raises:
-        SessionError: there is no such session.
-        StoreError: the log cannot be reached.
+    The columns are ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player,
+    ``confidence`` is in [0, 1], and ``failed`` marks questions that a player heard without answering. ``buzz`` and ``failed`` are
+    left out if they have no value. Questions that a player left before their end and attention checks are not included. Raises
+    ``SessionError`` or ``StoreError``.
     """
     mode: Mode[Any] = MODES[read_session(log, secret).mode]
     rows = [
@@ -83,22 +71,11 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
     """Import the answers given in a session so far as a run called ``People, N players``.
 
     Importing the same answers again changes nothing. More answers make a further run, and so do fewer, after a player was erased
-    or set aside. The answers of players who are set aside stay in the log, and the run keeps the reasons as tags.
+    or set aside. ``set_aside`` gives the reasons by pseudonym: these answers stay in the log, and the run keeps the reasons as
+    tags.
 
-    Args:
-        store: of the session.
-        secret: of the session.
-        by: who imports the answers, for the provenance of the run.
-        set_aside: players to leave out: reason by pseudonym.
-
-    Returns:
-        The report of the import.
-
-    Raises:
-        SessionError: there is no such session, nobody has finished a question, or no player with a given pseudonym has.
-        BadTag: a reason is blank or too long.
-        Refused: the dataset has changed, and its questions are no longer those that were asked.
-        StoreError: the store cannot be read or written.
+    Raises ``StoreError``, ``SessionError`` if nobody has finished a question or a pseudonym is unknown, ``BadTag`` for a reason
+    that is blank or too long, and ``Refused`` if the dataset's questions are no longer those that were asked.
     """
     log = store.register.play_log()
     left_out = dict(set_aside or {})

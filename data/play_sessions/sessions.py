@@ -1,7 +1,4 @@
-"""Sessions in which people answer a dataset's questions: creating and listing them, joining, answering.
-
-The mode of the session decides how questions are asked, answered and graded (``data.play_sessions.mode_interface``).
-"""
+"""Sessions in which people answer a dataset's questions: creating and listing them, joining, answering."""
 
 from __future__ import annotations
 
@@ -44,25 +41,11 @@ def create_session(
     mode: ModeKey = DEFAULT,
     checks: int = 0,
 ) -> str:
-    """Create a session with random questions of a dataset.
+    """Create a session with random questions of a dataset, and return its secret. Only the hash of the secret is stored.
 
-    Args:
-        log: of the store.
-        snapshot: of the store.
-        dataset: its id.
-        questions: number of questions; fewer if the dataset has fewer.
-        players: how many players may join.
-        until: when it ends.
-        consent: what players agree to.
-        mode: how questions are asked.
-        checks: number of attention checks in addition to the questions, at most ``MAX_CHECKS``.
-
-    Returns:
-        The secret of the session. It cannot be shown again: only its hash is stored.
-
-    Raises:
-        SessionError: the dataset has no question that can be asked in this mode, or there are too many sessions.
-        StoreError: the session cannot be written.
+    There are fewer questions if the dataset has fewer. ``checks`` attention checks, at most ``MAX_CHECKS``, come on top.
+    ``consent`` is what players agree to. Raises ``StoreError``, or ``SessionError`` if the dataset has no question for this mode,
+    or there are too many sessions.
     """
     candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MAX_SESSIONS:
@@ -93,15 +76,11 @@ class SessionSummary(msgspec.Struct):
 
     Attributes:
         session: first 12 characters of the hash of its secret, to distinguish sessions.
-        dataset: the dataset whose questions are asked.
-        mode: how they are asked.
-        questions: number of questions from the dataset.
-        attention_checks: number of attention checks in addition to them.
-        players: how many players may join.
+        questions: number of questions from the dataset; attention checks come in addition.
+        players: how many may join.
         joined: how many have joined, including those who erased their answers since.
         answers: number of answers of all players to clues; in a race, the start, the buzz and the answer each count.
-        until: when it ends, ISO 8601, UTC.
-        ended: whether it has ended.
+        until: ISO 8601, UTC.
     """
 
     session: str
@@ -153,17 +132,7 @@ def read_session(log: PlayLog, secret: str) -> Session:
 
 
 def join(log: PlayLog, secret: str, player: str) -> PlayerState:
-    """Let a player join, or come back.
-
-    Args:
-        log: of the store.
-        secret: of the session.
-        player: secret of the player, which only the player's browser keeps.
-
-    Raises:
-        SessionError: there is no such session, it is full, or it has ended.
-        StoreError: the log cannot be reached.
-    """
+    """Let a player join, or come back. Raises ``SessionError`` if the session is full or has ended, and ``StoreError``."""
     session = read_session(log, secret)
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
@@ -173,18 +142,7 @@ def join(log: PlayLog, secret: str, player: str) -> PlayerState:
 
 
 def read_state(log: PlayLog, secret: str, player: str, now: float | None = None) -> PlayerState:
-    """Return what a player sees.
-
-    Args:
-        log: of the store.
-        secret: of the session.
-        player: secret of the player.
-        now: milliseconds since 1970; None for the current time.
-
-    Raises:
-        SessionError: there is no such session.
-        StoreError: the log cannot be reached.
-    """
+    """Return what a player sees. ``now`` is in milliseconds since 1970. Raises ``SessionError`` or ``StoreError``."""
     session, now = read_session(log, secret), clock() if now is None else now
     logged = _logged_player(log, session, secret, player, now)
     if logged is None:
@@ -193,12 +151,7 @@ def read_state(log: PlayLog, secret: str, player: str, now: float | None = None)
 
 
 def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
-    """Return the questions that a player has finished, in the player's order.
-
-    Raises:
-        SessionError: there is no such session, or the player has not joined it.
-        StoreError: the log cannot be reached.
-    """
+    """Return the questions that a player has finished, in the player's order. Raises ``SessionError`` or ``StoreError``."""
     session = read_session(log, secret)
     logged = _logged_player(log, session, secret, player, clock())
     if logged is None:
@@ -208,22 +161,11 @@ def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]
 
 
 def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, now: float | None = None) -> PlayerState:
-    """Log what a player says at a step, unless the step already has an answer.
+    """Log what a player says at a step, unless the step already has an answer, and return what the player sees next.
 
-    Args:
-        log: of the store.
-        secret: of the session.
-        player: secret of the player.
-        step: the step that the player saw.
-        entry: what the player says, of the type that the mode has for the step.
-        now: see ``read_state``.
-
-    Returns:
-        What the player sees next.
-
-    Raises:
-        SessionError: the player has not joined, the step was not shown yet, the entry is not valid, or the session has ended.
-        StoreError: the log cannot be reached. The answer may or may not be logged: send it again.
+    ``step`` is the one that the player saw, and ``entry`` of the mode's type for it. Raises ``SessionError`` if the player has
+    not joined, the step was not shown yet, the entry is not valid, or the session has ended. After ``StoreError``, the answer may
+    or may not be logged: send it again.
     """
     session, now = read_session(log, secret), clock() if now is None else now
     mode: Mode[Any] = MODES[session.mode]

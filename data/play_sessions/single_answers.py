@@ -28,24 +28,14 @@ MAX_AGE = 130  # years; the greatest age that can be guessed
 
 
 class Estimate(Entry, frozen=True, omit_defaults=True):
-    """A guess at an age, and how sure the player is that the person dies within the radius of it.
-
-    Attributes:
-        age: in years.
-        confidence: in [0, 1].
-    """
+    """A guess at an age, and how sure the player is that the person dies within the radius of it, in [0, 1]."""
 
     age: Annotated[float, msgspec.Meta(ge=0, le=MAX_AGE)]
     confidence: Share
 
 
 class Vote(Entry, frozen=True, omit_defaults=True):
-    """A class, and how sure the player is that most people choose the same.
-
-    Attributes:
-        choice: the class.
-        confidence: in [0, 1].
-    """
+    """A class, and how sure the player is that most people choose the same, in [0, 1]."""
 
     choice: Annotated[str, msgspec.Meta(max_length=500)]
     confidence: Share
@@ -60,7 +50,6 @@ class EstimateMode(ClueByClue[Estimate]):
     entry = Estimate
 
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-        """See ``Mode``."""
         rows = snapshot.rows(
             """select question_id, text, sex, minimum_age, radius from questions join datasets using (dataset)
             where dataset = $d and kind = 'lifeeval' and sex is not null and minimum_age is not null and radius is not null
@@ -73,12 +62,10 @@ class EstimateMode(ClueByClue[Estimate]):
         ]
 
     def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
-        """See ``Mode``."""
         age = f"{41 + 7 * number}"
         return SessionQuestion(check_id(number), (f"{CHECK} Enter the age {age}.",), age, is_check=True)
 
     def grade(self, played: Played[Estimate]) -> QuestionResult:
-        """See ``Mode``."""
         question, (entry,) = played
         guess = f"{entry.age:g}"
         if question.is_check:
@@ -89,7 +76,6 @@ class EstimateMode(ClueByClue[Estimate]):
         return QuestionResult(question.question_id, list(question.clues), question.answer, [answer], is_check=question.is_check)
 
     def rows(self, played: Played[Estimate]) -> list[Row]:
-        """See ``Mode``."""
         return [Row(0, f"{entry.age:g}", entry.confidence, None) for entry in played.entries]
 
 
@@ -102,7 +88,6 @@ class VoteMode(ClueByClue[Vote]):
     entry = Vote
 
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
-        """See ``Mode``."""
         rows = snapshot.rows(
             """with voted as (select question_id, map(list(class), list(votes)) as votes from votes where dataset = $d group by 1)
             select question_id, text, answer, votes, classes
@@ -117,21 +102,18 @@ class VoteMode(ClueByClue[Vote]):
         ]
 
     def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
-        """See ``Mode``."""
         classes = [name for name, _ in candidates[0].votes]
         chosen = classes[number % len(classes)]
         text = f"{CHECK} Choose {chosen}."
         return SessionQuestion(check_id(number), (text,), chosen, votes=tuple((name, 0) for name in classes), is_check=True)
 
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Vote, now: float) -> Vote:
-        """See ``Mode``."""
         classes = [name for name, _ in session.order(place)[step].votes]
         if entry.choice not in classes:
             raise refuse(f"{entry.choice!r} is not one of {', '.join(classes)}")
         return entry
 
     def grade(self, played: Played[Vote]) -> QuestionResult:
-        """See ``Mode``."""
         question, (entry,) = played
         right = entry.choice == question.answer
         answer = GradedAnswer(0, entry.choice, entry.confidence, False, "accept" if right else "reject", float(right))
@@ -141,7 +123,6 @@ class VoteMode(ClueByClue[Vote]):
         )
 
     def rows(self, played: Played[Vote]) -> list[Row]:
-        """See ``Mode``."""
         return [Row(0, entry.choice, entry.confidence, None) for entry in played.entries]
 
 

@@ -104,10 +104,9 @@ def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
 
 
 def _alternatives(phrase: str) -> tuple[list[str], bool]:
-    """Return the phrases of a list, and whether it certainly is one.
+    """Return the phrases of a list, and whether it certainly is one: a part of each is marked, or "or" or " / " separates them.
 
-    It is one if a part of each phrase is marked, or if "or" or a slash between spaces separates phrases. Only commas, or slashes
-    without spaces, leave it uncertain.
+    Only commas, or slashes without spaces, leave it uncertain.
     """
     parts = [part for part in LIST.split(phrase) if part.strip()]
     if all(parse_markup(part)[2] for part in parts):

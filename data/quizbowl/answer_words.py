@@ -1,7 +1,7 @@
-"""The words of an answer: which carry meaning, and which a player must say.
+"""The words of an answer: which carry meaning, and which a player must say: the underlined (``<u>X</u>``, ``_X_``,
+``__**X**__``).
 
-A player must say the underlined words (``<u>X</u>``, ``_X_``, ``__**X**__``). Everything here takes time linear in the length of
-a text.
+Everything here takes time linear in the length of a text.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ NUMERALS = {str(n): word for word, n in ROMAN.items()}
 
 
 def normalise(text: str) -> str:
-    """Return a text in lower case, without accents, markup, punctuation and a leading article.
-
-    Initials are joined, and white space becomes single spaces.
+    """Return a text in lower case and single spaces, initials joined, without accents, markup, punctuation and leading article.
 
     >>> normalise("The <i>U. S.</i>  Café")
     'us cafe'
@@ -108,7 +106,6 @@ def meaning(text: str) -> tuple[str, ...]:
 
 
 def _numbers(words: list[str]) -> list[str]:
-    """Return words with numbers in digits: number words, and Roman numerals after another word."""
     result: list[str] = []
     total = current = 0
     counting = False
@@ -154,7 +151,7 @@ MARK = re.compile(r"(<[^<>]*>|_+|\*\*)")
 def parse_markup(text: str) -> tuple[str, str, bool]:
     """Return a phrase without markup, the part that must be said, and whether such a part is marked.
 
-    The part that must be said is underlined. If nothing is underlined, it is in bold, unless the whole phrase is bold.
+    The part is underlined or, if nothing is, in bold, unless the whole phrase is bold.
     """
     underscores = len(re.findall(r"_+", text)) % 2 == 0
     whole: list[str] = []

@@ -1,7 +1,4 @@
-"""The rules for grading a guess against a parsed answer line.
-
-Everything here takes time linear in the length of a line and a guess.
-"""
+"""The rules for grading a guess against a parsed answer line, in time linear in the length of both."""
 
 from __future__ import annotations
 
@@ -44,14 +41,7 @@ class Judgement(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """One way to give an answer.
-
-    Attributes:
-        form: the whole phrase, normalised.
-        words: its words that carry meaning, in order.
-        required: the words among these that a player must say.
-        marked: whether the line marks the required words.
-    """
+    """One way to give an answer, normalised: the words that carry meaning, and those that a player must say."""
 
     form: str
     words: tuple[str, ...]
@@ -65,11 +55,9 @@ class AnswerLine:
 
     Attributes:
         accept, prompt, reject: normalised forms, by the verdict on a guess that equals one of them.
-        phrases: the accepted phrases.
         prompted, rejected: phrases to prompt on and to reject, as words that carry meaning.
         uncertain: parts of accepted phrases that may or may not be alternatives, as in ``accept Paris, France``.
         verbatim: accepted phrases with their articles. They decide if the line rejects the phrase with another article.
-        prompts_on_parts: whether the line says to prompt on parts of the answer.
     """
 
     accept: frozenset[str]
@@ -104,7 +92,6 @@ class AnswerLine:
         return self._decide(guess) or self._doubt(guess_forms(guess or ""), meaning(guess or ""))
 
     def _decide(self, guess: str | None) -> Judgement | None:
-        """Return what the rules of the answer line say about a guess; None if no rule applies."""
         if len(guess or "") > MAX_GUESS_LENGTH:
             return Judgement("reject", TOO_LONG)
         guessed = guess_forms(guess or "")
@@ -229,7 +216,6 @@ def _is_near(guess: str, form: str) -> bool:
 
 
 def _consonants(text: str) -> str:
-    """Return the consonants of a text, doubled ones once. Most transliterations of a name have the same consonants."""
     return re.sub(r"(.)\1+", r"\1", re.sub(r"[aeiouy\s]+", "", text))
 
 

@@ -2,8 +2,7 @@
 
 Words are separated by ordinary white space; a non-breaking space joins two. Text that is not read aloud does not count: HTML
 tags, power marks such as ``(*)``, directions to the moderator such as ``[emphasize]``, and pronunciation guides such as
-``("KAY-lee")``. MODAQ and the buzzpoint sites number words in this way. Imports, the ticks of buzzes and the human curves all
-count like this.
+``("KAY-lee")``. MODAQ and the buzzpoint sites number words in this way.
 """
 
 from __future__ import annotations
@@ -32,13 +31,7 @@ IRREGULAR = r"[<(\[{\x{0B}\x{1C}-\x{1F}\x{85}\x{1680}\x{2000}-\x{200A}\x{2028}\x
 
 
 class Word(NamedTuple):
-    """A piece of text between white space.
-
-    Attributes:
-        text: unchanged from the text.
-        start, end: where it starts and ends in the text, in characters; ``end`` is exclusive.
-        counts: whether it is read aloud, and so counts as a word of the question.
-    """
+    """A piece of text between white space, unchanged. ``end`` is exclusive. Only pieces that are read aloud count as words."""
 
     text: str
     start: int
@@ -49,10 +42,7 @@ class Word(NamedTuple):
 def words(text: str, stated: int | None = None) -> list[Word]:
     """Split a text at white space into pieces, read aloud or not.
 
-    Args:
-        text: of a question or a clue.
-        stated: number of words in the text according to its file. If it equals the number of all pieces, the file also counts
-            what is not read, and so does this function.
+    If the number ``stated`` in its file is that of all pieces, the file also counts what is not read, and so does this function.
 
     >>> [word.text for word in words('This <i>city</i> (“SIT-ee”) on the&nbsp;Seine (*) is') if word.counts]
     ['This', '<i>city</i>', 'on', 'the&nbsp;Seine', 'is']
@@ -76,14 +66,7 @@ def count_words(text: str) -> int:
 
 
 def words_in_power(text: str, stated: int | None = None) -> int | None:
-    """Count the words before the first power mark: a correct buzz at one of them earns a power.
-
-    Args:
-        text: of a question.
-        stated: see ``words``.
-
-    Returns:
-        The number of words; None for a text without a mark.
+    """Count the words before the first power mark: a correct buzz at one of them earns a power. None for a text without a mark.
 
     >>> words_in_power('This city (“SIT-ee”) on the Seine (*) is the capital of France.')
     5
@@ -138,14 +121,9 @@ def sentences(text: str) -> list[str]:
 
 
 def cut(text: str, ends: Iterable[int], stated: int | None = None) -> list[str]:
-    """Cut a text into parts that end after given numbers of words, each with single spaces.
+    """Cut a text into parts with single spaces that end after given numbers of words, ascending.
 
     Text that is not read stays with the word before it.
-
-    Args:
-        text: of a question.
-        ends: words revealed at the end of each part, ascending.
-        stated: see ``words``.
 
     >>> cut('one two (“TOO”) three four', [2, 3])
     ['one two (“TOO”)', 'three']

@@ -20,17 +20,10 @@ from data.importing.table_files import WRONG_LINE
 
 @dataclass(frozen=True)
 class Format:
-    """A row of the table of formats.
+    """A row of the table of formats. The texts are Markdown: they begin with a capital letter or with code.
 
-    The texts are Markdown. They begin with a capital letter or with code, and end without a full stop, except ``rules``.
-
-    Attributes:
-        key: name of the format on the command line and in the API.
-        reads: whose files it reads, and which.
-        recognised: what in the file identifies the format.
-        becomes: what the files become in the store.
-        source: where the format is defined, and the licence of such files.
-        rules: how the reader decides what the files leave open: sentences, in paragraphs or lists.
+    They end without a full stop, except ``rules``: sentences that say how the reader decides what the files leave open. ``key``
+    names the format on the command line and in the API. ``source`` says where it is defined, and the licence of such files.
     """
 
     key: str
@@ -47,7 +40,7 @@ class Reader(Protocol):
     FORMAT: Format
 
     def recognises(self, incoming: Incoming) -> bool:
-        """Whether the file looks like this format, by its name and content."""
+        """Return whether the file looks like this format, by its name and content."""
 
     def read(self, incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         """Read the rows of a file. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
@@ -66,11 +59,7 @@ def formats() -> list[Format]:
 
 
 def reader_for(incoming: Incoming, key: str | None) -> Reader:
-    """Return the reader with a given key or, if it is None, the one that recognises the file.
-
-    Raises:
-        Refused: there is no such reader, or not exactly one recognises the file.
-    """
+    """Return the reader with a given key or, if it is None, the only one that recognises the file. Raises ``Refused``."""
     known = ", ".join(sorted(readers()))
     if key:
         if key not in readers():
@@ -96,7 +85,6 @@ def _is_other_document(incoming: Incoming) -> bool:
 
 
 def _content(incoming: Incoming) -> str:
-    """Say what a path that no reader recognises holds."""
     if incoming.folder:
         names = sorted(str(path.relative_to(incoming.folder)) for path in incoming.folder.rglob("*") if path.is_file())
         return f"it has no dataset.json, which makes a bundle; it holds: {', '.join(names)[:300] or 'nothing'}"

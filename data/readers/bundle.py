@@ -50,12 +50,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether a folder or zip has a ``dataset.json``."""
     return incoming.folder is not None and (incoming.folder / "dataset.json").is_file()
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read every table of the bundle."""
     folder = incoming.folder
     if folder is None:
         raise refuse(incoming.name, "a bundle is a folder or a zip")
@@ -103,7 +101,6 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
 
 
 def _add_attributes(file: TableFile, dataset: str, attributes: Sequence[str], staging: Staging) -> None:
-    """Add the attributes of questions that further columns state."""
     for name in attributes:
         # The SQL has no parameters, because an attribute's name can look like one.
         value = trimmed_text(name)
@@ -126,7 +123,6 @@ def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:
-    """Yield the files that look as if they were meant to be read, but are not."""
     ours = {f"{table}{ending}" for table in TABLES for ending in ENDINGS}
     yield from (path for path in folder.glob("*") if path.name.endswith(ENDINGS) and path.name not in ours)
     yield from (

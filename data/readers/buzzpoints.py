@@ -1,9 +1,8 @@
 """SQLite databases of buzzpoints: the questions of quizbowl tournaments, and where teams buzzed.
 
-The schema is that of the buzzpoint sites: tournaments have rounds, rounds have games, and each round has a packet of a question
-set. Older files give a packet's questions in ``tossup`` itself, newer ones in ``packet_question``. Question sets can have
-editions, which share questions, so one question can have several tossups, each an edited version of it. Each tossup becomes a
-question here.
+Tournaments have rounds, rounds have games, and each round has a packet of a question set. Older files give a packet's questions
+in ``tossup`` itself, newer ones in ``packet_question``. Question sets can have editions, which share questions, so one question
+can have several tossups, each an edited version of it. Each tossup becomes a question here.
 """
 
 from __future__ import annotations
@@ -62,14 +61,7 @@ NO_PACKET = "games without a packet; only their tossups with buzzes count as hea
 
 @dataclass
 class QuestionSet:
-    """A question set, which becomes a dataset.
-
-    Attributes:
-        name: of the question set.
-        slug: its name in addresses; can be empty.
-        tossups: ids of the tossups that were read or are in a packet, in order.
-        games: ids of the games that were played on it.
-    """
+    """A question set, which becomes a dataset: ids of the tossups that were read or are in a packet, and of the games."""
 
     name: str
     slug: str
@@ -79,15 +71,10 @@ class QuestionSet:
 
 @dataclass
 class Game:
-    """A game between two teams.
+    """A game between two teams. Tournament, packet, teams and tossups heard are ids.
 
-    Attributes:
-        tournament: its id.
-        packet: its id.
-        tossups_read: number of tossups that were read; None if the file does not say.
-        teams: ids of the teams.
-        heard: ids of the tossups that were read.
-        buzzes: tossup, team, position and whether correct for each buzz, in the order of the file.
+    ``tossups_read`` is None if the file does not say. ``buzzes`` are tossup, team, position and whether correct, in the order of
+    the file.
     """
 
     tournament: int | None
@@ -99,14 +86,12 @@ class Game:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file is a SQLite database, or an empty file named like one."""
     if incoming.path.is_file() and not incoming.path.stat().st_size:
         return incoming.name.lower().endswith(ENDINGS)
     return incoming.start.startswith(SIGNATURE)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions, the games and the buzzes."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; name the SQLite database itself")
     if not incoming.start:
@@ -125,8 +110,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 class _Reading:
-    """The tables of one database, linked."""
-
     def __init__(self, name: str, database: Database, staging: Staging) -> None:
         self.name = name
         self.staging = staging
@@ -161,7 +144,6 @@ class _Reading:
         self.games = self._games()
 
     def _rows(self, table: str, key: str, *columns: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a table whose key is a whole number."""
         rows = ((whole(row[0]), *row[1:]) for row in self.database.rows(table, key, *columns))
         return [row for row in rows if row[0] is not None]
 
@@ -319,5 +301,4 @@ class _Reading:
 
 
 def _text(cell: object) -> str | None:
-    """Return a cell as text; None if it is blank."""
     return None if cell is None else str(cell).strip() or None

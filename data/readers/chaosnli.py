@@ -1,9 +1,8 @@
 """ChaosNLI as released: items with the votes of a hundred people each, and classifiers' predictions for NLI items.
 
-Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example``. The release has three parts: SNLI and MNLI,
-whose examples are a premise and a hypothesis with three classes, and alphaNLI, with two hypotheses about what happened between
-two observations. Predictions (Baan et al. 2022): JSON Lines ``uid, probs, pred``. No file states their class order; only the
-analyst knows it.
+Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example``. SNLI and MNLI have a premise and a hypothesis
+with three classes, alphaNLI two hypotheses about what happened between two observations. Predictions (Baan et al. 2022): JSON
+Lines ``uid, probs, pred``. No file states their class order.
 """
 
 from __future__ import annotations
@@ -41,12 +40,10 @@ UNKNOWN_QUESTION = "not a question of this dataset"
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the release.
+    """A part of the release, and the dataset that it becomes, unless the analyst names it.
 
-    Attributes:
-        dataset, title: id and title of the dataset that it becomes, unless the analyst names them.
-        labels: short name of a class in the file -> its name in the dataset, in the order of ``label_count``.
-        example: key of an example -> its name in the question.
+    ``labels`` map the short name of a class to its name in the dataset, in the order of ``label_count``. ``example`` maps the key
+    of an example to its name in the question.
     """
 
     dataset: str
@@ -56,12 +53,10 @@ class Part:
 
     @property
     def classes(self) -> list[str]:
-        """Names of the classes, in the order of ``label_count``."""
         return list(self.labels.values())
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The contract of the items."""
         return (
             Column("uid", required=True),
             Column("label_count", "numbers", required=True, low=0),
@@ -92,12 +87,10 @@ MAX_ORDERED = 6  # classes: up to here, all their orders are tried
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file has the keys of the release."""
     return "uid" in incoming.columns and bool({"label_count", "label_counter", "probs", "logits"} & incoming.columns)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the items, or one model's predictions for items of an existing dataset."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; ChaosNLI's files are JSON Lines: name them one by one")
     columns = set(incoming.file.columns)
@@ -113,7 +106,6 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _part(file: TableFile) -> Part:
-    """Return the part of the release that a file belongs to, by its first row."""
     row = file.first_row
     uid, example = str(row.get("uid")), row.get("example")
     example = example if isinstance(example, dict) else {}
@@ -189,7 +181,6 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names as part of a sentence: a premise and a hypothesis."""
     return " and ".join(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in names)
 
 

@@ -41,14 +41,12 @@ REPEATED = "forecasts that a forecaster later changed; the last one counts"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file, or one in the folder, is a resolution set or a forecast set."""
     if incoming.folder is not None:
         return any(_kind(incoming.part(path).document) in ("resolutions", "forecasts") for path in _sets(incoming.folder))
     return _kind(incoming.document) in ("resolutions", "forecasts")
 
 
 def _sets(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files that begin like a set."""
     for path in sorted(folder.rglob("*.json")):
         if path.is_file() and not path.name.startswith("."):
             with path.open("rb") as file:

@@ -41,12 +41,10 @@ NOT_RESOLVED = "the question has no outcome"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether a table has probabilities of questions."""
     return has_forecasts(incoming.columns)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one table."""
     file = incoming.file
     if not options.dataset:
         raise refuse(file.name, "which dataset are these forecasts of?", hint="dataset")

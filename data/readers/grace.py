@@ -1,9 +1,7 @@
-"""The buzzes of the GRACE tournaments as released: twelve files ``packetN_buzzpoints.json`` in an encrypted zip.
+"""The buzzes of the GRACE tournaments (Sung et al. 2025): twelve files ``packetN_buzzpoints.json`` in an encrypted zip.
 
-A file is a list of ``{tossup_index, category, question, answer, question_buzzpoints, position}``. ``position`` says at which word
-each team buzzed, as ``{"54": "[H6, -]"}``: teams H1, H2, ... are people, M1, M2, ... models. Words are separated by white space
-and counted from 0, so a buzz after the end cannot be distinguished from one on the last word.
-Sung et al. 2025, "GRACE: A Granular Benchmark for Evaluating Model Calibration against Human Calibration".
+A file is a list of ``{tossup_index, category, question, answer, question_buzzpoints, position}``. ``position`` says at which
+word, from 0, each team buzzed, as ``{"54": "[H6, -]"}``: teams H1, H2, ... are people, M1, M2, ... models.
 """
 
 from __future__ import annotations
@@ -64,14 +62,12 @@ class Packet(NamedTuple):
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the names of files in a folder fit, or the tossups of a file have the keys of the release."""
     if incoming.folder is not None:
         return any(True for _ in _files(incoming.folder))
     return b'"tossup_index"' in incoming.start and _is_packet(incoming.document)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions and the buzzes of all packets."""
     dataset = options.dataset or DATASET
     staging.add_dataset(
         incoming.name,
@@ -164,7 +160,6 @@ def _buzzes(packet: Packet, question_id: str, position: object, place: str, prob
 
 
 def _group(category: str | None) -> str | None:
-    """Return the group of a fine-grained category, or the category itself if its group is not known."""
     if category is None:
         return None
     key = " ".join(category.lower().split())

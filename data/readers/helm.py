@@ -55,13 +55,7 @@ AGREE = 1e-6  # greatest difference of two confidences that count as equal
 
 @dataclass
 class Item:
-    """The requests about one instance, and what HELM measured.
-
-    Attributes:
-        instance: as in the log.
-        states: its requests.
-        stats: means of its metrics by name.
-    """
+    """The requests about one instance, and the means of its metrics by name."""
 
     instance: Mapping[str, Any]
     states: list[Mapping[str, Any]] = field(default_factory=list)
@@ -69,12 +63,10 @@ class Item:
 
     @property
     def references(self) -> list[str]:
-        """Texts of the references."""
         return [_text(reference.get("output")) for reference in _dicts(self.instance.get("references"))]
 
     @property
     def separate(self) -> bool:
-        """Whether each reference was a separate request."""
         return any(state.get("reference_index") is not None for state in self.states)
 
     @property
@@ -84,7 +76,6 @@ class Item:
 
     @property
     def right(self) -> list[int]:
-        """Numbers of the correct references, from 0."""
         references = _dicts(self.instance.get("references"))
         return [index for index, reference in enumerate(references) if CORRECT in _list(reference.get("tags"))]
 
@@ -100,7 +91,6 @@ class Answer:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the folder has a file of requests, or the file has the keys of one."""
     if incoming.folder is not None:
         return bool(_run_folders(incoming.folder))
     document = incoming.document
@@ -112,7 +102,6 @@ def _run_folders(folder: Path) -> list[Path]:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one or more runs."""
     if incoming.folder is None:
         _read_run(incoming.name, incoming.document, None, None, "", staging, options)
         return
@@ -196,7 +185,6 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
 
 
 def _means(row: Mapping[str, Any]) -> dict[str, float]:
-    """Return the means of the metrics of an instance, by name."""
     means = {}
     for stat in _dicts(row.get("stats")):
         about = stat.get("name")
@@ -207,7 +195,6 @@ def _means(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> None:
-    """Add the question of an instance, and its answer."""
     place = f"instance {instance}"
     references = item.references
     names = letters(len(references))
@@ -235,10 +222,7 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
 
 
 def _joint(item: Item) -> Answer | None:
-    """Return the answer of one completion, which is a letter or a text; None if the request failed.
-
-    It has no confidence if there is no log-probability.
-    """
+    """Return the answer of one completion, a letter or a text; None if the request failed."""
     state = item.states[0]
     completion = _completion(state)
     logprob = _logprob(state)
@@ -317,7 +301,6 @@ def _logprob(state: Mapping[str, Any]) -> float | None:
 
 
 def _mapping(state: Mapping[str, Any]) -> dict[str, str]:
-    """Return the text of each letter."""
     mapping = state.get("output_mapping")
     return {str(letter): str(text) for letter, text in mapping.items()} if isinstance(mapping, dict) else {}
 

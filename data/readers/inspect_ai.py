@@ -1,8 +1,4 @@
-"""Logs of Inspect AI: ``.eval`` files, which are zips of a header and one JSON file per sample, and logs as one JSON document.
-
-A sample's ``scores`` say whether the answer is right. Its confidence is in a score's metadata, or follows from the
-log-probabilities of the output's tokens. If a log has both, each becomes a run. So does each scorer.
-"""
+"""Logs of Inspect AI: ``.eval`` files, which are zips of a header and one JSON file per sample, and logs as one JSON document."""
 
 from __future__ import annotations
 
@@ -55,7 +51,6 @@ NO_TOKENS = "no log-probabilities of the answer's tokens"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether there is a log's header, or a JSON document with the parts of a log."""
     if incoming.folder is not None:
         return _header_path(incoming.folder) is not None or any(incoming.folder.rglob("*.eval"))
     document = incoming.document
@@ -69,7 +64,6 @@ def _header_path(folder: Path) -> Path | None:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one or more logs."""
     if incoming.folder is None:
         document = incoming.document
         if not isinstance(document, dict) or not isinstance(document.get("eval"), dict):
@@ -166,7 +160,6 @@ def _read_log(name: str, header: Any, documents: Iterator[tuple[str, Any]], stag
 
 
 def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> None:
-    """Add each question, and the answers of each scorer with each kind of confidence."""
     scores = [score for sample in samples for score in sample.scores.values()]
     stated = any(score.confidence is not None for score in scores)
     tokens = any(score.tokens is not None for score in scores)

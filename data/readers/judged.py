@@ -1,8 +1,7 @@
 """Judged answers as the scripts of HLE and BrowseComp write them: one JSON object of answers by question id.
 
 Each value holds ``model, response`` and ``judge_response {correct_answer, model_answer, correct, confidence}``, with ``correct``
-yes or no and ``confidence`` from 0 to 100.
-The judge writes 100 if an answer states no confidence, so these answers cannot be distinguished from answers that are certain.
+yes or no and ``confidence`` from 0 to 100, also 100 if an answer states none.
 """
 
 from __future__ import annotations
@@ -37,14 +36,12 @@ NOT_STATED = "no confidence is stated"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file holds answers with a judge's verdicts."""
     document = incoming.document
     answers = list(document.values())[:CHECKED_ANSWERS] if isinstance(document, dict) else []
     return all(isinstance(answer, dict) for answer in answers) and any("judge_response" in answer for answer in answers)
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the answers of one or more models."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; judged answers are JSON files: name them one by one")
     document = incoming.require_document()

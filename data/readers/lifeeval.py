@@ -1,9 +1,7 @@
 """LifeEval's files as released (arXiv 2605.23909): questions, answers of one model or of people, pairs for other question sets.
 
 The id of a question tells sex, age and radius: male if id < 404, minimum age (id mod 404) div 4, radius [1, 5, 10, 20][id mod 4].
-
-The pairs give the confidence and correctness of models on sets such as BoolQ. Each set becomes a dataset, whose questions have no
-text. A model has two runs: one with the confidence that it stated, one with the probability of the token that it chose.
+Pairs give the confidence and correctness of models on sets such as BoolQ.
 """
 
 from __future__ import annotations
@@ -71,14 +69,12 @@ NO_CONFIDENCE = "no confidence is known"
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file has the column names of the release."""
     columns = incoming.columns
     named = "Question ID" in columns and not NOT_LIFEEVAL & columns
     return named or any(columns >= names for names in ({"Answer", "Confidence"}, {"llm", "qset"}, OF_PEOPLE))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the questions, the answers of one model or of people to existing questions, or pairs for other question sets."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; LifeEval's files are CSV")
     columns = set(incoming.file.columns)
@@ -144,7 +140,6 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
 
 
 def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Read the answers of people as one run, in which each respondent is a sample."""
     dataset = options.dataset or DATASET
     known = staging.dataset(dataset)
     if known is None:
@@ -175,15 +170,9 @@ def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> N
 def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) -> None:
     """Add a run. Of several rows on a question, those with an answer and a confidence count.
 
-    A row whose answer is not a number is an unparsed answer or, if the model said nothing, a failed call. A row whose confidence
-    was never parsed is an answer without it.
-
-    Args:
-        file: where the answers are from.
-        key: of the run.
-        select: SQL that gives ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, ``confidence`` as a number, and
-            ``silent``: whether the model said nothing at all.
-        staging: of the import.
+    A row whose answer is not a number is an unparsed answer or, if the model said nothing (``silent``), a failed call. A row
+    whose confidence was never parsed is an answer without it. The SQL ``select`` gives ``question_id``, ``ordinal``, ``sample``,
+    ``guess`` as in the file, ``confidence`` as a number, and ``silent``.
     """
     staging.connection.execute(f"""
         create or replace table parsed as
@@ -214,7 +203,6 @@ def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) ->
 
 
 def _read_pairs(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read pairs of confidence and correctness as a dataset for each question set, with up to two runs for each model."""
     file = incoming.file
     if options.model or options.elicitation:
         raise refuse(file.name, "pairs name their models and elicitations themselves; leave these options out")

@@ -68,17 +68,10 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Sample:
-    """The content of one line.
+    """The content of one line: a question with its options, and the probabilities of these.
 
-    Attributes:
-        question_id: the document's number.
-        line: number of the line in the file.
-        filtered: name of the filter.
-        text, answer: of the question.
-        category: of the question; None if the document has none.
-        options: the texts of the options.
-        probabilities: of the options; None if the log-likelihoods cannot be read.
-        correct: in [0, 1]; None if the line does not say.
+    ``probabilities`` are None if the log-likelihoods cannot be read. ``correct`` is in [0, 1]; None if the line does not say.
+    ``filtered`` names the filter.
     """
 
     question_id: str
@@ -93,7 +86,6 @@ class Sample:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the lines have the harness's keys; for a folder or zip, whether the names of its files fit."""
     if incoming.folder is not None:
         return any(True for _ in _sample_files(incoming.folder))
     return incoming.columns >= KEYS or _holds_samples(incoming.document)
@@ -109,7 +101,6 @@ def _sample_files(folder: Path) -> Iterator[Path]:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the samples of one or more tasks."""
     if incoming.folder is None:
         file = incoming.file
         own_path = incoming.path if incoming.path.name == incoming.name else None
@@ -264,7 +255,6 @@ def likelihoods(responses: object) -> list[float] | None:
 
 
 def _sample(line: int, row: Mapping[str, Any], logarithms: list[float]) -> Sample | Problem:
-    """Read one line. Return a problem if its parts do not fit each other."""
     pairs = _arguments(row.get("arguments"))
     if len(pairs) == 2 * len(logarithms):  # with acc_mutual_info, the options are repeated without the question
         pairs = pairs[: len(logarithms)]
@@ -327,7 +317,6 @@ def _options(pairs: list[tuple[str, str]], doc: Mapping[str, Any], count: int) -
 
 
 def _choices(doc: Mapping[str, Any]) -> list[str]:
-    """Return the texts of the options in the document."""
     choices = doc.get("choices") or doc.get("options") or doc.get("endings")
     if isinstance(choices, dict):
         choices = choices.get("text")
@@ -337,13 +326,8 @@ def _choices(doc: Mapping[str, Any]) -> list[str]:
 def _right_option(target: object, options: Sequence[str], best: int, correct: float | None) -> int | None:
     """Return the number of the right option, from 0; None if ``target`` does not say.
 
-    The target is the number of an option or its text. If it could be both, the one that agrees with ``acc`` counts.
-
-    Args:
-        target: as in the log.
-        options: texts of the options.
-        best: number of the option that the model chose.
-        correct: the value of ``acc``; None if it is absent.
+    The target is the number of an option or its text. If it could be both, the one that agrees with ``acc`` (``correct``) on the
+    option that the model chose (``best``) counts.
     """
     text = str(target).strip()
     candidates = [int(text)] if re.fullmatch(r"\d{1,4}", text) and int(text) < len(options) else []

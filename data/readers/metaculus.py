@@ -1,8 +1,6 @@
 """Exports of Metaculus: ``question_data.csv`` and ``forecast_data.csv``, with every forecast that anybody made.
 
-For each forecaster, the last forecast before the question closed counts or, as a series, the forecasts in force at equally spaced
-moments between its opening and its close. Names of users are left out: forecasters are identified by their number or, in
-anonymised exports, by the beginning of a hash.
+Names of users are left out: forecasters are identified by number or, in anonymised exports, by the beginning of a hash.
 """
 
 from __future__ import annotations
@@ -85,7 +83,6 @@ class Forecast:
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether a folder or zip has a file of forecasts."""
     return incoming.folder is not None and _file(incoming.folder, FORECASTS) is not None
 
 
@@ -98,7 +95,6 @@ def _paths(folder: Path, name: str) -> list[Path]:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the resolved questions and their forecasts."""
     paths = {name: _file(incoming.folder, name) if incoming.folder else None for name in (QUESTIONS, FORECASTS)}
     if missing := [name for name, path in paths.items() if path is None]:
         raise refuse(incoming.name, f"there is no {' and no '.join(missing)} in it; import the whole export")
@@ -145,11 +141,7 @@ def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, st
 
 
 def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> tuple[dict[str, Question], set[str]]:
-    """Read the questions that were resolved to yes, no or an option, and count the others in warnings.
-
-    Returns:
-        The questions by id, and the ids of all questions of the export.
-    """
+    """Return the questions resolved to yes, no or an option, by id, and the ids of all questions. Warn of the others."""
     questions: dict[str, Question] = {}
     first: dict[str, tuple[str, int]] = {}  # resolution and line of each question
     left_out = {"not resolved": 0, "annulled or resolved as ambiguous": 0, "asking for a number or a date": 0}
@@ -227,7 +219,6 @@ def _forecasts(
 def _add_last(
     log: EvaluationLog, file: TableFile, questions: dict[str, Question], forecasts: Forecasts, staging: Staging
 ) -> None:
-    """Add the last forecast of each forecaster for each question."""
     earlier = sum(len(own) - 1 for own in forecasts.values())
     if earlier:
         staging.report.warnings.append(

@@ -4,9 +4,6 @@
   tokens as well, and positions count them.
 - Run files are described in ``data.readers.shared.qanta_runs``.
 - Plays are a CSV of ``packet, nano, reveal_fraction, correct, censored``.
-
-The last part of a ``qid`` identifies a question. The words of a question are its tokens, and its clues end where the runs were
-asked. Until there is a run, its clues are its sentences.
 """
 
 from __future__ import annotations
@@ -62,7 +59,6 @@ EDITED = 0.02  # tokens: a play that ended further than this from the end of eve
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file, or one in the folder, is a packet, a run file, plays or bonuses."""
     if incoming.folder is not None:
         if (incoming.folder / "dataset.json").exists():
             return False
@@ -71,7 +67,6 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read packets, then runs, then plays."""
     root = incoming.folder
     files = [incoming]
     if root is not None:
@@ -139,7 +134,6 @@ def _kind(name: str, start: bytes) -> str | None:
 
 
 def _question_ids(packets: list[Incoming]) -> set[str]:
-    """Return the ids of the questions of some packets."""
     tossups = [tossup for file in packets for tossup in (file.document if isinstance(file.document, list) else ())]
     qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
     return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
@@ -185,7 +179,6 @@ def _tokens(tossup: dict[str, Any]) -> list[str]:
 
 
 def _kind_of(token: dict[str, Any]) -> str:
-    """Return the type of a token without text, in one word."""
     return "".join(letter for letter in str(token.get("type")) if letter.isalnum())[:20] if token.get("type") else "media"
 
 
@@ -199,7 +192,6 @@ def _clue_rows(question: str, tokens: list[str], ends: Iterable[int], place: str
 
 
 def _lengths(dataset: str, staging: Staging) -> dict[str, int]:
-    """Return the number of tokens of each question of the dataset, incoming or stored."""
     sql = """select question_id, max(word_end) from clues_read where dataset = $d group by 1 union all
         select question_id, max(word_end) from store.clues where dataset = $d
             and not exists (select 1 from clues_read where dataset = $d) group by 1"""
@@ -234,11 +226,7 @@ def _read_runs(files: list[Incoming], dataset: str, staging: Staging, options: I
 
 
 def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], staging: Staging) -> dict[str, dict[int, int]]:
-    """Cut questions into clues that end where the runs were asked, or check that they are already cut there.
-
-    Returns:
-        Question -> position in its run files -> clue.
-    """
+    """Cut questions where the runs were asked, or check that they are. Returns question -> position in its run files -> clue."""
     run = staging.connection.execute
     run("create table if not exists asked_positions (dataset varchar, question_id varchar, ends integer[])")
     d = {"d": dataset}
@@ -308,14 +296,9 @@ def _cut_as_stored(dataset: str, staging: Staging) -> None:
 
 
 def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
-    """Cut questions into clues that end at the given positions.
+    """Cut questions into clues that end after the given numbers of tokens, ascending.
 
     If no question of the dataset is incoming, the stored questions are read again first.
-
-    Args:
-        ends: question -> numbers of tokens at which its clues end, ascending.
-        dataset: id of the dataset.
-        staging: of the import.
     """
     run = staging.connection.execute
     d = {"d": dataset}

@@ -2,8 +2,7 @@
 
 A match holds ``match_teams`` and ``match_questions[].{question_number, tossup_question.question_number, buzzes[]}``; a buzz has
 ``team.name``, ``buzz_position.word_index`` and ``result.value``. A serialised tournament has ``objects[]``, which refer to each
-other by ``$ref``. A packet is ``{"tossups": [{"question", "answer"}]}``; a match names its packet in ``packets``. The id of a
-question consists of packet and number.
+other by ``$ref``. A packet is ``{"tossups": [{"question", "answer"}]}``; a match names its packet in ``packets``.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ START = 65_536  # bytes of each
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether a file, or one in the folder, has the keys of a match, a tournament or a packet."""
     if incoming.folder is not None:
         paths = _paths(incoming.folder)
         return not (incoming.folder / "dataset.json").exists() and any(_has_match(path) for path in paths[:SAMPLE])
@@ -61,7 +59,6 @@ def recognises(incoming: Incoming) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the packets, then the games."""
     if incoming.folder is None:
         files = [incoming]
     else:
@@ -122,7 +119,6 @@ def _matches(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _nested(tournament: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the matches within a tournament's phases and rounds."""
     for phase in [tournament, *_list(tournament, "phases")]:
         for round_ in [phase, *_list(phase, "rounds")] if isinstance(phase, dict) else ():
             if round_ is not tournament:
@@ -170,8 +166,6 @@ def _plain(name: object) -> str:
 
 
 class _Games:
-    """Reads the games of one folder or file on the questions of a dataset."""
-
     def __init__(self, name: str, dataset: str, staging: Staging, names: bool) -> None:
         self.name, self.dataset, self.staging, self.names = name, dataset, staging, names
         run = staging.connection.execute
@@ -190,7 +184,6 @@ class _Games:
         self.buzzes: list[Buzz] = []
 
     def read(self, matches: list[tuple[Incoming, int, dict[str, Any], dict[str, Any]]]) -> None:
-        """Read the matches and add what the teams did."""
         for file, number, match, objects in matches:
             with self.staging.report.collecting():
                 self._read_match(file.name, f"match {number}, " if len(matches) > 1 and objects else "", match, objects)

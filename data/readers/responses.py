@@ -69,7 +69,6 @@ def has_forecasts(columns: Set[str]) -> bool:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one file of responses to an existing dataset."""
     if not options.dataset:
         raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
     if not staging.dataset(options.dataset):
@@ -147,7 +146,6 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
 
 
 def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, int]:
-    """Return those of some columns of a relation that are too long for an attribute, with their greatest length."""
     if not names:
         return {}
     lengths = ", ".join(f"coalesce(max(len({quoted(name)}::varchar)), 0)" for name in names)

@@ -1,8 +1,4 @@
-"""Results of UQLM: ``UQResult.to_dict()`` as JSON, with prompts, responses and the scores of one or more scorers.
-
-The file does not say which model answered or whether it was right. Prompts are matched to the questions of a dataset by their
-text, and the responses are graded against its answers.
-"""
+"""Results of UQLM: ``UQResult.to_dict()`` as JSON, with prompts, responses and the scores of one or more scorers."""
 
 from __future__ import annotations
 
@@ -34,7 +30,6 @@ START = 8  # characters at the start of a question that are searched for first
 
 
 def recognises(incoming: Incoming) -> bool:
-    """Whether the file has the columns of a result."""
     if incoming.folder is not None:
         return False
     data = _data(incoming.document)
@@ -47,7 +42,6 @@ def _data(document: object) -> Mapping[str, Any] | None:
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read the scores of one model's responses."""
     if incoming.folder is not None:
         raise refuse(incoming.name, "this is a folder or zip; results of UQLM are JSON files: name them one by one")
     name, data = incoming.name, _data(incoming.require_document()) or {}
@@ -77,11 +71,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 
 def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -> list[str]:
-    """Return the columns of numbers between 0 and 1: each is a scorer. Warn of columns of other numbers.
-
-    Raises:
-        NothingToCalibrate: there are none.
-    """
+    """Return the columns of numbers between 0 and 1, which are scorers. Raises ``NothingToCalibrate`` if there are none."""
     scorers = []
     for column, values in data.items():
         if column in COLUMNS_WITHOUT_SCORES or not isinstance(values, list) or len(values) != count:
@@ -104,20 +94,13 @@ def _is_missing(score: object) -> bool:
 
 
 def _text(prompt: object) -> str:
-    """Return the text of a prompt, or of its last message."""
     if isinstance(prompt, list) and prompt:
         return _text(prompt[-1])
     return _text(prompt.get("content")) if isinstance(prompt, dict) else str(prompt)
 
 
 def _matched(log: EvaluationLog, prompts: list[str], staging: Staging) -> dict[int, str]:
-    """Find the question of each prompt: the one whose text is the prompt, or part of it.
-
-    A prompt that fits no question, or several, is a problem.
-
-    Returns:
-        Number of the prompt, from 0 -> id of its question.
-    """
+    """Return the id of the question of each prompt: the only one whose text is the prompt, or part of it."""
     plain = {question: " ".join((text or "").split()) for question, (text, _) in known_questions(staging, log.dataset).items()}
     by_text: dict[str, list[str]] = {}
     for question, text in plain.items():

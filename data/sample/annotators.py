@@ -20,14 +20,9 @@ CARELESS = (0.01, 0.06)  # range of the chance of a careless vote, uniform
 
 
 def poll(shares: Sequence[Sequence[float]], seed: int) -> NDArray[np.int64]:
-    """Draw the votes of all annotators on all messages.
+    """Draw the votes of all annotators on all messages: shape (messages, classes); rows sum to ``ANNOTATORS``.
 
-    Args:
-        shares: intended shares of the classes, shape (messages, classes). All are above 0, and each row sums to 1.
-        seed: of the only random generator.
-
-    Returns:
-        Votes, shape (messages, classes); rows sum to ``ANNOTATORS``.
+    The intended shares have the same shape. All are above 0, and each row sums to 1.
     """
     random = generator(seed)
     intended = np.array(shares)

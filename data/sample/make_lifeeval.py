@@ -1,7 +1,4 @@
-"""Writes the bundle ``lifeeval``: the task's 808 questions, answered by five formula-based reference forecasters.
-
-Run as ``python -m data.sample.make_lifeeval``. Everything comes from the life table in ``data/facts``.
-"""
+"""Writes the bundle ``lifeeval``: the task's 808 questions, answered by five formula-based reference forecasters."""
 
 from __future__ import annotations
 

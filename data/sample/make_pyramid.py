@@ -1,7 +1,4 @@
-"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, and simulated teams.
-
-Run as ``python -m data.sample.make_pyramid``. The questions and the knowledge base are in ``pyramid_source``.
-"""
+"""Writes the bundle ``pyramid``: original questions, guessers that search a knowledge base, and simulated teams."""
 
 from __future__ import annotations
 

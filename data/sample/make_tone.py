@@ -1,7 +1,4 @@
-"""Writes the bundle ``tone``: original short messages, simulated annotators' votes, and classifiers with whole distributions.
-
-Run as ``python -m data.sample.make_tone``. The messages are in ``tone_source``.
-"""
+"""Writes the bundle ``tone``: original short messages, simulated annotators' votes, and classifiers with whole distributions."""
 
 from __future__ import annotations
 

@@ -30,16 +30,13 @@ class Question:
 
     @property
     def text(self) -> str:
-        """All clues."""
         return self.revealed(len(self.clues) - 1)
 
     @property
     def word_ends(self) -> list[int]:
-        """Number of words revealed at the end of each clue."""
         return [len(self.revealed(clue).split()) for clue in range(len(self.clues))]
 
     def revealed(self, clue: int) -> str:
-        """Return the text up to the end of a clue."""
         return " ".join(self.clues[: clue + 1])
 
 
@@ -53,7 +50,6 @@ class Entry:
 
     @property
     def document(self) -> str:
-        """The text that a guesser reads."""
         return f"{self.title}. {self.text}"
 
 

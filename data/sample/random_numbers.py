@@ -1,7 +1,4 @@
-"""Random numbers that are the same with every version of numpy.
-
-Only uniform numbers are drawn from numpy: its other distributions may change between versions.
-"""
+"""Random numbers that are the same with every version of numpy: only its uniform numbers are, so nothing else is drawn."""
 
 from __future__ import annotations
 

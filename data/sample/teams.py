@@ -61,16 +61,7 @@ class Plan:
 def tournament(
     questions: Sequence[Question], wrong: Mapping[str, Sequence[str]], seed: int
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """Play all questions in all rooms.
-
-    Args:
-        questions: in any order; every round reads questions of all categories.
-        wrong: the titles that an incorrect buzz may give, by page title.
-        seed: of the random generator.
-
-    Returns:
-        Rows of ``exposures.csv`` and of ``buzzes.csv``.
-    """
+    """Return the rows of ``exposures.csv`` and ``buzzes.csv``. ``wrong`` has what an incorrect buzz may say, by page title."""
     random = generator(seed)
     rooms = pairings(draw_teams(random))
     difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)
@@ -144,10 +135,7 @@ def plan(random: np.random.Generator, team: Team, strength: float, words: int) -
 
 
 def play(plans: Sequence[Plan]) -> list[tuple[str, Buzz]]:
-    """Return who buzzes in a room of two, in order.
-
-    A correct buzz ends the question; an incorrect one leaves it to the other team.
-    """
+    """Return who buzzes in a room of two, in order. An incorrect buzz leaves the question to the other team."""
     ready = sorted((p.first, p.team) for p in plans if p.first)
     if not ready:
         return []

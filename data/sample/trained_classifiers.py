@@ -1,7 +1,4 @@
-"""Cross-validated classifiers of short texts: no classifier sees a text that it was trained on.
-
-Classifiers learn from the class that most people chose, except one, which learns from the shares of the votes.
-"""
+"""Cross-validated classifiers of short texts. They learn from the class that most people chose, one from the shares of votes."""
 
 from __future__ import annotations
 

@@ -29,22 +29,12 @@ log = logging.getLogger("clueline.audit")
 
 
 class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One change, or one refused attempt.
+    """One change, or one refused attempt. Ids sort by time and are never reused. Times are ISO 8601, UTC.
 
-    Attributes:
-        id: sorts by time; never reused.
-        at: when, ISO 8601, UTC.
-        action: what was done.
-        by: who did it: the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token,
-            ``system:NAME`` for the operating-system user who ran a command, or ``player`` for a player of a session. Blank if
-            unknown, as for a wrong token.
-        dataset, run, token: what the action applies to. ``token`` is the token's name; its secret is never stored.
-        grades: how many grades were corrected, or answers drawn for review.
-        grading: name of a grading that a stored run was given.
-        reason: code of the refusal.
-        attempt: method and path of the refused request.
-        address: address of the client, for a request.
-        request_id: id of the request, which its log lines carry, too.
+    ``by`` is the name of a token, a user of the trusted proxy, ``open`` for an upload that needs no token, ``system:NAME`` for
+    the operating-system user who ran a command, or ``player`` for a player of a session. It is blank if unknown, as for a wrong
+    token. ``token`` is a token's name; its secret is never stored. ``grades`` says how many grades were corrected, or answers
+    drawn for review. ``reason`` is the code of a refusal, and ``attempt`` the method and path of the refused request.
     """
 
     id: str
@@ -69,14 +59,9 @@ class Audit:
         self._register = register
 
     def record(self, action: Action, by: str | None, **facts: str | None) -> None:
-        """Write an event to the log, as JSON in one line, and to the register.
+        """Write an event to the log, as JSON in one line, and to the register. Without ``by``, it is the operating-system user's.
 
-        The change has already happened, so a register that cannot be written is only reported in the log. Nothing is raised.
-
-        Args:
-            action: what was done.
-            by: who did it; None for the operating-system user.
-            facts: other fields of ``AuditEvent``.
+        The change has already happened, so a register that cannot be written is only reported in the log.
         """
         identity = f"{time.time_ns():020}-{secrets.token_hex(4)}"
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -91,16 +76,7 @@ class Audit:
     def page(
         self, limit: int, before: str | None = None, chosen: Callable[[AuditEvent], bool] = lambda event: True
     ) -> list[AuditEvent]:
-        """Return events, newest first.
-
-        Args:
-            limit: how many at most.
-            before: id of an event; only older ones are returned.
-            chosen: whether to return an event.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """Return at most ``limit`` chosen events, newest first, that are older than the one with the id ``before``."""
         try:
             events = sorted(_decode(self._register.read_audit()), key=lambda event: event.id, reverse=True)
         except OSError as error:
@@ -109,11 +85,7 @@ class Audit:
 
 
 def copy_changes(source: Register, target: Register) -> None:
-    """Copy the recorded changes, but no refused attempts, to a register whose audit is empty.
-
-    Raises:
-        OSError, StoreError: they cannot be read or written.
-    """
+    """Copy the recorded changes, but no refused attempts, to a register whose audit is empty."""
     if not target.read_audit():
         events = sorted(_decode(source.read_audit()), key=lambda event: event.id)
         for event in events:

@@ -32,11 +32,7 @@ class VersionCheck:
         self._thread: threading.Thread | None = None
 
     def damage(self, snapshot: Snapshot) -> StoreError | None:
-        """Return what is wrong with the version in force, None if nothing has been found so far.
-
-        Args:
-            snapshot: of the version in force.
-        """
+        """Return what is wrong with the version in force, None if nothing has been found so far."""
         with self._changed:
             if self._version != snapshot.version:
                 self._version, self._parts = snapshot.version, all_objects(snapshot.connection)

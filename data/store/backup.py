@@ -16,22 +16,10 @@ from data.store.store import Store, open_store
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
-    """Copy the current version, the tokens, the audit of changes and people's sessions to a new folder.
+    """Copy the current version, the tokens, the audit of changes and people's sessions to a new or empty folder.
 
-    Others can read and write the store meanwhile.
-
-    A version never changes, so the copy is consistent without a lock. It is read back and compared with its checksums before
-    the folder gets its name.
-
-    Args:
-        store: the store to copy.
-        target: a folder that is empty or does not exist yet.
-
-    Returns:
-        The version in the copy.
-
-    Raises:
-        StoreError: the store is empty or damaged, or the copy cannot be written.
+    A version never changes, so the copy is consistent without a lock. It is compared with its checksums before the folder gets
+    its name. Raises ``StoreError`` if the store is empty or damaged, or the copy cannot be written.
     """
     target = target.expanduser().absolute()
     store.check_outside(target)
@@ -48,21 +36,11 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
 
 
 def restore_backup(store: Store, source: Path) -> list[str]:
-    """Make the content of a backup the current version, instead of what the store holds now.
+    """Make the content of a backup the current version, and return the datasets that have become private by that.
 
     What is private in the backup or in the store is private before its data are current; see ``carry_access``. Tokens and the
     audit are restored only if the store has none, so a token revoked since the backup stays revoked. Of people's sessions, only
-    those that the store lacks are restored, so a player erased since the backup stays erased.
-
-    Args:
-        store: the store to restore into.
-        source: folder of a backup.
-
-    Returns:
-        The datasets that have become private in the store, because they are private in the backup.
-
-    Raises:
-        StoreError: the folder holds no intact backup, or the store cannot be written.
+    those that the store lacks are restored, so a player erased since the backup stays erased. Raises ``StoreError``.
     """
     backup = open_store(source)
     version = intact_version(backup)
@@ -78,18 +56,8 @@ def restore_backup(store: Store, source: Path) -> list[str]:
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
     """Copy the current version, the tokens, the audit of changes and people's sessions to an empty store of any kind.
 
-    The source is only read.
-
-    Args:
-        source: the store to copy.
-        target: a store that was never written to, or to which a killed process was copying. If its files are in a folder, nothing
-            else may be there.
-
-    Returns:
-        The version in the target, after comparing everything with its checksums.
-
-    Raises:
-        StoreError: the target holds something, the source is empty or damaged, or the target cannot be written.
+    The target may be one to which a killed process was copying. If its files are in a folder, nothing else may be there. The copy
+    is compared with its checksums. Raises ``StoreError``.
     """
     if target.pointer() != EMPTY:
         raise StoreError(f"the store in {target.place} already holds data; give an empty one")
@@ -106,7 +74,6 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
 
 
 def _check_no_other_files(folder: Path) -> None:
-    """Refuse a folder that holds anything that no store writes. Raises ``StoreError``."""
     try:
         others = [path.name for path in folder.iterdir() if not path.name.startswith(NAMES)]
     except FileNotFoundError:
@@ -118,11 +85,7 @@ def _check_no_other_files(folder: Path) -> None:
 
 
 def intact_version(store: Store) -> VersionOnDisk:
-    """Return the current version after comparing every block with its checksum.
-
-    Raises:
-        StoreError: there is none, or it is damaged.
-    """
+    """Return the current version after comparing every block with its checksum. Raises ``StoreError``, also if there is none."""
     if store.catalogue() is None:
         raise StoreError(f"there is no store in {store.place}")
     version = inspect_version(store, store.pointer().name)

@@ -23,13 +23,7 @@ class State(NamedTuple):
 
 
 def renew_revisions(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases: Iterable[str] = ()) -> None:
-    """Give datasets a new revision, and some of them a new base. Every change to a dataset must call this.
-
-    Args:
-        connection: to the catalogue that is being written.
-        datasets: those that changed.
-        bases: those whose questions, people or earlier runs changed.
-    """
+    """Give changed datasets a new revision, and those whose questions, people or earlier runs changed (``bases``) a new base."""
     rebased = set(bases)
     before = states(connection)
     for dataset in sorted({*datasets, *rebased}):

@@ -56,27 +56,24 @@ def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the SQL that creates each table, ordered by the tables' names."""
     tables = "select sql from duckdb_tables() where database_name = current_database() and not internal order by table_name"
     return [sql for (sql,) in connection.execute(tables).fetchall()]
 
 
 class _Schema(NamedTuple):
-    """The current schema: the SQL that creates each empty table, and the columns of all tables."""
-
     tables: list[str]
     columns: list[tuple[Any, ...]]
 
 
 def _has_tables_of(schema: _Schema, connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a catalogue has the columns of a schema. Their order within a table does not matter."""
+    """Return whether a catalogue has the columns of a schema, in any order within a table."""
     # DuckDB lists the SQL of tables ten times as fast as their columns.
     return _tables(connection) == schema.tables or _columns(connection) == schema.columns
 
 
 @cache
 def _schema(steps: tuple[Step, ...]) -> _Schema:
-    """Return the schema that these migrations make of ``schema.sql``. They run once per process, not for every new store."""
+    """Return the schema that these migrations make of ``schema.sql``. They run once per process."""
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         migrate(connection, None)

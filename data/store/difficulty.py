@@ -64,14 +64,7 @@ def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: Objects, d
 def add_accuracies(
     connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Sequence[str], sign: Literal[1, -1] = 1
 ) -> None:
-    """Add the contribution of some runs to ``accuracies``, or subtract it. Datasets with human curves have no rows there.
-
-    Args:
-        connection: to a catalogue.
-        objects: where the statistics are.
-        runs: ids of runs that are new, restored or withdrawn.
-        sign: 1 to add, -1 to subtract.
-    """
+    """Add the contribution of runs to ``accuracies``, or subtract it (sign -1). Datasets with human curves have no rows there."""
     parts = stored_objects(connection, "statistics", runs=runs)
     with_people = {row[0] for row in connection.execute("select distinct dataset from curves").fetchall()}
     parts = [part for part in parts if part.dataset not in with_people]
@@ -93,10 +86,7 @@ def add_accuracies(
 
 
 def _shares_of_right_answers(connection: duckdb.DuckDBPyConnection, objects: Objects, parts: Sequence[StoredObject]) -> str:
-    """Return SQL for ``dataset``, ``question_id`` and ``share`` of right answers, a row for each run and question.
-
-    Of forecasts, the likelier side is the answer. Its sums are not stored, so it is read from the responses.
-    """
+    """Return SQL for ``dataset``, ``question_id`` and ``share`` of right answers, a row for each run and question."""
     kinds = execute(connection, "select dataset from datasets where kind = $kind", {"kind": FORECAST}).fetchall()
     forecasts = {dataset for (dataset,) in kinds}
     sql = f"""select s.dataset, question_id, correct / items as share

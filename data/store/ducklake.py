@@ -25,22 +25,11 @@ INTERNAL = ("objects", "revisions")  # tables that only the store needs
 
 
 def make_lake(store: Store, path: Path) -> list[str]:
-    """Write a DuckLake catalogue of the current version. Other tools then read the store's own Parquet files.
+    """Write a DuckLake catalogue of the current version, and return the names of its tables.
 
-    The tables ``responses`` and ``statistics`` consist of these files. All other tables are small and are copied. The catalogue
-    shows the version that it was made from; later imports do not change it.
-
-    Args:
-        store: the store, which is only read. Its files must be in a folder.
-        path: path of the catalogue. One that this function wrote is replaced, at the end. The copied tables are next to it, in
-            ``<path>.files``.
-
-    Returns:
-        The names of the tables.
-
-    Raises:
-        StoreError: the store is empty or damaged, its files are not in a folder, DuckDB's extension is not installed, something
-            else is at the path, it is in the store, or the catalogue cannot be written.
+    The tables ``responses`` and ``statistics`` consist of the store's own Parquet files, which must be in a folder. All other
+    tables are small, and are copied to ``<path>.files``. Later imports do not change the catalogue. One that this function wrote
+    before is replaced at the end. Raises ``StoreError``, also if something else is at the path.
     """
     if store.files.copied:
         raise StoreError(f"the files of {store.place} are copies of those in S3; copy the store to a folder first")
@@ -61,7 +50,6 @@ def make_lake(store: Store, path: Path) -> list[str]:
 
 
 def _check_replaceable(path: Path, copies: Path) -> None:
-    """Refuse to replace anything that this module did not write. Raises ``StoreError`` or ``OSError``."""
     if path.exists() and not _is_lake(path):
         raise StoreError(f"{path} exists, and is not a DuckLake catalogue of a store; choose another path, or move it away")
     if os.path.lexists(copies):
@@ -71,7 +59,6 @@ def _check_replaceable(path: Path, copies: Path) -> None:
 
 
 def _is_lake(path: Path) -> bool:
-    """Return whether a file is a DuckLake catalogue with the tables of a store."""
     try:
         with duckdb.connect(":memory:", config={"autoload_known_extensions": False, "threads": 1}) as connection:
             connection.execute(f"attach {literal(path)} as lake (type duckdb, read_only)")
@@ -94,7 +81,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _write(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
-    """Write the lake and put it in place. The copied tables of each lake are in a folder of their own."""
     folder = copies / f"{PREFIX}{secrets.token_hex(4)}"
     folder.mkdir()
     try:
@@ -137,7 +123,6 @@ def _fill(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
 
 
 def _extension() -> Path:
-    """Return the path of DuckDB's extension, in the package of the same version."""
     package = importlib.util.find_spec(PACKAGE)
     if package is None or not package.submodule_search_locations:
         raise StoreError(f"this needs DuckDB's extension: pip install duckdb-extension-ducklake=={duckdb.__version__}")

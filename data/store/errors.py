@@ -8,11 +8,7 @@ Remedy = Literal["repair", "repair if damaged", "migrate"]
 
 
 class StoreError(Exception):
-    """The store cannot be opened or written.
-
-    Attributes:
-        remedy: what would repair the store, if anything. The code that shows the message names the command.
-    """
+    """The store cannot be opened or written. The code that shows the message names the command that is the remedy."""
 
     remedy: Remedy | None = None
 

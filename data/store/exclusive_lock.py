@@ -18,12 +18,7 @@ WAIT = 0.01  # seconds between attempts
 
 
 class Claim:
-    """The claim of a process that holds the lock.
-
-    Attributes:
-        path: path of the claim's file.
-        content: what the file contains while this process holds the lock.
-    """
+    """The claim of a process that holds the lock: a file, and its content while this process holds the lock."""
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path, self.content = path, content
@@ -37,17 +32,11 @@ class Claim:
 def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
     """Hold a lock. It is released if the process is killed.
 
-    ``flock`` comes first: it is fast, and the system releases it. Some network mounts grant it to several hosts at once. So
-    the holder also creates a file exclusively, which names its host and process. A file left by a dead process is removed:
-    at once if the process ran on this host, else after ``ABANDONED`` seconds.
+    If another process holds it for ``patience`` seconds, ``StoreError`` is raised with the message ``busy``.
 
-    Args:
-        path: path of the lock's file, which stays. The claim is next to it, with ``.held`` appended to its name.
-        patience: seconds to wait for another process.
-        busy: message of the error if another process holds the lock for too long.
-
-    Raises:
-        StoreError: another process held the lock for that long.
+    ``flock`` comes first: it is fast, and the system releases it. Some network mounts grant it to several hosts at once. So the
+    holder also creates a file exclusively, with ``.held`` appended to its name, which names its host and process. A file left by
+    a dead process is removed: at once if the process ran on this host, else after ``ABANDONED`` seconds.
     """
     until = time.monotonic() + patience
     with path.open("a") as handle:
@@ -67,7 +56,6 @@ def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
 
 
 def _make(claim: Claim, until: float, busy: str) -> None:
-    """Create the file of a claim as soon as nobody else holds one."""
     draft = claim.path.with_name(f"{claim.path.name}.{secrets.token_hex(8)}")
     draft.write_bytes(claim.content)
     seen, since = None, time.monotonic()
@@ -101,12 +89,7 @@ def _remove(path: Path, abandoned: bytes) -> None:
 
 
 def _is_abandoned(held: bytes, unchanged: float) -> bool:
-    """Return whether the process that made a claim is gone, as far as this one can tell.
-
-    Args:
-        held: the content of the claim.
-        unchanged: seconds for which this content has been seen.
-    """
+    """Return whether the process that made a claim is gone, as far as this one can tell. ``unchanged`` is in seconds."""
     try:
         holder = json.loads(held)
         host, process, started = holder["host"], holder["process"], holder["started"]

@@ -21,13 +21,7 @@ DRAFT = ".part"  # ending of the name of a file that is being written
 
 
 class CatalogueFile(NamedTuple):
-    """A file whose name is that of a catalogue.
-
-    Attributes:
-        name: such as ``gen-000042.duckdb``.
-        bytes: its size.
-        written_at: when it got its name, UTC.
-    """
+    """A file whose name is that of a catalogue, such as ``gen-000042.duckdb``. Times are UTC."""
 
     name: str
     bytes: int
@@ -40,11 +34,7 @@ class CatalogueFile(NamedTuple):
 
 
 def number_of(name: str) -> int:
-    """Return the number of a catalogue: 42 for ``gen-000042.duckdb``.
-
-    Raises:
-        ValueError: the name is not that of a catalogue.
-    """
+    """Return the number of a catalogue: 42 for ``gen-000042.duckdb``. Raises ``ValueError`` for other names."""
     match = CATALOGUE.fullmatch(name)
     if match is None:
         raise ValueError(name)
@@ -66,22 +56,14 @@ def remove_database(path: Path) -> None:
 class StoreFiles(Protocol):
     """The files of a store. Names are relative paths with ``/``, such as ``objects/responses/…``.
 
-    Every method may raise ``OSError``.
-
-    Attributes:
-        root: local folder that contains every path.
-        copied: whether paths are those of local copies, which ``renew_copy`` replaces.
+    All local paths are below ``root``. They are those of local copies if ``copied``. Every method may raise ``OSError``.
     """
 
     root: Path
     copied: bool
 
     def path(self, name: str) -> Path:
-        """Return a local path with the content of a file. ``FolderFiles`` does not check that the file exists.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-        """
+        """Return a local path with the content of a file. Raises ``FileNotFoundError``; ``FolderFiles`` does not check."""
 
     def exists(self, name: str) -> bool:
         """Return whether there is such a file."""
@@ -96,11 +78,7 @@ class StoreFiles(Protocol):
         """Remove a file, if it exists."""
 
     def renew_copy(self, name: str) -> None:
-        """Replace the local copy of a file, in one step for readers. Does nothing if paths are not copies.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-        """
+        """Replace the local copy of a file, in one step for readers. Does nothing if paths are not copies."""
 
     def catalogues(self) -> list[CatalogueFile]:
         """Return the catalogues, oldest first."""
@@ -127,22 +105,18 @@ class FolderFiles:
         self.root = root
 
     def path(self, name: str) -> Path:
-        """See ``StoreFiles``."""
         return self.root / name
 
     def exists(self, name: str) -> bool:
-        """See ``StoreFiles``."""
         return (self.root / name).exists()
 
     def draft(self, name: str) -> Path:
-        """See ``StoreFiles``."""
         draft = self.root / f"{name}{DRAFT}"
         make_folder(draft.parent)
         remove_database(draft)  # a log without its file would be replayed into the new one
         return draft
 
     def add(self, name: str, draft: Path) -> None:
-        """See ``StoreFiles``."""
         path = self.root / name
         path.with_name(path.name + ".wal").unlink(missing_ok=True)  # would be replayed into a database of this name
         sync(draft)
@@ -150,7 +124,6 @@ class FolderFiles:
         sync(path.parent)
 
     def remove(self, name: str) -> None:
-        """See ``StoreFiles``."""
         path = self.root / name
         remove_database(path)
         if name.startswith(f"{OBJECTS}/"):
@@ -158,10 +131,9 @@ class FolderFiles:
                 path.parent.rmdir()
 
     def renew_copy(self, name: str) -> None:
-        """See ``StoreFiles``."""
+        """Do nothing: paths are not those of copies."""
 
     def catalogues(self) -> list[CatalogueFile]:
-        """See ``StoreFiles``."""
         files = []
         for path in self.root.glob("gen-*.duckdb"):
             if CATALOGUE.fullmatch(path.name):
@@ -171,21 +143,17 @@ class FolderFiles:
         return oldest_first(files)
 
     def objects(self) -> set[str]:
-        """See ``StoreFiles``."""
         return {path.relative_to(self.root).as_posix() for path in self.root.glob(f"{OBJECTS}/*/*/*/*")}
 
     def read_notes(self, name: str) -> str | None:
-        """See ``StoreFiles``."""
         try:
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def write_notes(self, name: str, text: str) -> None:
-        """See ``StoreFiles``."""
         (self.root / name).write_text(text, encoding="utf-8")
 
     def sweep_drafts(self) -> None:
-        """See ``StoreFiles``."""
         for path in self.root.glob(f"gen-*.duckdb{DRAFT}"):
             remove_database(path)

@@ -1,19 +1,16 @@
 """Gradings: which guesses of a run are correct, according to a file, Clueline's rules or a reviewer.
 
-A run has one or more gradings. The first one is in its responses. Each further grading that differs from the first has two
-objects, ``grades.NAME`` and ``statistics.NAME``. Under that grading, they are read instead of the columns ``correct`` and
-``graded`` and of the first statistics (``Snapshot.with_grading``). A further grading that does not differ has only its row in
+The first grading of a run is in its responses. Each further grading that differs from it has two objects, ``grades.NAME`` and
+``statistics.NAME``, which are read instead (``Snapshot.with_grading``). One that does not differ has only its row in
 ``gradings``.
 
-A reviewer's decision is never overwritten. A correction is a new row of ``corrections``, which says who made it and when. The
-grading ``reviewed`` is the first grading with the corrections applied: for each response, the last correction that covers it.
-A correction without a value (``correct`` is null) undoes earlier ones. A correction can also confirm a grade. The cost of a
-correction grows with the size of its run. Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in
-another opinion on answers that nobody corrected.
+A reviewer's correction is a new row of ``corrections``; no row is overwritten. The grading ``reviewed`` is the first grading with
+the corrections applied: for each response, the last correction that covers it. A correction without a value (``correct`` is null)
+undoes earlier ones. Runs are measured by ``reviewed`` unless told otherwise. So it must not bring in another opinion on answers
+that nobody corrected.
 
-The log also says which answers were drawn at random for review: a row whose note is a ``DRAWN_NOTE`` names one, how likely it
-was to be drawn, and from how many questions. It changes no grade. Reviewed answers of a random sample say how often the first
-grading errs on all answers; corrections made otherwise do not.
+The log also says which answers were drawn at random for review: a row whose note is a ``DRAWN_NOTE``. It changes no grade.
+Reviewed answers of a random sample say how often the first grading errs on all answers; other corrections do not.
 """
 
 from __future__ import annotations
@@ -54,13 +51,9 @@ IS_DRAWN = f"regexp_full_match(coalesce(note, ''), '{DRAWN_NOTE}')"  # SQL: whet
 
 
 class Correction(NamedTuple):
-    """What a reviewer decides about a guess of a run.
+    """What a reviewer decides about a guess (None for an empty one) at a clue (None for every clue).
 
-    Attributes:
-        question_id, guess: which guess; None for an empty one.
-        correct: in [0, 1]; None undoes earlier corrections of it.
-        clue: where it was given; None for every clue.
-        note: why.
+    ``correct`` is in [0, 1]; None undoes earlier corrections of the guess.
     """
 
     question_id: str
@@ -79,14 +72,7 @@ class NothingToDraw(Exception):
 
 
 class Draw(NamedTuple):
-    """How an answer was drawn for review.
-
-    Attributes:
-        seed: of the random numbers.
-        size: number of questions drawn, at random without replacement.
-        questions: from how many questions.
-        answers: number of answers to the question, of which one was drawn.
-    """
+    """How an answer was drawn for review: ``size`` of ``questions``, without replacement, and then one of the question's."""
 
     seed: int
     size: int
@@ -95,7 +81,6 @@ class Draw(NamedTuple):
 
     @classmethod
     def from_note(cls, note: str) -> Draw:
-        """Read the note of a row of the log."""
         match = re.fullmatch(DRAWN_NOTE, note)
         if match is None:
             raise ValueError(f"not the note of a drawn answer: {note!r}")
@@ -120,11 +105,7 @@ class Draw(NamedTuple):
 
 
 def grading_name(text: str, taken: Collection[str] = ()) -> str:
-    """Make the name of a grading from a text, such as the name of a file.
-
-    Args:
-        text: any text.
-        taken: names that are already in use.
+    """Make the name of a grading from any text, such as the name of a file. ``taken`` are names already in use.
 
     >>> grading_name("Second reader"), grading_name("graded"), grading_name("a", ["a", "a-2"])
     ('second-reader', 'other-graded', 'a-3')
@@ -137,18 +118,9 @@ def grading_name(text: str, taken: Collection[str] = ()) -> str:
 
 
 def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by: str | None) -> None:
-    """Record corrections, and recompute the grading ``reviewed`` of the run.
+    """Record corrections, all or none, and recompute the grading ``reviewed`` of the run.
 
-    Args:
-        store: the store that holds the run.
-        run: its id.
-        corrections: in order. Either all of them are recorded or none.
-        by: name of the reviewer's token; None for the operating-system user.
-
-    Raises:
-        NoSuchRun: there is no such run.
-        NoSuchGuess: the run did not give one of the guesses.
-        StoreError: the store cannot be read or written.
+    ``by`` names the reviewer's token, None the operating-system user. Raises ``NoSuchRun``, ``NoSuchGuess``, ``StoreError``.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
     objects = store.new_objects()
@@ -169,25 +141,11 @@ def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by
 
 
 def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None) -> int:
-    """Draw answers of a run at random for review, one of each drawn question, and record them in the log.
+    """Draw answers of a run at random for review, record them in the log, and return their number.
 
-    Questions are drawn without replacement, and then one answer of each. A larger draw with the same seed draws the same answers
-    and more. Failed calls are no answers. A later draw replaces an earlier one; no row of the log is removed.
-
-    Args:
-        store: the store that holds the run.
-        run: its id.
-        size: how many answers; if the run answered fewer questions, one of each.
-        seed: of the random numbers, at least 0.
-        by: name of the reviewer's token; None for the operating-system user.
-
-    Returns:
-        How many answers were drawn.
-
-    Raises:
-        NoSuchRun: there is no such run.
-        NothingToDraw: it has no answers.
-        StoreError: the store cannot be read or written.
+    Questions are drawn without replacement, and then one answer of each. A larger draw with the same seed (at least 0) draws the
+    same answers and more. Failed calls are no answers. A later draw replaces an earlier one; no row of the log is removed. Raises
+    ``NoSuchRun``, ``NothingToDraw`` or ``StoreError``.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
     objects = store.new_objects()
@@ -213,16 +171,7 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
 
 
 def drawn_answers(answers: Sequence[tuple[str, int, str | None]], size: int, seed: int) -> list[tuple[object, ...]]:
-    """Draw a random sample of answers, one of each drawn question.
-
-    Args:
-        answers: question, clue and guess of each, sorted by question.
-        size: how many to draw.
-        seed: of the random numbers.
-
-    Returns:
-        The rows of the log, each with the fields of ``Correction``.
-    """
+    """Draw a random sample of answers (question, clue, guess), sorted by question. Rows have the fields of ``Correction``."""
     if not answers:
         return []
     questions = np.unique([question for question, _, _ in answers], return_index=True)[1]
@@ -253,7 +202,6 @@ def _add_corrections(
     corrections: Sequence[Correction],
     by: str | None,
 ) -> None:
-    """Add corrections to the log. Raises ``NoSuchGuess`` if a correction covers no guess of the run."""
     _record(connection, dataset, run, corrections, by)
     responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
     never = among_states(NEVER_RIGHT, "r")
@@ -272,7 +220,7 @@ def _add_corrections(
 def _record(
     connection: duckdb.DuckDBPyConnection, dataset: str, run: str, entries: Iterable[Sequence[object]], by: str | None
 ) -> None:
-    """Add rows to the log, each with the fields of ``Correction``. They are also in a new temporary table ``given``."""
+    """Add rows with the fields of ``Correction`` to the log. They are also in a new temporary table ``given``."""
     schema = {
         "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
         "nth": pl.Int32,
@@ -292,15 +240,7 @@ def _record(
 
 
 def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
-    """Recompute the grading ``reviewed`` of runs from their first grading and the log of corrections.
-
-    Runs without corrections are left alone. Statistics are not computed.
-
-    Args:
-        connection: to a catalogue.
-        objects: where the grades are written.
-        runs: ids of runs.
-    """
+    """Recompute the grading ``reviewed`` of runs with corrections, but no statistics."""
     corrected = {run for (run,) in connection.execute(f"select distinct run from corrections where not {IS_DRAWN}").fetchall()}
     for run in runs:
         if run not in corrected:
@@ -327,14 +267,8 @@ def add_grading(
 ) -> None:
     """Give a run a further grading, replacing one of the same name. Its statistics are not computed.
 
-    Args:
-        connection: to a catalogue.
-        objects: where the grades are written.
-        responses: the object with the run's responses.
-        name: name of the grading.
-        source: where it comes from.
-        sql: query for the columns of ``grades``, with a row for each row of the responses, in their order; None if all grades
-            are those of the first grading.
+    ``sql`` is a query for the columns of ``grades``, with a row for each row of the responses, in their order. It is None if all
+    grades are those of the first grading.
     """
     run, dataset = responses.run, responses.dataset
     is_there, position = execute(

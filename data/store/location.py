@@ -19,12 +19,8 @@ SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 class Location(NamedTuple):
     """The parts of a store.
 
-    Attributes:
-        url: the address that was read; may contain a password.
-        place: what messages call the store; contains no password.
-        register: says which catalogue is in force.
-        files: the catalogues and the objects.
-        local: a folder of this host, for its cache and for files that are being uploaded.
+    ``url`` may contain a password; ``place``, for messages, does not. ``local`` is a folder of this host, for its cache and for
+    files that are being uploaded.
     """
 
     url: str
@@ -35,21 +31,15 @@ class Location(NamedTuple):
 
 
 def read_location(url: str | Path) -> Location:
-    """Read the address of a store.
+    """Read the address of a store. Raises ``StoreError``.
 
-    Args:
-        url: path of a folder, or ``postgres://USER:PASSWORD@HOST/DATABASE?objects=PATH`` or ``…?objects=s3://BUCKET/PREFIX``.
-            ``local=PATH`` names a folder of this host for copies and for files that are being uploaded. All other
-            parameters are libpq's.
+    It is the path of a folder, or ``postgres://USER:PASSWORD@HOST/DATABASE?objects=PATH`` or ``…?objects=s3://BUCKET/PREFIX``.
+    ``local=PATH`` names a folder of this host for copies and for files that are being uploaded. All other parameters are libpq's.
 
-    Raises:
-        StoreError: it is neither, or the bucket or its settings cannot be used.
-
-    Example:
-        >>> read_location("postgres://ann:secret@db/lab?objects=/mnt/objects&sslmode=require").place
-        'postgres://ann@db/lab?objects=/mnt/objects&sslmode=require'
-        >>> read_location("postgres://ann:a:b@c@db/lab?objects=/mnt/objects").place
-        'postgres://ann@db/lab?objects=/mnt/objects'
+    >>> read_location("postgres://ann:secret@db/lab?objects=/mnt/objects&sslmode=require").place
+    'postgres://ann@db/lab?objects=/mnt/objects&sslmode=require'
+    >>> read_location("postgres://ann:a:b@c@db/lab?objects=/mnt/objects").place
+    'postgres://ann@db/lab?objects=/mnt/objects'
     """
     text = str(url)
     if not SCHEME.match(text):
@@ -86,6 +76,5 @@ def _without_password(parameters: dict[str, str]) -> str:
 
 
 def _default_local(store: str) -> Path:
-    """Return a folder for this store in the user's cache."""
     name = hashlib.sha256(store.encode()).hexdigest()[:12]
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name

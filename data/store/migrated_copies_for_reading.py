@@ -25,11 +25,7 @@ KEEP = 6  # copies that are kept: processes may be about to open one
 
 
 class UpgradedCatalogues:
-    """Migrated copies of catalogues, in a folder of this host that its processes share.
-
-    Args:
-        folder: created with the first copy. If it cannot be written to, the copies are in a temporary folder.
-    """
+    """Migrated copies of catalogues, in a folder of this host that its processes share, else in a temporary folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,13 +34,8 @@ class UpgradedCatalogues:
     def path(self, catalogue: Path) -> Path:
         """Return the path of a migrated copy if this version serves the schema of the catalogue without migrating the store.
 
-        Otherwise, return the path of the catalogue itself. Whether it can be read turns out when it is opened.
-
-        Args:
-            catalogue: a local path.
-
-        Raises:
-            OSError: the copy cannot be written.
+        Otherwise, return the path of the catalogue itself. Whether it can be read turns out when it is opened. Raises ``OSError``
+        if the copy cannot be written.
         """
         if migrations.steps()[-1].revert is None:
             return catalogue

@@ -1,8 +1,7 @@
 """The log of sessions in which people answer questions: sessions, players and answers.
 
 It is kept next to the catalogues, in SQLite (a store in a folder) or PostgreSQL (a store that hosts share), because answers come
-one at a time and by the hundred, while each write to a catalogue copies all of it. An answer is durable when ``add_answer``
-returns.
+one at a time and by the hundred, while each write to a catalogue copies all of it.
 """
 
 from __future__ import annotations
@@ -39,13 +38,7 @@ NAMES = ("clueline_play_sessions", "clueline_play_players", "clueline_play_answe
 
 
 class LoggedAnswer(NamedTuple):
-    """An answer as it was logged.
-
-    Attributes:
-        place: the player's place in the order of joining, from 0.
-        step: the number that the session's mode gives to what the player said, from 0.
-        answer: JSON.
-    """
+    """An answer, as JSON. Both numbers are from 0: the player's place in the order of joining, and the step of the mode."""
 
     place: int
     step: int
@@ -69,21 +62,16 @@ class LoggedSession(NamedTuple):
 
 
 class PlayTables(NamedTuple):
-    """Everything in a log at one moment: the rows of its tables, in order of their keys.
-
-    A place whose player was erased has a row in ``players``, too.
-    """
+    """Everything in a log at one moment: the rows of its tables, in order of their keys, including places of erased players."""
 
     sessions: list[tuple[Any, ...]]
     players: list[tuple[Any, ...]]
     answers: list[tuple[Any, ...]]
 
     def of_sessions(self, sessions: Collection[str]) -> PlayTables:
-        """Return the rows of some sessions."""
         return PlayTables(*([row for row in rows if row[0] in sessions] for rows in self))
 
     def present_players(self) -> list[tuple[Any, ...]]:
-        """Return the rows of players who were not erased."""
         return [row for row in self.players if not row[1].startswith(ERASED)]
 
 
@@ -100,7 +88,6 @@ class PlayLog:
         connect: opens a connection that commits each statement, to a database with the tables.
         read: opens a connection for reading only; returns None if there is no log yet.
         mark: placeholder of a parameter in SQL.
-        errors: base class of the errors that the driver raises.
         at_one_moment: SQL that begins a transaction whose statements all read the same state.
         place: identifies the file that connections are to; a connection to another file is not used again.
         after_erasing: SQL that removes from the disk what an erasure left there.
@@ -123,16 +110,14 @@ class PlayLog:
         weakref.finalize(self, _close, self._idle)
 
     def add_session(self, session: str, document: str) -> None:
-        """Add a session."""
         self._write("insert into clueline_play_sessions values (?, ?)", session, document)
 
     def session(self, session: str) -> str | None:
-        """Return the document of a session; None if there is no such session."""
         rows = self._run("select document from clueline_play_sessions where session = ?", session)
         return str(rows[0][0]) if rows else None
 
     def overview(self) -> list[LoggedSession]:
-        """Return every session. The log is only read: missing files and tables are not created."""
+        """Return every session. Missing files and tables are not created."""
         with self._store_errors():
             connection = self._read()
             if connection is None:
@@ -151,16 +136,7 @@ class PlayLog:
         return int(rows[0][0]) if rows else None
 
     def join(self, session: str, player: str, most: int) -> int | None:
-        """Add a player who has not joined yet.
-
-        Args:
-            session: its id.
-            player: id of the player.
-            most: number of places that the session has. Those of erased players count.
-
-        Returns:
-            The player's place; None if the session is full.
-        """
+        """Add a player who has not joined yet, and return the place; None if all are taken. Places of erased players count."""
         while (place := self.place(session, player)) is None:
             # If two players join at once, one gets the place, and the other tries again.
             self._write(
@@ -214,7 +190,7 @@ class PlayLog:
         return bool(places)
 
     def tables(self) -> PlayTables:
-        """Return everything in the log. It is only read: missing files and tables are not created."""
+        """Return everything in the log. Missing files and tables are not created."""
         with self._store_errors():
             connection = self._read()
             if connection is None:
@@ -224,15 +200,9 @@ class PlayLog:
                 return PlayTables(*(sorted(connection.execute(f"select * from {name}").fetchall()) for name in NAMES))
 
     def add_missing(self, tables: PlayTables) -> set[str]:
-        """Add the sessions that this log lacks, with their players and answers: all of them or, on an error, none.
+        """Add the sessions that this log lacks, all or none, and return their ids.
 
         A session that this log already has stays as it is, so nobody who was erased since comes back.
-
-        Args:
-            tables: the content of another log.
-
-        Returns:
-            The ids of the sessions that were added.
         """
         if not tables.sessions:
             return set()
@@ -269,7 +239,6 @@ class PlayLog:
             return self._execute(self._connect(), statement, parameters)
 
     def _take(self) -> Any:
-        """Return an idle connection; None if there is none."""
         place = self._place()
         while self._idle:
             where, connection = self._idle.pop()
@@ -306,11 +275,7 @@ def _close(idle: list[tuple[object, Any]]) -> None:
 
 
 def copy_sessions(source: PlayLog, target: PlayLog) -> None:
-    """Copy the sessions that the target lacks, with their players and answers.
-
-    Raises:
-        StoreError: a log cannot be read or written, or the copy differs from the original.
-    """
+    """Copy the sessions that the target lacks. Raises ``StoreError``, also if the copy differs from the original."""
     tables = source.tables()
     added = target.add_missing(tables)
     if added and target.tables().of_sessions(added) != tables.of_sessions(added):
@@ -367,12 +332,7 @@ def folder_log(folder: Path) -> PlayLog:
 
 
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:
-    """Return the log in tables of a PostgreSQL database.
-
-    Args:
-        connect: opens a connection that commits each statement.
-        errors: base class of the errors that the driver raises.
-    """
+    """Return the log in tables of a PostgreSQL database."""
 
     def has_tables(connection: Any) -> bool:
         return bool(connection.execute("select to_regclass('clueline_play_answers') is not null").fetchone()[0])

@@ -51,9 +51,6 @@ class PostgresRegister:
     Readers ask the server each time, which takes a fraction of a millisecond. While the server is away, they go on with the last
     pointer that they got. A writer waits for the server. A writer's lock ends with its connection, so the pointer is moved only
     through that connection.
-
-    Args:
-        conninfo: address of the database, as libpq reads it.
     """
 
     gone = "the table clueline_register is gone"
@@ -66,16 +63,13 @@ class PostgresRegister:
         self._starting = threading.Lock()
 
     def read(self) -> Pointer | None:
-        """See ``Register``."""
         return self._ask(_read)
 
     def latest(self) -> Pointer | None:
-        """See ``Register``."""
         with self._errors():
             return self._get_poller().latest()
 
     def age(self) -> float:
-        """See ``Register``."""
         return self._get_poller().age()
 
     def _get_poller(self) -> _Poller:
@@ -85,12 +79,10 @@ class PostgresRegister:
             return self._poller
 
     def exists(self) -> bool:
-        """See ``Register``."""
         return self._ask(_has_table)
 
     @contextmanager
     def locked(self, patience: float = PATIENCE) -> Iterator[WriterLock]:
-        """See ``Register``."""
         connection = self._connect_patiently()
         try:
             try:
@@ -109,20 +101,17 @@ class PostgresRegister:
             connection.close()  # frees the lock
 
     def new_name(self, number: int) -> str:
-        """See ``Register``. A writer that lost its lock may still be writing, so names are random."""
+        """A writer that lost its lock may still be writing, so names are random."""
         return f"gen-{number:06d}-{secrets.token_hex(4)}.duckdb"
 
     def read_tokens(self) -> bytes | None:
-        """See ``Register``."""
         return self._ask(_read_tokens)
 
     def latest_tokens(self) -> bytes | None:
-        """See ``Register``."""
         with self._errors():
             return self._get_poller().latest_tokens()
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
-        """See ``Register``."""
         with self._errors(), self._connect_patiently() as connection:
             _make_tables(connection)
             with connection.transaction():
@@ -136,7 +125,7 @@ class PostgresRegister:
             return result
 
     def append_audit(self, line: bytes, *, refused: bool) -> None:
-        """See ``Register``. A refused attempt does not wait for a server that is away."""
+        """A refused attempt does not wait for a server that is away."""
         with self._errors(), self._connect() if refused else self._connect_patiently() as connection:
             _make_tables(connection, "clueline_audit", AUDIT_TABLE)
             connection.execute("insert into clueline_audit (refused, event) values (%s, %s)", [refused, line.decode()])
@@ -148,11 +137,9 @@ class PostgresRegister:
                 )
 
     def read_audit(self) -> list[bytes]:
-        """See ``Register``."""
         return self._ask(_read_audit)
 
     def play_log(self) -> PlayLog:
-        """See ``Register``."""
         return self._play_log
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
@@ -235,7 +222,6 @@ class _Poller:
         self._thread.start()
 
     def latest(self) -> Pointer | None:
-        """Return the pointer as it is now or, while the server is away, as it was last read."""
         with self._changed:
             self._await_read()
             if isinstance(self._error, DamagedStore):
@@ -243,7 +229,6 @@ class _Poller:
             return self._pointer
 
     def latest_tokens(self) -> bytes | None:
-        """Return the tokens as they are now or, while the server is away, as they were last read."""
         with self._changed:
             self._await_read()
             return self._tokens
@@ -260,7 +245,6 @@ class _Poller:
             raise self._error if isinstance(self._error, psycopg.Error | StoreError) else _unreachable(self._error)
 
     def age(self) -> float:
-        """Return the seconds since the server was last reached, 0 if it answers, infinity if it was never reached."""
         with self._changed:
             if self._error is None:
                 return 0.0

@@ -36,11 +36,7 @@ class Table:
 
 
 class Exporter:
-    """Writes tables of one version of the store to files.
-
-    Attributes:
-        snapshot: the version, for queries that say which tables to write.
-    """
+    """Writes tables of one version of the store to files."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -55,11 +51,7 @@ class Exporter:
             raise StoreError(f"the file cannot be written: {error}") from error
 
     def file(self, table: Table, form: Form) -> BinaryIO:
-        """Return the rows of a query as a file that is open for reading. Its disk space is freed when it is closed.
-
-        Raises:
-            StoreError: the store cannot be read or the disk for temporary files is full.
-        """
+        """Return the rows of a query as an open file, whose disk space is freed when it is closed. Raises ``StoreError``."""
         try:
             with TemporaryDirectory(prefix="clueline-") as folder:
                 path = Path(folder) / "table"
@@ -71,11 +63,7 @@ class Exporter:
 
 @contextmanager
 def exporter(store: Store) -> Iterator[Exporter]:
-    """Open the current version for export. Imports made meanwhile do not affect the files written in the block.
-
-    Raises:
-        StoreError: the store is empty or cannot be read, or there is no room for temporary files.
-    """
+    """Open the current version for export. Imports made meanwhile do not affect the files. Raises ``StoreError``."""
     try:
         folder = TemporaryDirectory(prefix="clueline-")
     except OSError as error:
@@ -95,7 +83,6 @@ def export(store: Store, table: Table, form: Form) -> BinaryIO:
 
 
 def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
-    """Attach the current version, which stays readable while others write, and return its name."""
     while True:
         pointer = store.latest()
         if not pointer.name:

@@ -57,15 +57,9 @@ class WriterLock(Protocol):
     """The lock of a writer, while it is held."""
 
     def point(self, name: str, before: Pointer | None, version: str) -> None:
-        """Put a catalogue in force, durably.
+        """Put a catalogue in force, durably. ``name`` is blank while the first write is under way.
 
-        Args:
-            name: of the catalogue; blank while the first write is under way.
-            before: what is in force now, which PostgreSQL compares; None to replace anything.
-            version: from ``new_version``.
-
-        Raises:
-            LockLost: another process may hold the lock now.
+        ``before`` is in force now, which PostgreSQL compares; None replaces anything. Raises ``LockLost`` if it may be lost.
         """
 
     def check(self) -> None:
@@ -73,23 +67,16 @@ class WriterLock(Protocol):
 
 
 class Register(Protocol):
-    """Which catalogue of a store is in force.
+    """Which catalogue of a store is in force. ``gone`` and ``missing`` say in messages that the register or its pointer is lost.
 
-    Attributes:
-        gone: reason in a message if the register itself no longer exists.
-        missing: reason in a message if there is no pointer.
+    Methods that read or write raise ``OSError`` or ``StoreError``.
     """
 
     gone: str
     missing: str
 
     def read(self) -> Pointer | None:
-        """Return the pointer; None if nothing was ever written, or if the pointer was lost.
-
-        Raises:
-            DamagedStore: it names no version.
-            StoreError: it cannot be read.
-        """
+        """Return the pointer; None if nothing was ever written or the pointer was lost. Raises ``DamagedStore``."""
 
     def latest(self) -> Pointer | None:
         """Like ``read``, but while the register cannot be reached, return the pointer that was read last."""
@@ -101,24 +88,13 @@ class Register(Protocol):
         """Return whether the register itself exists: its folder, or its table."""
 
     def locked(self, patience: float = PATIENCE) -> AbstractContextManager[WriterLock]:
-        """Hold the writers' lock. It is released if this process dies.
-
-        Args:
-            patience: seconds to wait for another writer.
-
-        Raises:
-            StoreError: another process held it for that long.
-        """
+        """Hold the writers' lock, which is released if this process dies. Raises ``StoreError`` after ``patience`` seconds."""
 
     def new_name(self, number: int) -> str:
         """Return a name for a new catalogue that no other writer chooses."""
 
     def read_tokens(self) -> bytes | None:
-        """Return the tokens, None if none was ever created.
-
-        Raises:
-            OSError, StoreError: they cannot be read, or were lost.
-        """
+        """Return the tokens, None if none was ever created. Raises if they were lost."""
 
     def latest_tokens(self) -> bytes | None:
         """Like ``read_tokens``, but while the register cannot be reached, return the tokens that were read last."""
@@ -126,41 +102,26 @@ class Register(Protocol):
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
         """Replace the tokens durably, while no other process can.
 
-        Args:
-            change: takes the tokens; returns the new ones and the result of this method. If it raises, nothing is changed.
-
-        Raises:
-            OSError, StoreError: they cannot be written.
+        ``change`` takes the tokens, and returns the new ones and the result of this method. If it raises, nothing is changed.
         """
 
     def append_audit(self, line: bytes, *, refused: bool) -> None:
-        """Add an event to the audit.
-
-        Args:
-            line: the event, without a line break.
-            refused: whether it is a refused attempt. Only the latest of these are kept; other events are kept for good, durably.
-
-        Raises:
-            OSError, StoreError: it cannot be written.
-        """
+        """Add an event, a line without a line break. Only the latest refused attempts are kept, but all other events."""
 
     def read_audit(self) -> list[bytes]:
-        """Return the events of the audit, in any order. Raises ``OSError`` or ``StoreError``."""
+        """Return the events of the audit, in any order."""
 
     def play_log(self) -> PlayLog:
         """Return the log of sessions in which people answer questions."""
 
 
 def new_version(number: int, catalogue: Path) -> str:
-    """Return a version that was never in force: the number of a catalogue, a random token, and the digest of the catalogue.
-
-    So the pointer says what the catalogue must contain, and both change in one step. Raises ``OSError``.
-    """
+    """Return a new version: the number of a catalogue, a random token, and the digest of the catalogue. It is never reused."""
     return f"{number}-{secrets.token_hex(RANDOM // 2)}{digest(catalogue)}"
 
 
 def digest(catalogue: Path) -> str:
-    """Return the first 16 hexadecimal digits of the sha256 of a file. Raises ``OSError``."""
+    """Return the first 16 hexadecimal digits of the sha256 of a file."""
     return fingerprint(catalogue)[1][:DIGEST]
 
 
@@ -179,7 +140,6 @@ class FolderRegister:
         self._play_log = folder_log(folder)
 
     def read(self) -> Pointer | None:
-        """See ``Register``."""
         path = self.folder / "CURRENT"
         try:
             name, token = path.read_text(encoding="ascii").split()
@@ -196,31 +156,26 @@ class FolderRegister:
         return Pointer(name, f"{number_of(name)}-{token}")
 
     def latest(self) -> Pointer | None:
-        """See ``Register``."""
         return self.read()
 
     def age(self) -> float:
-        """See ``Register``."""
         return 0.0
 
     def exists(self) -> bool:
-        """See ``Register``."""
         return self.folder.exists()
 
     @contextmanager
     def locked(self, patience: float = PATIENCE) -> Iterator[WriterLock]:
-        """See ``Register``."""
         self.folder.mkdir(parents=True, exist_ok=True)
         busy = "another import has held the store for 15 minutes; try again when it is done"
         with exclusive_lock(self.folder / "LOCK", patience, busy) as claim:
             yield _FolderLock(self.folder, claim)
 
     def new_name(self, number: int) -> str:
-        """See ``Register``. A writer that has lost its lock finds out before it names a file, so the number is enough."""
+        """A writer that has lost its lock finds out before it names a file, so the number is enough."""
         return f"gen-{number:06d}.duckdb"
 
     def read_tokens(self) -> bytes | None:
-        """See ``Register``."""
         try:
             return (self.folder / TOKENS).read_bytes()
         except FileNotFoundError:
@@ -229,7 +184,6 @@ class FolderRegister:
             return None
 
     def latest_tokens(self) -> bytes | None:
-        """See ``Register``."""
         return self.read_tokens()
 
     def _has_tokens(self) -> bool:
@@ -240,7 +194,7 @@ class FolderRegister:
             return False
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
-        """See ``Register``. Only the owner of the file may read it."""
+        """Only the owner of the file may read it."""
         make_folder(self.folder)
         with exclusive_lock(self.folder / TOKENS_LOCK, PATIENCE, "another process holds the tokens; try again"):
             content, result = change(self.read_tokens())
@@ -257,7 +211,7 @@ class FolderRegister:
             return result
 
     def append_audit(self, line: bytes, *, refused: bool) -> None:
-        """See ``Register``. Only the owner of the files may read them."""
+        """Only the owner of the files may read them."""
         path = self.folder / (REFUSED if refused else AUDIT)
         lock = os.open(self.folder / "audit.lock", os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -277,7 +231,6 @@ class FolderRegister:
             os.close(lock)
 
     def read_audit(self) -> list[bytes]:
-        """See ``Register``."""
         lines: list[bytes] = []
         for name in (AUDIT, REFUSED_BEFORE, REFUSED):
             with suppress(FileNotFoundError):
@@ -285,7 +238,7 @@ class FolderRegister:
         return [line for line in lines if line]
 
     def play_log(self) -> PlayLog:
-        """See ``Register``. SQLite locks the file, so all processes that play must be on one host."""
+        """SQLite locks the file, so all processes that play must be on one host."""
         return self._play_log
 
 

@@ -17,15 +17,9 @@ from data.store.store import Store
 
 @dataclass(frozen=True)
 class VersionOnDisk:
-    """A version of the store in its folder.
+    """A version of the store in its folder. Numbers are None if its catalogue is damaged; times are UTC.
 
-    Attributes:
-        name: of its file.
-        size: in bytes.
-        written_at: when it was written, UTC.
-        datasets, runs: how many it holds; None if its catalogue is damaged.
-        damage: why it cannot be served; None if it is intact.
-        damaged_objects: if the catalogue is intact, its damaged objects, each with what is wrong.
+    ``damage`` says why it cannot be served; None if it is intact. Each damaged object comes with what is wrong.
     """
 
     name: str
@@ -44,12 +38,7 @@ class VersionOnDisk:
 
 @dataclass(frozen=True)
 class LostRun:
-    """A run whose responses are damaged: its file must be imported again.
-
-    Attributes:
-        run, dataset, model, elicitation: of the run.
-        file_name: name of the file that it was imported from; None if unknown.
-    """
+    """A run whose responses are damaged: its file must be imported again."""
 
     run: str
     dataset: str
@@ -81,15 +70,9 @@ def versions_on_disk(store: Store) -> list[VersionOnDisk]:
 
 
 def inspect_version(store: Store, name: str, objects: Objects | None = None) -> VersionOnDisk:
-    """Read every value of one version. DuckDB compares each block with its checksum, and we compare the files of runs.
+    """Read every value of a catalogue. DuckDB compares each block with its checksum, and we compare the files of runs.
 
-    Args:
-        store: the store that the version belongs to.
-        name: of one of ``store.catalogues()``.
-        objects: the store's objects; files in a folder that it compared before are not compared again. By default, all are.
-
-    Raises:
-        FileNotFoundError: there is no such file.
+    ``objects`` remember the files in a folder that they compared before; by default, all are compared.
     """
     file = next((file for file in store.catalogues() if file.name == name), None)
     if file is None:
@@ -115,21 +98,12 @@ def inspect_version(store: Store, name: str, objects: Objects | None = None) -> 
 
 
 def repair_objects(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
-    """Write a version without damaged objects.
+    """Write a version without damaged objects, and return the runs that were removed.
 
     Statistics are recomputed from the responses. Runs whose responses are damaged are removed from the catalogue, so that their
     files can be imported again. Gradings whose grades are damaged are removed, too. The corrections of reviewers are rows of the
-    catalogue: none is lost, and the grading ``reviewed`` is recomputed from them. Nothing else in the store changes.
-
-    Args:
-        store: the store whose version in force has these damaged objects.
-        damaged: from ``VersionOnDisk.damaged_objects``.
-
-    Returns:
-        The runs that were removed.
-
-    Raises:
-        StoreError: the store cannot be written.
+    catalogue: none is lost, and the grading ``reviewed`` is recomputed from them. Nothing else in the store changes. Raises
+    ``StoreError``.
     """
     lost = _runs_without_responses(damaged)
     computed = {(part.dataset, part.run) for part, _ in damaged if part.run not in lost}

@@ -12,13 +12,7 @@ ESTIMATE_MARGIN = 4  # above this many times MAX_VALUES, by an estimate that tak
 
 
 def list_attributes(connection: duckdb.DuckDBPyConnection, objects: Objects, run: str) -> None:
-    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them.
-
-    Args:
-        connection: to a catalogue.
-        objects: where the responses are.
-        run: id of the run.
-    """
+    """List the attributes of a run in the catalogue. An attribute with more than ``MAX_VALUES`` values is listed without them."""
     parts = stored_objects(connection, "responses", runs=[run])
     entries = f"""(select dataset, run, entry.key as attribute, entry.value as value from (
         select dataset, run, unnest(map_entries(attributes)) as entry from {objects.relation("responses", parts)}))"""

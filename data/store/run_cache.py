@@ -34,13 +34,7 @@ class RunCache:
         self._reading: defaultdict[str, RLock] = defaultdict(RLock)
 
     def get(self, key: Key, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> dict[str, T]:
-        """Return the values of some runs. Values not cached are read together, and never by two threads at a time.
-
-        Args:
-            key: of the values.
-            runs: ids of runs.
-            read: returns the values of the runs that are not cached.
-        """
+        """Return the values of some runs. Values not cached are read together, and never by two threads at a time."""
         values: dict[str, T] = self._cached_values(key, runs)
         if len(values) < len(set(runs)):
             with self._reading[key[0]]:
@@ -53,7 +47,6 @@ class RunCache:
         return values
 
     def missing(self, key: Key, runs: Sequence[str]) -> list[str]:
-        """Return the runs for which no value is cached."""
         with self._lock:
             return [run for run in runs if (key, run) not in self._values]
 

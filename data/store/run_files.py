@@ -80,14 +80,9 @@ TYPES: dict[Kind, dict[str, str]] = {
 
 
 class StoredObject(NamedTuple):
-    """A row of the catalogue's table ``objects``.
+    """A row of the catalogue's table ``objects``: a file. ``name`` is its path under the folder of objects.
 
-    Attributes:
-        kind, dataset, run: what is in the file. For a further grading, ``kind`` is from ``graded_kind``.
-        form: which columns it has.
-        name: path under the folder of objects.
-        rows, bytes: its size.
-        sha256: of the file.
+    For a further grading, ``kind`` is from ``graded_kind``. ``form`` says which columns the file has.
     """
 
     kind: str
@@ -103,14 +98,9 @@ class StoredObject(NamedTuple):
 class Objects:
     """The objects of a store, or those that an import adds.
 
-    Args:
-        files: where they are.
-        others: where to look for objects that are not among these files.
-        form: which columns added objects have.
-
-    Attributes:
-        added: names of the objects that were added through this instance.
-        damaged: names of the objects that were not what was written when they were last compared.
+    Objects that are not among the ``files`` are looked for in ``others``. ``form`` says which columns added objects have.
+    ``added`` names the objects that were added through this instance, and ``damaged`` those that were not what was written when
+    they were last compared.
     """
 
     def __init__(self, files: StoreFiles, others: Objects | None = None, form: int = FORM) -> None:
@@ -123,7 +113,6 @@ class Objects:
         self.damaged: set[str] = set()
 
     def path(self, name: str) -> Path:
-        """Return a local path with the content of an object."""
         if self.others is not None and not self.files.exists(_file(name)):
             return self.others.path(name)
         return self.files.path(_file(name))
@@ -131,13 +120,8 @@ class Objects:
     def add(self, kind: str, dataset: str, run: str, write: Callable[[Path], int], form: int | None = None) -> StoredObject:
         """Write an object and make it durable. It belongs to no version of the store until a catalogue names it.
 
-        Args:
-            kind, dataset, run: what it holds.
-            write: called with a path that does not exist; writes the Parquet file there and returns its number of rows.
-            form: which columns it writes; by default, the form of this instance.
-
-        Raises:
-            StoreError: it cannot be written.
+        ``write`` writes a Parquet file to a path that does not exist, with the columns of ``form``, and returns its number of
+        rows. Raises ``StoreError``.
         """
         name = f"{kind}/dataset={dataset}/run={run}/{secrets.token_hex(8)}.parquet"
         try:
@@ -159,11 +143,7 @@ class Objects:
         return StoredObject(kind, dataset, run, self.form if form is None else form, name, rows, size, digest)
 
     def copy(self, source: Objects, part: StoredObject) -> None:
-        """Copy an object from another store, unless it is here and intact. A damaged one is replaced.
-
-        Raises:
-            DamagedStore: the other store's object is damaged, too.
-        """
+        """Copy an object from another store, unless it is here and intact. Raises ``DamagedStore`` if it is damaged there."""
         if self.files.exists(_file(part.name)) and self._compare(part, again=True) is None:
             return
         source.check([part], again=True)
@@ -173,24 +153,12 @@ class Objects:
         self.check([part], again=True)
 
     def check(self, parts: Iterable[StoredObject], *, again: bool = False) -> None:
-        """Compare objects with their checksums. Each process compares an object once, and again if its file has changed.
-
-        Args:
-            parts: objects that are about to be read.
-            again: whether to compare those that were compared before as well.
-
-        Raises:
-            DamagedStore: one of them is not what was written.
-        """
+        """Compare objects with their checksums: once, unless a file changes or ``again``. Raises ``DamagedStore``."""
         for part, damage in self.damages(parts, again=again):
             raise damaged_object(part, damage)
 
     def damages(self, parts: Iterable[StoredObject], *, again: bool = False) -> Iterator[tuple[StoredObject, str]]:
-        """Yield the objects that are not what was written, each with what is wrong. See ``check``.
-
-        Raises:
-            StoreError: the files cannot be read.
-        """
+        """Yield the objects that are not what was written, each with what is wrong. See ``check``. Raises ``StoreError``."""
         try:
             yield from self._damages(parts, again)
         except OSError as error:
@@ -246,16 +214,9 @@ class Objects:
         return "is not what was written"
 
     def relation(self, kind: Kind, parts: Sequence[StoredObject], *, numbered: bool = False) -> str:
-        """Return SQL for the rows of some objects, with ``dataset`` and ``run``. Checks the objects first.
+        """Return SQL for the rows of some objects in this order, with ``dataset`` and ``run``. Checks the objects first.
 
-        Args:
-            kind: of all objects.
-            parts: the objects, in the order of the rows.
-            numbered: whether to add ``file_row_number``, from 0 in each object.
-
-        Raises:
-            DamagedStore: an object is not what was written.
-            StoreError: the files cannot be read.
+        If ``numbered``, there is ``file_row_number``, from 0 in each object. Raises ``DamagedStore`` or ``StoreError``.
         """
         if not parts:
             columns = ", ".join(f"null::{type_} as {name}" for name, type_ in TYPES[kind].items())
@@ -282,12 +243,9 @@ class Objects:
     ) -> str:
         """Return SQL for the rows of responses under a grading. See ``relation``.
 
-        Args:
-            parts: the responses of runs, in the order of the rows.
-            grades: the grades of some of these runs, by run. The other runs keep the grading of their responses.
-            numbered: whether to add ``file_row_number``.
-            opinions: the grades of every further grading, by run. If given, there is a column ``disputed``, which says whether
-                the gradings of the run differ on the response. A failed call is never disputed.
+        Runs without ``grades`` keep the grading of their responses. If ``opinions``, the grades of every further grading by run,
+        are given, there is a column ``disputed``, which says whether the gradings of the run differ on the response. A failed
+        call is never disputed.
         """
         if opinions is None and not any(part.run in grades for part in parts):
             return self.relation("responses", parts, numbered=numbered)
@@ -314,14 +272,10 @@ class Objects:
         return f"({' union all by name '.join(blocks or [empty])})"
 
     def sweep(self, named: Callable[[], set[str]], pause: float = PAUSE) -> None:
-        """Remove files that no catalogue names, neither now nor at the previous sweep. Until ``pause`` is over, do nothing.
+        """Remove files that no catalogue names, neither now nor at the previous sweep, at least ``pause`` seconds ago.
 
         So an import has time to name what it wrote, and readers of an earlier version have time to read files that a later
         version does not name.
-
-        Args:
-            named: returns the names of the objects that catalogues name.
-            pause: seconds between two sweeps.
         """
         swept_at, *before = (self.files.read_notes(SWEPT) or "0").splitlines()
         if not swept_at.isdecimal():
@@ -338,7 +292,6 @@ class Objects:
         self.files.write_notes(SWEPT, "\n".join([str(int(time.time())), *left]))
 
     def remove(self, name: str) -> None:
-        """Remove an object that no catalogue names."""
         with suppress(OSError):
             self.files.remove(_file(name))
 
@@ -349,25 +302,13 @@ def damaged_object(part: StoredObject, damage: str) -> DamagedStore:
 
 
 def _file(name: str) -> str:
-    """Return the name of an object's file."""
     return f"{OBJECTS}/{name}"
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path: Path, form: int = FORM) -> int:
-    """Write the rows of a query to a new Parquet file.
+    """Write the rows of a query to a new Parquet file, and return their number. Other columns are left out.
 
-    Args:
-        connection: where the query runs.
-        kind: which columns are written.
-        rows: the query. It must return these columns and can return others.
-        path: of the file.
-        form: form of the file. An earlier form has fewer columns.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        NeedsMigration: the rows have values for which this form has no columns.
+    An earlier form has fewer columns. Raises ``NeedsMigration`` if the rows have values in those that it lacks.
     """
     lacking = ADDED.get(kind, {}).get(form, ())
     values = " or ".join(f"{name} is not null" for name in lacking)
@@ -390,13 +331,9 @@ def graded_kind(kind: Kind, grading: str) -> str:
 def stored_objects(
     connection: duckdb.DuckDBPyConnection, kind: str, *, runs: Sequence[str] | None = None, dataset: str | None = None
 ) -> list[StoredObject]:
-    """Return the objects of one kind that a catalogue names.
+    """Return the objects of one kind that a catalogue names, in the order of ``runs`` or of import.
 
-    Args:
-        connection: to the catalogue.
-        kind: responses, statistics, or a kind from ``graded_kind``.
-        runs: return only the objects of these runs, in this order. By default, the order is that of import.
-        dataset: return only the objects of this dataset's runs. Ignored if ``runs`` are given.
+    Only those of the given runs, if any, else only those of the dataset, if given, are returned.
     """
     columns = ", ".join(f"o.{name}" for name in StoredObject._fields)
     if runs is not None:

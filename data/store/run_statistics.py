@@ -1,7 +1,4 @@
-"""Computes the statistics of whole runs from their answers with a confidence, and stores them.
-
-Each grading of a run has its own statistics.
-"""
+"""Computes the statistics of whole runs from their answers with a confidence, under each grading, and stores them."""
 
 from __future__ import annotations
 
@@ -40,10 +37,9 @@ class _Clues(NamedTuple):
 
     Attributes:
         positions: position of each question, by id.
-        first: index, among all clues, of the first clue of the question at each position; the last entry is the number of
-            clues. Shape (questions + 1,).
-        curves: for each of ``CURVES`` and each clue, NaN if there is no value, shape (curves, clues); None if the dataset has
-            no human curves.
+        first: index, among all clues, of the first clue of the question at each position; the last entry is the
+            number of clues. Shape (questions + 1,).
+        curves: NaN if there is no value, shape (curves, clues); None if the dataset has no human curves.
     """
 
     positions: pl.DataFrame
@@ -52,14 +48,7 @@ class _Clues(NamedTuple):
 
 
 def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str, runs: Sequence[str] | None = None) -> None:
-    """Compute the statistics of runs under each of their gradings, store them, and name them in the catalogue.
-
-    Args:
-        connection: to a catalogue.
-        objects: where the responses are read and the statistics are written.
-        dataset: of the runs.
-        runs: ids of runs; all by default.
-    """
+    """Compute the statistics of runs (default: all) under each of their gradings, store them, and name them in the catalogue."""
     parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
     clues = _read_clues(connection, dataset)
     record_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
@@ -76,13 +65,7 @@ def derive_grading(
     runs: Sequence[str] | None = None,
     clues: _Clues | None = None,
 ) -> None:
-    """Compute the statistics of runs under a further grading. Runs without it are left alone.
-
-    Args:
-        connection, objects, dataset, runs: as for ``derive``.
-        grading: its name.
-        clues: of the dataset, if they have already been read.
-    """
+    """Compute the statistics of runs under a further grading. Runs without it are left alone."""
     grades = {part.run: part for part in stored_objects(connection, graded_kind("grades", grading), runs=runs, dataset=dataset)}
     parts = [part for part in stored_objects(connection, "responses", runs=runs, dataset=dataset) if part.run in grades]
     if parts:
@@ -100,7 +83,6 @@ def _computed(
     grades: Mapping[str, StoredObject],
     kind: str,
 ) -> list[StoredObject]:
-    """Compute and write the statistics of runs, as objects of this kind. ``grades`` replace those of the responses."""
     written: list[StoredObject] = []
     computing: list[Future[list[StoredObject]]] = []
     # One group of runs is computed and written while the next one is read.
@@ -136,7 +118,6 @@ def _read_clues(connection: duckdb.DuckDBPyConnection, dataset: str) -> _Clues:
 
 
 def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
-    """Divide runs into groups of at most ``BATCH`` items and ``MAX_RUNS`` runs; a longer run is a group of its own."""
     group: list[StoredObject] = []
     for part in parts:
         if group and (sum(other.rows for other in group) + part.rows > BATCH or len(group) == MAX_RUNS):
@@ -222,7 +203,6 @@ def _write(
     batches: list[_Batch],
     kind: str,
 ) -> list[StoredObject]:
-    """Compute the statistics of a group of runs and write those of each run."""
     tables = [_statistics(batch) for batch in batches if len(batch.run)]
     table = pl.concat(tables).sort("run", "position") if tables else None
     written = []
@@ -244,7 +224,6 @@ def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, form:
 
 
 def _statistics(batch: _Batch) -> pl.DataFrame:
-    """Return the statistics of a batch, a row for each question."""
     items = batch.items
     columns = sums(items, COLUMNS if items.curves else ITEM_SUMS)
     return pl.DataFrame({

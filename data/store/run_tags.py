@@ -1,7 +1,6 @@
 """Tags of runs: what is known about a model apart from its answers, such as whether it reasons or when it was released.
 
-A tag has one value for a run. Tags come with an import and can be changed later: neither a run's id nor any metric depends on
-them.
+Tags come with an import and can be changed later: neither a run's id nor any metric depends on them.
 """
 
 from __future__ import annotations
@@ -24,13 +23,10 @@ class BadTag(ValueError):
 
 
 def checked_tag(tag: str, value: str) -> tuple[str, str]:
-    """Return a tag and its value, without the spaces around them.
+    """Return a tag and its value, without the spaces around them. Raises ``BadTag`` if one cannot be stored.
 
     >>> checked_tag(" reasoning", "yes ")
     ('reasoning', 'yes')
-
-    Raises:
-        BadTag: one of them is blank, too long, or contains non-printing characters.
     """
     tag, value = tag.strip(), value.strip()
     for text, what, longest in (
@@ -47,37 +43,20 @@ def checked_tag(tag: str, value: str) -> tuple[str, str]:
 
 
 def read_tag(text: str) -> tuple[str, str]:
-    """Return the tag and the value of a text such as ``reasoning=yes``. The value can contain further equals signs.
-
-    Raises:
-        BadTag: the text is not a tag that can be stored.
-    """
+    """Return the tag and the value of a text such as ``reasoning=yes``. The value can contain equals signs. Raises ``BadTag``."""
     tag, _, value = text.partition("=")
     return checked_tag(tag, value)
 
 
 def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: str | None) -> bool:
-    """Set and remove tags of a run.
+    """Set tags of a run, remove those whose value is None, and return whether anything changed.
 
-    Args:
-        store: the store that holds the run.
-        run: its id.
-        changes: value by tag; None removes the tag, if the run has it.
-        by: name of the caller's token; None for the operating-system user.
-
-    Returns:
-        Whether anything changed.
-
-    Raises:
-        BadTag: one of them cannot be stored.
-        NoSuchRun: there is no such run.
-        StoreError: the store cannot be read or written.
+    ``by`` names the caller's token, None the operating-system user. Raises ``BadTag``, ``NoSuchRun`` or ``StoreError``.
     """
     removed = {tag for tag, value in changes.items() if value is None}
     wanted = dict(checked_tag(tag, value) for tag, value in changes.items() if value is not None)
 
     def after(connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, str], bool]:
-        """Return the tags that the run should have, and whether they differ from the ones that it has."""
         now = tags_of(connection, run)
         tags = {tag: value for tag, value in now.items() if tag not in removed} | wanted
         if len(tags) > MAX_TAGS:

@@ -24,19 +24,9 @@ class CannotRestore(Exception):
 
 
 def withdraw(store: Store, run: str, by: str | None) -> bool:
-    """Mark a run as withdrawn.
+    """Mark a run as withdrawn. Returns False if it was already withdrawn. Raises ``NoSuchRun`` or ``StoreError``.
 
-    Args:
-        store: the store that holds the run.
-        run: its id.
-        by: name of the caller's token; None for the operating-system user.
-
-    Returns:
-        False if it was already withdrawn.
-
-    Raises:
-        NoSuchRun: there is no such run.
-        StoreError: the store cannot be read or written.
+    ``by`` is the name of the caller's token, None for the operating-system user.
     """
     changed = _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by), -1)
     if changed:
@@ -45,20 +35,9 @@ def withdraw(store: Store, run: str, by: str | None) -> bool:
 
 
 def restore(store: Store, run: str, by: str | None = None) -> bool:
-    """Remove the mark of a withdrawn run.
+    """Remove the mark of a withdrawn run. Returns False if it was not withdrawn. ``by`` is as for ``withdraw``.
 
-    Args:
-        store: the store that holds the run.
-        run: its id.
-        by: name of the caller's token; None for the operating-system user.
-
-    Returns:
-        False if it was not withdrawn.
-
-    Raises:
-        NoSuchRun: there is no such run.
-        CannotRestore: its questions were replaced, and the new ones do not fit it.
-        StoreError: the store cannot be read or written.
+    Raises ``NoSuchRun``, ``StoreError`` or, if the questions were replaced and the new ones do not fit, ``CannotRestore``.
     """
     changed = _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
     if changed:
@@ -91,7 +70,6 @@ def _change(
 
 
 def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
-    """Return the dataset of a run, and whether the run is withdrawn."""
     row = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
     if row is None:
         raise NoSuchRun(run)

@@ -32,13 +32,8 @@ class S3Files:
     Files never change, so a copy stays valid. DuckDB and the code that compares checksums both read a copy like any local file:
     what was compared is what is read.
 
-    Args:
-        url: such as ``s3://bucket/prefix``. Keys, region and endpoint come from the usual environment variables ``AWS_*``.
-        root: folder for copies.
-        capacity: bytes of copies to keep.
-
-    Raises:
-        OSError: the address or the variables cannot be used.
+    ``root`` is the folder for copies, and ``capacity`` the bytes of copies to keep. Keys, region and endpoint come from the usual
+    environment variables ``AWS_*``. Raises ``OSError`` if the address or the variables cannot be used.
     """
 
     copied = True
@@ -60,7 +55,6 @@ class S3Files:
 
     @contextmanager
     def _translated(self, name: str) -> Iterator[None]:
-        """Translate errors into those that callers of ``StoreFiles`` expect."""
         try:
             yield
         except (NotFoundError, FileNotFoundError):
@@ -69,7 +63,6 @@ class S3Files:
             raise OSError(f"{self.url} cannot be reached ({str(error).splitlines()[0][:300]})") from error
 
     def path(self, name: str) -> Path:
-        """Return the path of a file's copy, which is made if there is none. See ``StoreFiles``."""
         path = self.root / name
         try:
             os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # read now, not changed
@@ -113,7 +106,6 @@ class S3Files:
                 total -= size
 
     def exists(self, name: str) -> bool:
-        """See ``StoreFiles``."""
         try:
             with self._translated(name):
                 obstore.head(self._store, name)
@@ -122,41 +114,36 @@ class S3Files:
         return True
 
     def draft(self, name: str) -> Path:
-        """See ``StoreFiles``."""
         draft = self.root / f"{name}-{secrets.token_hex(4)}{DRAFT}"
         make_folder(draft.parent)
         return draft
 
     def add(self, name: str, draft: Path) -> None:
-        """Upload a file. The draft becomes the local copy. See ``StoreFiles``."""
+        """Upload a file. The draft becomes the local copy."""
         with self._translated(name):
             obstore.put(self._store, name, draft)
         draft.replace(self.root / name)
 
     def remove(self, name: str) -> None:
-        """See ``StoreFiles``. Local copies stay for readers until the space is needed."""
+        """Local copies stay for readers until the space is needed."""
         with suppress(FileNotFoundError), self._translated(name):
             obstore.delete(self._store, name)
 
     def renew_copy(self, name: str) -> None:
-        """See ``StoreFiles``."""
         self._fetch(name, self.root / name)
 
     def catalogues(self) -> list[CatalogueFile]:
-        """See ``StoreFiles``."""
         with self._translated(""):
             listed = obstore.list_with_delimiter(self._store)["objects"]
         files = (CatalogueFile(file["path"], file["size"], file["last_modified"]) for file in listed)
         return oldest_first(file for file in files if CATALOGUE.fullmatch(file.name))
 
     def objects(self) -> set[str]:
-        """See ``StoreFiles``."""
         with self._translated(OBJECTS):
             names = {file["path"] for files in obstore.list(self._store, prefix=OBJECTS) for file in files}
         return {name for name in names if name.count("/") == 4}
 
     def read_notes(self, name: str) -> str | None:
-        """See ``StoreFiles``."""
         try:
             with self._translated(name):
                 return bytes(obstore.get(self._store, name).bytes()).decode()
@@ -164,9 +151,8 @@ class S3Files:
             return None
 
     def write_notes(self, name: str, text: str) -> None:
-        """See ``StoreFiles``."""
         with self._translated(name):
             obstore.put(self._store, name, text.encode())
 
     def sweep_drafts(self) -> None:
-        """See ``StoreFiles``. Does nothing: drafts are local, and are removed like copies."""
+        """Do nothing: drafts are local, and are removed like copies."""

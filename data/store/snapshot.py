@@ -29,12 +29,11 @@ class Snapshot:
     """One version of the store and a cursor on it. Everything read through it belongs to the same version.
 
     Attributes:
-        version: name of the version, never reused.
+        version: never reused.
         connection: a cursor, for one thread.
-        states: the state of each dataset, in the order of datasets. Results computed from a dataset hold for every version in
-            which the dataset's revision is the same.
+        states: of each dataset, in the order of datasets. Results computed from a dataset hold for every version in which the
+            dataset's revision is the same.
         run_cache: values of single runs, kept as long as the base of their dataset is the same.
-        objects: the responses and statistics of runs.
         grading: name of the grading under which responses and statistics are read; blank for each run's first grading. A run
             without this grading is read under its first one.
         graded: name of the object with a run's grades, by run. Empty for the first gradings.
@@ -62,7 +61,6 @@ class Snapshot:
         return replace(self, grading=grading, graded=dict(self.rows(sql, {"kind": graded_kind("grades", grading)})))
 
     def with_disputed_marked(self) -> Snapshot:
-        """Return the same version in which responses have a column ``disputed``; see ``Objects.graded_responses``."""
         return replace(self, marks_disputed=True)
 
     def further_grades(self, runs: Sequence[str]) -> dict[str, list[StoredObject]]:
@@ -89,10 +87,6 @@ class Snapshot:
         buzzed at the first clue at which it said it would. A question without an answer also counts as heard if the respondent
         said that it did not buzz. Human curves are computed from that. The snapshot then has no exposures, buzzes or curves of
         other datasets or of the imported people.
-
-        Args:
-            dataset: of the run.
-            run: whose respondents say at which clues they would buzz.
         """
         if run == self.people:
             return self
@@ -117,7 +111,6 @@ class Snapshot:
         return replace(self, connection=connection, people=run)
 
     def _cursor_without(self, hidden: frozenset[str], left_out: Collection[str]) -> duckdb.DuckDBPyConnection:
-        """Return a new cursor whose tables, except those left out, have no rows of the hidden datasets."""
         connection = self.connection.cursor()
         database = current_database(connection)
         # Temporary views belong to this cursor alone, and take precedence over tables of the same name.
@@ -127,36 +120,23 @@ class Snapshot:
         return connection
 
     def has_revision(self, revision: str) -> bool:
-        """Return whether a dataset has this revision."""
         return any(state.revision == revision for state in self.states.values())
 
     def responses(self, runs: Sequence[str]) -> str:
         """Return SQL for the responses of some runs, in the order of the runs and, within each, of question ids and clues.
 
-        As well as the columns of ``data.store.run_files.TYPES``, there are ``dataset`` and ``run``.
-
-        Raises:
-            DamagedStore: the file of a run is lost or not what was written.
+        The columns are those of ``data.store.run_files.TYPES``, ``dataset`` and ``run``. Raises ``DamagedStore``.
         """
         return self._relation("responses", runs)
 
     def statistics(self, runs: Sequence[str]) -> str:
-        """Return SQL for the statistics of some runs, in the order of the runs and, within each, of questions.
-
-        See ``responses``.
-        """
+        """Like ``responses``, but for the statistics of some runs; within each, in the order of questions."""
         return self._relation("statistics", runs)
 
     def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Return columns of the responses or statistics of each run, with rows in the order in which they are stored.
+        """Return columns (SQL) of the responses or statistics of each run, with rows in the order in which they are stored.
 
-        Args:
-            kind: responses or statistics.
-            runs: ids of runs. One that is not stored has no rows.
-            columns: SQL of each column.
-
-        Raises:
-            DamagedStore: the file of a run is lost or not what was written.
+        A run that is not stored has no rows. Raises ``DamagedStore``.
         """
         # The run of each row follows from the sizes of the files. Reading it as a text would take longer than a number.
         parts = self._parts(kind, runs)
@@ -192,14 +172,9 @@ class Snapshot:
         read: Callable[[list[str]], Mapping[str, T]],
         grades: Mapping[str, str] | None = None,
     ) -> list[T]:
-        """Return a value for each of some runs, from memory if it is cached.
+        """Return a value for each of some runs, from memory or else from ``read``, which returns the values of runs by id.
 
-        Args:
-            dataset: of the runs.
-            name: of the value.
-            runs: ids of runs, in the order of the result.
-            read: returns the values of the runs that are not in memory.
-            grades: names of the grades that the value of a run depends on, if these are not those of the snapshot's grading.
+        ``grades`` names the grades that the value of a run depends on, if these are not those of the snapshot's grading.
         """
         key, grades = self._cache_key(dataset, name), self.graded if grades is None else grades
         if not grades:
@@ -232,11 +207,9 @@ class Snapshot:
         return (dataset, f"{state.base if state else ''} {self.people}", name)
 
     def _graded_run(self, run: str) -> str:
-        """Return the key under which a run's values are cached."""
         return f"{run} {self.graded[run]}" if run in self.graded else run
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        """Return the rows of a query as a polars frame."""
         return frame(self.connection, sql, parameters)
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:

@@ -2,8 +2,7 @@
 
 DuckDB lets either one process write to a file or many read it. So a file that may have readers is never written to. A write
 copies the catalogue in force, which is small, changes the copy, makes it durable, and then moves the pointer in one atomic step.
-The responses and statistics of runs are objects, which are written before that and never changed. Readers check the pointer and
-open the new catalogue when it has moved.
+Readers check the pointer and open the new catalogue when it has moved.
 """
 
 from __future__ import annotations
@@ -47,16 +46,10 @@ CONNECTING = threading.Lock()  # connections to one file share settings, and som
 def open_store(
     url: str | Path, *, threads: int | None = None, memory_limit: str | None = None, capacity: int = CAPACITY
 ) -> Store:
-    """Open a store. It is created at the first write.
+    """Open a store, which is created at the first write. ``data.store.location`` reads the ``url``; raises ``StoreError``.
 
-    Args:
-        url: path of a folder, or another address that ``data.store.location`` reads.
-        threads: DuckDB threads of this process; all cores by default.
-        memory_limit: DuckDB's memory in this process, such as ``1GB``; 80 % of the machine by default.
-        capacity: bytes that snapshots may keep in memory (``data.store.run_cache``).
-
-    Raises:
-        StoreError: ``url`` is not the address of a store.
+    By default, DuckDB has ``threads`` on all cores and 80 % of the machine's memory; ``memory_limit`` is a text such as ``1GB``.
+    Snapshots may keep ``capacity`` bytes in memory (``data.store.run_cache``).
     """
     options: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     if threads:
@@ -67,17 +60,7 @@ def open_store(
 
 
 class Store:
-    """Catalogues, such as ``gen-000042.duckdb``, and objects.
-
-    Attributes:
-        url: where it is. May contain a password.
-        place: what messages call it.
-        local: a folder of this host, for its cache and for files that are being uploaded.
-        options: DuckDB's settings in this process.
-        register: says which catalogue is in force.
-        files: the catalogues and the objects.
-        objects: the responses and statistics of runs.
-    """
+    """Catalogues, such as ``gen-000042.duckdb``, and objects. For ``url``, ``place`` and ``local``, see ``Location``."""
 
     def __init__(self, location: Location, options: dict[str, Any], capacity: int = CAPACITY) -> None:
         self.url, self.place, self.register, self.files, self.local = location
@@ -92,20 +75,14 @@ class Store:
         self._upgraded = UpgradedCatalogues(self.local / "upgraded")
 
     def catalogues(self) -> list[CatalogueFile]:
-        """Return the catalogues, oldest first."""
         return self.files.catalogues()
 
     def pointer(self) -> Pointer:
-        """Return what is in force now.
-
-        Raises:
-            DamagedStore: the pointer is lost or cannot be read, in a store that holds data.
-            StoreError: the register cannot be read.
-        """
+        """Return what is in force now. Raises ``DamagedStore`` if a store that holds data has no intact pointer."""
         return self._checked(self.register.read())
 
     def latest(self) -> Pointer:
-        """Return what is in force or, while the register cannot be reached, what was in force last. Raises as ``pointer``."""
+        """Return what is in force or, while the register cannot be reached, what was in force last."""
         return self._checked(self.register.latest())
 
     def _checked(self, pointer: Pointer | None) -> Pointer:
@@ -119,47 +96,33 @@ class Store:
         return EMPTY
 
     def check_outside(self, path: Path) -> None:
-        """Refuse a path in a folder of this store, because only the store itself may write there.
-
-        Raises:
-            StoreError: it is in one, perhaps through a symlink.
-        """
+        """Refuse a path in a folder of this store, perhaps through a symlink, because only the store itself may write there."""
         for folder in (self.local, self.files.root):
             if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
                 raise StoreError(f"{path} is in {folder}, where only the store itself writes; choose a path elsewhere")
 
     def version(self) -> str:
-        """Return the name of the current version. It is never reused, so it can key a cache."""
         return self.pointer().version
 
     def new_objects(self) -> Objects:
-        """Return the objects of this store for a writer, in the form that every host can read. Raises as ``catalogue``."""
+        """Return the objects of this store for a writer, in the form that every host can read."""
         pointer = self.pointer()
         served = pointer.name and self.catalogue_path(pointer) != self.catalogue_file(pointer)
         return Objects(self.files, form=migrations.steps()[-1].form_before if served else FORM)
 
     def catalogue(self) -> Path | None:
-        """Return the current catalogue's path; None before the first write. Raises as ``catalogue_path`` and ``pointer``."""
+        """Return the current catalogue's path; None before the first write."""
         pointer = self.pointer()
         return self.catalogue_path(pointer) if pointer.name else None
 
     def catalogue_path(self, pointer: Pointer) -> Path:
-        """Return the local path of a catalogue in this version's schema: ``catalogue_file``, or a migrated copy of it.
-
-        Raises:
-            DamagedStore: it is not what was written.
-            OSError: it cannot be read.
-        """
+        """Return the local path of a catalogue in this version's schema: ``catalogue_file``, or a migrated copy of it."""
         return self._upgraded.path(self.catalogue_file(pointer))
 
     def catalogue_file(self, pointer: Pointer) -> Path:
         """Return the local path of a catalogue, after comparing it with its digest at the first use and when it has changed.
 
-        If the file is gone, that shows only when it is opened.
-
-        Raises:
-            DamagedStore: it is not what was written.
-            OSError: it cannot be read.
+        If the file is gone, that shows only when it is opened. Raises ``DamagedStore`` or ``OSError``.
         """
         path = self.files.path(pointer.name)
         if pointer.digest and path.exists() and self._whole_catalogues.get(pointer.name) != (file_state(path), pointer.digest):
@@ -179,11 +142,7 @@ class Store:
             raise DamagedStore(f"the version in force, {pointer.name}, is gone")
 
     def snapshot(self) -> Snapshot:
-        """Return a cursor on the current version. Cheap if the version has not changed since the last call.
-
-        Raises:
-            StoreError: the store is damaged or cannot be read.
-        """
+        """Return a cursor on the current version. Cheap if the version has not changed since. Raises ``StoreError``."""
         with self._lock:
             for attempt in range(5):
                 pointer = self.latest()
@@ -215,14 +174,7 @@ class Store:
         self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
 
     def snapshot_at(self, revision: str) -> Snapshot | None:
-        """Return a cursor on a version in which a dataset has this revision; None if no version of the last few does.
-
-        Args:
-            revision: from ``Snapshot.states``. It is never reused, so it identifies the dataset, too.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return a cursor on a version in which a dataset has this revision; None if no version of the last few does."""
         current = self.snapshot()
         if current.has_revision(revision):
             return current
@@ -257,16 +209,10 @@ class Store:
             self._opened = self._earlier = None
 
     def open_catalogue(self, name: str, pointer: Pointer | None = None) -> duckdb.DuckDBPyConnection:
-        """Return a read-only connection to a catalogue, or a connection to an empty store if ``name`` is blank.
+        """Return a read-only connection to a catalogue, or to an empty store if ``name`` is blank.
 
-        Args:
-            name: of the catalogue.
-            pointer: to the catalogue, if it is in force. It is then compared with its digest.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            DamagedStore: it is not what was written.
-            StoreError: it was made by another version of Clueline.
+        With a pointer, which means that it is in force, it is compared with its digest. Raises ``StoreError`` or
+        ``FileNotFoundError``.
         """
         if not name:
             connection = duckdb.connect(":memory:", config=self.options)
@@ -292,16 +238,9 @@ class Store:
         return connection
 
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Apply ``change`` to a copy of the current catalogue and make the copy current.
+        """Apply ``change`` to a copy of the current catalogue, in a transaction, make the copy current, and return the result.
 
-        Args:
-            change: called with a connection, in a transaction. If it raises, the store is unchanged.
-
-        Returns:
-            What ``change`` returns.
-
-        Raises:
-            StoreError: the store is damaged or cannot be written.
+        If ``change`` raises, the store is unchanged. Raises ``StoreError`` if the store is damaged or cannot be written.
         """
         self.pointer()  # raises for a damaged store
         return self._write(lambda lock, attempt: self._next_catalogue(lock, attempt, change))
@@ -326,14 +265,7 @@ class Store:
         )
 
     def migrate(self) -> tuple[int, int]:
-        """Migrate a store made by an earlier version to this version's schema, as a new catalogue.
-
-        Returns:
-            The schema that the store had, and the one that it has now. They are equal if there was nothing to do.
-
-        Raises:
-            StoreError: the store is damaged, cannot be written, or was made by a later version.
-        """
+        """Migrate an older store, as a new catalogue. Returns the schemas before and after. Raises ``StoreError``."""
 
         def change(connection: duckdb.DuckDBPyConnection) -> int:
             schema = schema_of(connection)
@@ -435,10 +367,7 @@ class Store:
                 self.files.remove(name)
 
     def discard(self, names: Sequence[str]) -> None:
-        """Remove objects that a failed import added, except those that the version in force names.
-
-        The import may have failed after it was published. What cannot be decided now is left to the sweep.
-        """
+        """Remove objects that a failed import added, except those in force. What cannot be decided now is left to the sweep."""
         try:
             with self.snapshot().connection as connection:
                 named = {part.name for part in all_objects(connection)}
@@ -449,28 +378,14 @@ class Store:
                 self.objects.remove(name)
 
     def restore(self, name: str) -> None:
-        """Make a catalogue current again, instead of a lost or damaged one. No file is deleted.
-
-        Args:
-            name: of one of ``catalogues``.
-        """
+        """Make one of ``catalogues`` current again, instead of a lost or damaged one. No file is deleted."""
         self._write(lambda lock, attempt: self._point(lock, attempt, name, None))
 
     def adopt(self, source: Store, name: str, *, is_copy: bool) -> list[str]:
-        """Copy a version of another store and make the copy the current version. No file is deleted.
+        """Copy an intact version of another store, make the copy current, and return the datasets that have become private.
 
-        What is private there is private here before the version is current, wherever this is killed.
-
-        Args:
-            source: the other store.
-            name: of one of its catalogues, which must be intact.
-            is_copy: see ``carry_access``.
-
-        Returns:
-            The datasets that have become private here.
-
-        Raises:
-            StoreError: it cannot be written, or it is not known what is private. Then the current version stays.
+        What is private there is private here before the version is current, wherever this is killed. No file is deleted. For
+        ``is_copy``, see ``carry_access``. Raises ``StoreError``; then the current version stays.
         """
         try:
             catalogue = source.files.path(name)

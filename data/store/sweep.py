@@ -17,12 +17,8 @@ def sweep(files: StoreFiles, objects: Objects, current: str, upcoming: int) -> N
     """Remove catalogues that no reader opens any more, and those from number ``upcoming`` on, which killed writers left.
 
     Call this only while holding the writers' lock. Now and then, objects that no catalogue names are removed, too. An old
-    catalogue stays if an object that was written after it is damaged: it may be the last intact version.
-
-    Args:
-        files, objects: of the store.
-        current: name of the catalogue in force, which is intact; blank before the first write.
-        upcoming: number of the next catalogue.
+    catalogue stays if an object that was written after it is damaged: it may be the last intact version. ``current`` is intact;
+    it is blank before the first write.
     """
     files.sweep_drafts()
     catalogues = files.catalogues()
@@ -38,10 +34,7 @@ def sweep(files: StoreFiles, objects: Objects, current: str, upcoming: int) -> N
 
 
 def _last_intact(files: StoreFiles, objects: Objects, current: str, catalogues: list[str], old: list[str]) -> str | None:
-    """If an object written since the oldest catalogue is damaged, return the newest catalogue that names no such object.
-
-    Return None if none of them is damaged, if no catalogue is free of them, or if the catalogues cannot be compared.
-    """
+    """If an object written since the oldest catalogue is damaged, return the newest catalogue that names no such object."""
     if current not in catalogues:
         return None
     with _connect() as connection:
@@ -68,7 +61,6 @@ def _read(connection: duckdb.DuckDBPyConnection, files: StoreFiles, name: str) -
 
 
 def _named(files: StoreFiles) -> set[str]:
-    """Return the names of the objects that any catalogue names."""
     catalogues = files.catalogues()
     if not catalogues:
         return set()
@@ -81,7 +73,6 @@ def _connect() -> duckdb.DuckDBPyConnection:
 
 
 def _objects_of(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> set[StoredObject] | None:
-    """Return the objects that a catalogue names; None if it is from before there were objects."""
     connection.execute(f"attach {literal(catalogue)} as c (read_only); use c")
     try:
         if not connection.execute("select 1 from duckdb_tables() where table_name = 'objects'").fetchone():

@@ -1,9 +1,7 @@
-"""Tokens, and who may read which dataset. The register of the store keeps both.
+"""Tokens, and who may read which dataset. The register of the store keeps both, and the key that signs links, in one document.
 
-A token is 256 random bits, so its hash needs no salt and no slow function. Only the hash is stored.
-
-The register keeps one document, JSON with a checksum, so damage is noticed and never mistaken for "no tokens" or "nothing is
-private". It holds the tokens, the readers of private datasets, and the key that signs links.
+A token is 256 random bits, so its hash needs no salt and no slow function. Only the hash is stored. The document has a checksum,
+so damage is noticed and never mistaken for "no tokens" or "nothing is private".
 """
 
 from __future__ import annotations
@@ -38,16 +36,7 @@ class TokenError(Exception):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token without its secret. Times are ISO 8601, UTC.
-
-    Attributes:
-        name: never used again, because runs record it.
-        digest: sha256 of the token, in hexadecimal.
-        made_at: when it was created.
-        revoked_at: when it was revoked; None if it was not.
-        right: its highest right.
-        until: when it expires; None for never.
-    """
+    """A token without its secret. Times are ISO 8601, UTC; None for never. A name is never used again, because runs record it."""
 
     name: str
     digest: str
@@ -69,7 +58,7 @@ class AccessRecord(msgspec.Struct, frozen=True):
     Attributes:
         tokens: all tokens, including revoked ones, in the order in which they were created.
         private: readers of each private dataset, stored or not: names of tokens, and ``user:NAME`` for users of a proxy.
-        link_key: key that signs links, in hexadecimal; blank before the first link.
+        link_key: in hexadecimal; blank before the first link.
     """
 
     tokens: tuple[Token, ...] = ()
@@ -93,22 +82,13 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Tokens:
-    """The tokens of a store, and the readers of its private datasets."""
+    """The tokens of a store, and the readers of its private datasets. Methods that read or change them raise ``TokenError``."""
 
     def __init__(self, register: Register) -> None:
         self.register = register
 
     def create(self, name: str, right: Right = "upload", until: datetime | None = None) -> str:
-        """Create a token and return it. It cannot be shown again.
-
-        Args:
-            name: its name, which runs record.
-            right: its highest right.
-            until: when it expires; None for never.
-
-        Raises:
-            TokenError: the name is invalid or taken, ``until`` is past, or the tokens cannot be written.
-        """
+        """Create a token, valid ``until`` a time or for good, and return it. It cannot be shown again. The name must be new."""
         if not NAME.fullmatch(name) or name in RESERVED:
             raise TokenError(
                 f"{name!r} cannot be a token's name: 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-', beginning with a letter or "
@@ -133,11 +113,7 @@ class Tokens:
         return token
 
     def revoke(self, name: str) -> None:
-        """Revoke a token. Runs that it uploaded stay.
-
-        Raises:
-            TokenError: there is no such token, it is already revoked, or the tokens cannot be written.
-        """
+        """Revoke a valid token. Runs that it uploaded stay."""
 
         def mark(record: AccessRecord) -> AccessRecord:
             revoked = next((token for token in record.tokens if token.name == name), None)
@@ -155,16 +131,7 @@ class Tokens:
     def make_private(self, dataset: str, readers: Iterable[str], by: str | None = None) -> tuple[str, ...]:
         """Let only some readers, and tokens with the right ``admin``, read a dataset. It need not be stored yet.
 
-        Args:
-            dataset: its id.
-            readers: names of tokens, and ``user:NAME`` for users of a trusted proxy. They replace the previous readers.
-            by: name of the caller's token; None for the operating-system user.
-
-        Returns:
-            The readers, without duplicates.
-
-        Raises:
-            TokenError: there is no such token, or the readers cannot be written.
+        Readers are names of tokens, and ``user:NAME`` for users of a trusted proxy. Returns them without duplicates.
         """
         names = tuple(dict.fromkeys(readers))
 
@@ -181,7 +148,7 @@ class Tokens:
         return names
 
     def make_public(self, dataset: str, by: str | None = None) -> bool:
-        """Make a dataset readable for everybody who may read. Returns False if it was public. Raises ``TokenError``."""
+        """Make a dataset readable for everybody who may read. Returns False if it was public."""
         if dataset not in self.record().private:
             return False
 
@@ -194,30 +161,25 @@ class Tokens:
         return True
 
     def new_link_key(self) -> str:
-        """Create and return a new key for links. Links that were signed before become invalid. Raises ``TokenError``."""
+        """Create and return a new key for links. Links that were signed before become invalid."""
         key = secrets.token_hex(32)
         self.change(lambda record: msgspec.structs.replace(record, link_key=key))
         Audit(self.register).record("renewed_link_key", None)
         return key
 
     def all(self) -> list[Token]:
-        """Return every token, including revoked ones, in the order in which they were created.
-
-        Raises:
-            TokenError: they cannot be read.
-        """
+        """Return every token, including revoked ones, in the order in which they were created."""
         return list(self.record().tokens)
 
     def record(self) -> AccessRecord:
-        """Return the record that the register keeps. Raises ``TokenError``."""
         return self._read(self.register.read_tokens)
 
     def latest(self) -> AccessRecord:
-        """Like ``record``, for readers: while the register cannot be reached, return the last record. Raises ``TokenError``."""
+        """Like ``record``, for readers: while the register cannot be reached, return the last record."""
         return self._read(self.register.latest_tokens)
 
     def find(self, token: str) -> Token | None:
-        """Return the entry of a token, revoked or not; None if there is none. Raises ``TokenError``."""
+        """Return the entry of a token, revoked or not; None if there is none."""
         return self.record().find(token)
 
     def _read(self, read: Callable[[], bytes | None]) -> AccessRecord:
@@ -228,7 +190,6 @@ class Tokens:
         return decode(content)
 
     def change(self, change: Callable[[AccessRecord], AccessRecord]) -> None:
-        """Replace the record, unless ``change`` raises. Raises ``TokenError``."""
         try:
             self.register.change_tokens(lambda content: (encode(change(decode(content))), None))
         except (OSError, StoreError) as error:
@@ -241,18 +202,11 @@ def carry_access(source: Register, target: Register, *, is_copy: bool) -> list[s
     A dataset that is private in either store is private afterwards. A reader who is named by a token stays one only if the target
     has the same token: another token of that name may be somebody else's.
 
-    Args:
-        source: where the data come from.
-        target: where they go.
-        is_copy: whether the target is to be a copy of the source, which a killed process may have begun. Then the source's
-            tokens and readers replace the target's. Otherwise the target's stay, so a token revoked since a backup stays revoked,
-            and the source's tokens come only into a store without tokens.
+    If the target is to be a copy of the source, which a killed process may have begun, the source's tokens and readers replace
+    the target's. Otherwise the target's stay, so a token revoked since a backup stays revoked, and the source's tokens come only
+    into a store without tokens.
 
-    Returns:
-        The datasets that have become private in the target.
-
-    Raises:
-        TokenError: the tokens of one of the stores cannot be read or written, so that it is not known what is private.
+    Returns the datasets that have become private in the target. Raises ``TokenError``; then it is not known what is private.
     """
     carried = Tokens(source).record()
     if carried == AccessRecord():

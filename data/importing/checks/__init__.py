@@ -1,7 +1,4 @@
-"""Checks that span rows, tables and the store, and the rows that an import adds to the store after them.
-
-Each step reads relations of the scratch database and creates the next ones; ``data.importing.staging`` lists them.
-"""
+"""Checks that span rows, tables and the store, and the rows that an import adds to the store after them."""
 
 from __future__ import annotations
 
@@ -16,11 +13,7 @@ from data.importing.staging import ImportOptions, Staging
 
 
 def run_checks(staging: Staging, options: ImportOptions) -> None:
-    """Check the incoming rows against each other and the store, and fill the ``new_*`` tables.
-
-    Raises:
-        Refused: with all problems.
-    """
+    """Check the incoming rows against each other and the store, and fill the ``new_*`` tables. Raises ``Refused``."""
     if staging.has("questions", "clues"):
         check_questions(staging)
     if staging.has_problems("questions", "clues"):

@@ -17,7 +17,6 @@ def advise(staging: Staging) -> None:
 
 
 def _other_case(staging: Staging) -> str | None:
-    """Advise on question ids that differ from known ones only in case."""
     count, matched, wrong, right = staging.connection.execute(f"""
         select count(*), count(q.known), any_value(u.question_id) filter (q.known is not null), any_value(q.known)
         from ({UNKNOWN}) u left join (
@@ -29,7 +28,6 @@ def _other_case(staging: Staging) -> str | None:
 
 
 def _other_dataset(staging: Staging) -> str | None:
-    """Advise on question ids that belong to another dataset."""
     rows = staging.connection.execute(f"""
         select q.dataset, count(*), (select count(*) from ({UNKNOWN})) from ({UNKNOWN}) u
         join questions q on q.question_id = u.question_id and q.dataset <> u.dataset group by 1 order by 2 desc, 1""").fetchall()
@@ -41,7 +39,6 @@ def _other_dataset(staging: Staging) -> str | None:
 
 
 def _clues(staging: Staging) -> str | None:
-    """Advise on clues that are counted from 1, or are positions of words."""
     rows = "from responses_read s join questions q using (dataset, question_id) where s.clue is not null and q.clues > 1"
     at_zero, beyond, from_one = staging.connection.execute(
         f"select count(*) filter (clue = 0), count(*) filter (clue >= clues), bool_and(clue <= clues) {rows}"

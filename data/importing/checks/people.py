@@ -8,10 +8,7 @@ UNKNOWN = "'no such question in this dataset'"
 
 
 def check_people(staging: Staging) -> None:
-    """Check exposures, buzzes and votes, and fill ``new_exposures`` and ``new_buzzes``.
-
-    A team buzzes once per question and match. A buzz without an exposure implies that the team heard the question.
-    """
+    """Check exposures, buzzes (one per team, question and match) and votes. Fill ``new_exposures`` and ``new_buzzes``."""
     run = staging.connection.execute
     if staging.has("votes"):
         _check_votes(staging)
@@ -100,10 +97,7 @@ def _check_stored(staging: Staging, table: str, column: str, keys: str, same: st
 
 
 def add_votes(staging: Staging) -> None:
-    """Fill ``new_votes``, and ``new_answers`` of questions with votes: the class with the most votes, the earlier one in a tie.
-
-    A question that states its own answer keeps it. The numbers of new exposures, buzzes and votes go to the report.
-    """
+    """Fill ``new_votes``, and ``new_answers`` of questions without an answer: the most frequent class, the earlier in a tie."""
     if not staging.has("questions", "exposures", "buzzes", "votes"):
         return
     run = staging.connection.execute

@@ -17,10 +17,7 @@ from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
 def check_questions(staging: Staging) -> None:
-    """Check that questions and clues do not repeat and that clues have no gaps, and count words and characters.
-
-    Fills ``new_questions``, ``new_clues`` and ``new_attributes``.
-    """
+    """Check that questions do not repeat and clues have no gaps. Fill ``new_questions``, ``new_clues`` and ``new_attributes``."""
     run = staging.connection.execute
     staging.report_repeats("questions", "question_id", ("dataset", "question_id"), "this question is in the file already")
     staging.report_repeats(
@@ -109,7 +106,6 @@ def _cut_texts(staging: Staging) -> None:
 
 
 def _count_words(staging: Staging) -> None:
-    """Create ``counted_texts``: the word counts of texts that hold more than plain words and white space."""
     run = staging.connection.execute
     run("create table counted_texts (text varchar, words integer)")
     texts = run(
@@ -255,7 +251,6 @@ def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
 
 
 def _attributes_differ(staging: Staging, dataset: str) -> bool:
-    """Whether a file states attributes for a stored dataset that differ from the stored ones."""
     incoming, stored = (
         f"select question_id, attribute, value from {table} where dataset = $d"
         for table in ("new_attributes", "store.attributes")
@@ -266,7 +261,6 @@ def _attributes_differ(staging: Staging, dataset: str) -> bool:
 
 
 def _differ_in_words(staging: Staging, dataset: str) -> bool:
-    """Whether the text of a stored question differs from the incoming one."""
     sql = """select 1 from new_questions n join store.questions o using (dataset, question_id)
         where n.dataset = $d and n.text is distinct from o.text limit 1"""
     return staging.connection.execute(sql, {"d": dataset}).fetchone() is not None

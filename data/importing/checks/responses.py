@@ -35,10 +35,7 @@ UNIT_SUM = 1e-3  # a distribution whose sum differs from 1 by more is normalised
 
 
 def check_responses(staging: Staging) -> None:
-    """Report what is wrong with the responses. If nothing is, create ``responses_ordered``.
-
-    Its rows are ordered by run, question and clue, so every later step can read it once from the first row to the last.
-    """
+    """Report bad responses or, if there are none, create ``responses_ordered``: rows by run, question and clue."""
     if staging.report.problems:  # the import will be refused, so its rows need not be sorted
         _report_bad(staging)
     elif not _order(staging):
@@ -104,7 +101,6 @@ def _order(staging: Staging) -> bool:
 
 
 def _check_names(staging: Staging) -> None:
-    """Report names of models and elicitations that a page cannot show as they are. Raises ``Refused`` if there are any."""
     for column in ("model", "elicitation"):
         bad = f"regexp_matches({column}, '{INVISIBLE}')"
         if staging.connection.execute(f"select 1 from numbered_runs where {bad} limit 1").fetchone():
@@ -114,7 +110,6 @@ def _check_names(staging: Staging) -> None:
 
 
 def _warn_of_answers(staging: Staging) -> None:
-    """Warn of failed calls that nevertheless state an answer, which is left out."""
     sql = f"select count(*) from responses_read s where {is_failed()} and {states_an_answer()}"
     count = staging.connection.execute(sql).fetchall()[0][0]
     if count:
@@ -136,13 +131,12 @@ def _warn_of_states(staging: Staging) -> None:
 
 
 def _repeats(staging: Staging, keys: str, rows: int) -> bool:
-    """Whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
+    """Return whether a run answers a clue twice within a sample. Two neighbouring rows then have the same keys."""
     with ThreadPoolExecutor(2) as threads:
         return any(threads.map(partial(_repeats_from, staging, keys), range(0, rows, BATCH)))
 
 
 def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
-    """Whether one of the ``BATCH`` rows from ``start`` on has the same keys as the row before it."""
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         range_ = f"rowid between {max(start - 1, 0)} and {start + BATCH - 1}"
@@ -151,7 +145,6 @@ def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
 
 
 def _report_bad(staging: Staging) -> None:
-    """Report each bad response, one kind of fault after another."""
     staging.report_rows(
         "responses_read", "model", "null",
         "'which model? This row does not say: fill it in, or leave the column out and name the model when importing'",

@@ -74,12 +74,7 @@ def name_runs(staging: Staging) -> None:
 
 
 def _states(staging: Staging) -> dict[int, tuple[dict[State, int], int]]:
-    """Count the responses of each run that are no answers with a confidence.
-
-    Returns:
-        Number of the run -> number of its responses in each of ``OTHER_STATES``, and of questions for which it has nothing but
-        failed calls. Runs that have only answers with a confidence are left out.
-    """
+    """Return the number of responses in each of ``OTHER_STATES``, and of questions with nothing but failed calls, by run."""
     counts = ", ".join(f"count(*) filter ({among_states((state,))}) as {state}" for state in OTHER_STATES)
     totals = ", ".join(f"sum({state})::bigint" for state in OTHER_STATES)
     rows = staging.connection.execute(f"""
@@ -91,7 +86,7 @@ def _states(staging: Staging) -> dict[int, tuple[dict[State, int], int]]:
 
 
 def _samples(staging: Staging) -> dict[int, int]:
-    """Return the greatest number of answers to one clue, by number of the run; empty if no response has a sample."""
+    """Return the greatest number of answers to one clue, by run; empty if no response has a sample."""
     if not staging.connection.execute("select 1 from responses_graded where sample is not null limit 1").fetchone():
         return {}
     rows = staging.connection.execute("""
@@ -102,7 +97,7 @@ def _samples(staging: Staging) -> dict[int, int]:
 
 
 def _decisions(staging: Staging) -> dict[int, str]:
-    """Return the decisions that the grades of a run depend on, as JSON, by number of the run."""
+    """Return the decisions that the grades of a run depend on, as JSON, by run."""
     if not staging.connection.execute("select 1 from decided_rows limit 1").fetchone():
         return {}
     rows = frame(

@@ -59,10 +59,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
 
 
 def grade_responses(staging: Staging) -> None:
-    """Create ``responses_graded``, and report responses that nothing grades.
-
-    A decision of the analyst counts as if the file stated it. Failed calls, unparsed answers and abstentions are never correct.
-    """
+    """Create ``responses_graded``, and report responses that nothing grades. Decisions count as if the file stated them."""
     run = staging.connection.execute
     never = among_states(NEVER_RIGHT)
     if not run(f"select 1 from responses_resolved where correct is null and not {never} limit 1").fetchone():

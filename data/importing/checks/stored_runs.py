@@ -1,8 +1,7 @@
 """Comparison of incoming runs with the stored runs of the same dataset, model and elicitation.
 
-The id of a run depends on the grades that its file states, so the same answers from another grader have another id. They are
-not another run: their grades become a further grading of the stored one. A run with different answers is stored separately,
-because a run never changes, and a warning says that there are two.
+The id of a run depends on the grades that its file states. So the same answers from another grader have another id, but become a
+further grading of the stored run. A run with different answers is stored separately, because a run never changes.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ class Overlap(NamedTuple):
 
 
 def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
-    """Return the responses of the stored runs with a given dataset, model and elicitation, in the order of import.
-
-    Withdrawn runs are left out.
-    """
+    """Return the responses of stored runs, in the order of import. Withdrawn runs are left out."""
     sql = """select run from store.runs where dataset = $dataset and model = $model and elicitation = $elicitation
         and withdrawn_at is null order by position"""
     runs = [run for (run,) in execute(staging.connection, sql, key._asdict()).fetchall()]
@@ -41,16 +37,7 @@ def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
 
 
 def run_with_same_answers(staging: Staging, number: int, rows: int, parts: Sequence[StoredObject]) -> str | None:
-    """Return the id of the first stored run with the same answers as an incoming one; None if there is none.
-
-    Grades do not count.
-
-    Args:
-        staging: with ``responses_graded``.
-        number: of the incoming run.
-        rows: number of rows of the incoming run.
-        parts: the responses of the stored runs of the same dataset, model and elicitation.
-    """
+    """Return the id of the first stored run with the same answers, whatever their grades; None if there is none."""
     for part in parts:
         if part.rows == rows and _overlap(staging, number, part) == Overlap(rows, 0):
             return part.run
@@ -78,14 +65,8 @@ def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[Stored
 def add_gradings_to_stored(staging: Staging, number: int, run: str, name: str | None) -> list[str]:
     """Record in ``added_gradings`` which gradings of an incoming run a stored run with the same answers lacks.
 
-    Args:
-        staging: with ``responses_graded``.
-        number: of the incoming run.
-        run: id of the stored run.
-        name: name for the grades in the file's own column ``correct``; None if the stored run was imported with the same ones.
-
-    Returns:
-        What happens to each grading, in parts of a sentence.
+    ``name`` is for the grades in the file's column ``correct``; None if the stored run has the same ones. Returns what happens to
+    each grading, in parts of a sentence.
     """
     connection = staging.connection
     given = execute(
@@ -138,7 +119,6 @@ def _stored(staging: Staging, kind: str, runs: Sequence[str]) -> list[StoredObje
 
 
 def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | None:
-    """Compare the answers of an incoming run with those of a stored one. Return None if the stored ones are damaged."""
     if staging.objects is None or [*staging.objects.damages([part])]:
         return None
     differs = " or ".join(f"{column} is distinct from {column.replace('s.', 'r.')}" for column in ANSWER)

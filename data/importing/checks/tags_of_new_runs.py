@@ -44,7 +44,6 @@ def tag_runs(staging: Staging, options: ImportOptions) -> None:
 
 
 def _warn_of_kept_tags(staging: Staging) -> None:
-    """Warn which stored runs do not get the tags given now."""
     stored, run = {*staging.report.stored}, staging.connection.execute
     numbers = [number for (number,) in run("select n from numbered_runs order by n").fetchall()]
     for number, name in zip(numbers, staging.report.runs, strict=True):

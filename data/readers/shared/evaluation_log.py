@@ -44,15 +44,7 @@ class NothingToCalibrate(Refused):
 
 
 def read_each(parts: Sequence[Callable[[], None]], staging: Staging) -> None:
-    """Read the logs of a folder. Logs without confidences are left out with a warning.
-
-    Args:
-        parts: functions that read one log each.
-        staging: of the import; problems of several logs are collected there.
-
-    Raises:
-        Refused: no log has confidences.
-    """
+    """Read each log of a folder. Warn of logs without confidences. Raises ``Refused`` if there are no others."""
     unusable: list[NothingToCalibrate] = []
     for read in parts:
         with staging.report.collecting():
@@ -72,17 +64,14 @@ class EvaluationLog:
     """The questions and answers of one task, as a reader collects them from a log.
 
     Attributes:
-        name: of the file, for reports.
-        dataset: id of the dataset that the log creates or adds to.
-        title, source: of the dataset, if the log creates it.
+        dataset: id of the dataset that the log creates or adds to. Title, source, licence and kind are for one that it creates.
         model: the model that answered; None if the log does not say.
         classes: options that all questions share, in order; None if they differ.
-        licence: of the questions; None if the log does not say.
         percent: whether the format states confidences from 0 to 100.
         moments: texts of the clues of every question, in order; empty if questions are shown whole. Each clue is a moment at
             which the same question text was answered.
-        kind: of the dataset, if the log creates it; blank for ``incremental`` with moments and ``single`` without.
-        problems: problems found so far; any of them refuses the log.
+        kind: blank for ``incremental`` with moments and ``single`` without.
+        problems: found so far; any of them refuses the log.
     """
 
     name: str
@@ -105,11 +94,7 @@ class EvaluationLog:
     ) -> None:
         """Add a question. A log may repeat one, for another sample or grader, but not change it.
 
-        Args:
-            question_id: as the log has it.
-            text, answer: None if the log does not say.
-            place: where the question is in the log, in words.
-            category: None if the log does not say.
+        ``place`` says where it is in the log, in words. What is None, the log does not say.
         """
         place = place[:MAX_SHOWN_LENGTH]
         row = {"text": clean(text), "answer": clean(answer), "category": clean(category)}
@@ -136,20 +121,15 @@ class EvaluationLog:
         sample: str | None = None,
         clue: int = 0,
     ) -> None:
-        """Add an answer; the columns are those of responses.
+        """Add an answer; the columns are those of responses. Guess, confidence and ``correct`` are as the log states them.
 
         Args:
-            question_id: as the log has it.
-            elicitation: how the confidence was elicited.
             place: where the answer is in the log, in words.
             model: None for the model of the log.
-            guess: the answer.
-            confidence: as the log states it.
             token_logprobs: of the answer's tokens.
             options: probabilities by option.
-            correct: as the log states it.
             failed: whether the call failed, so that there is no answer.
-            state: ``no_confidence``, ``unparsed`` or ``abstained``; None for an answer with a confidence, and for a failed call.
+            state: None for an answer with a confidence, and for a failed call.
             sample: names one of several answers to the question; None if there is only one.
             clue: number of the moment, from 0.
         """
@@ -165,12 +145,7 @@ class EvaluationLog:
     def add_forecast(
         self, question_id: str, elicitation: str, place: str, probability: object, model: str | None = None, clue: int = 0
     ) -> None:
-        """Add a forecast probability of yes as an answer: the guess is yes, and the probability is its confidence.
-
-        Args:
-            question_id, elicitation, place, model, clue: as in ``add_answer``.
-            probability: as the log states it.
-        """
+        """Add a forecast probability of yes as an answer: the guess is yes, and the probability is its confidence."""
         share = number(probability)
         inside = share is not None and 0 <= share <= 1
         self.add_answer(
@@ -179,7 +154,6 @@ class EvaluationLog:
         )  # fmt: skip
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
-        """Count rows that are not imported, or that are no answers with a confidence, by reason."""
         self._skipped[(model or self.model or "", elicitation, reason)] += rows
 
     def check_answerable(self, staging: Staging) -> None:
@@ -290,7 +264,6 @@ class EvaluationLog:
 
     @property
     def _kind(self) -> str:
-        """The kind of the dataset that the log creates."""
         return self.kind or ("incremental" if self.moments else "single")
 
     def _add_clues(self, staging: Staging) -> None:
@@ -308,10 +281,7 @@ class EvaluationLog:
 
 
 def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | None, str | None]]:
-    """Return the text and answer of each question of a dataset, by id. Incoming questions take the place of stored ones.
-
-    The result is empty if there is no such dataset.
-    """
+    """Return text and answer of the questions of a dataset by id, if it exists. Incoming questions replace stored ones."""
     rows = staging.connection.execute(
         """select question_id, text, answer from questions_read where dataset = $dataset union all
         select question_id, text, answer from store.questions where dataset = $dataset
@@ -331,7 +301,6 @@ def clean(text: object) -> str | None:
 
 
 def _cell(value: object) -> str | None:
-    """Return a value of a log as a table cell, for the contract to read."""
     if isinstance(value, dict | list):
         return clean(json.dumps(value))
     return clean(value)

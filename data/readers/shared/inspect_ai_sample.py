@@ -29,13 +29,10 @@ class TokenConfidence:
 
 @dataclass(frozen=True)
 class Score:
-    """The score that one scorer gave a sample.
+    """The score that one scorer gave a sample, after all edits, and the answer that the scorer took from the output.
 
-    Attributes:
-        value: as in the log, after all edits.
-        answer: the answer that the scorer took from the output.
-        confidence: as in the log; None if it is not stated.
-        tokens: confidence from log-probabilities; None if the log has none for the answer.
+    The confidence is as in the log; None if it is not stated. ``tokens`` is None if the log has no log-probabilities for the
+    answer.
     """
 
     value: object
@@ -45,12 +42,10 @@ class Score:
 
     @property
     def declined(self) -> bool:
-        """Whether the model gave no answer, according to the scorer."""
         return isinstance(self.value, str) and self.value.strip() == NO_ANSWER
 
     @property
     def unscored(self) -> bool:
-        """Whether there is no value, or it is NaN."""
         return self.value is None or (not isinstance(self.value, str | bool) and math.isnan(number(self.value) or 0))
 
     @property
@@ -71,13 +66,8 @@ class Score:
 class Sample:
     """One sample of a log.
 
-    Attributes:
-        question_id, text, answer, category: of the question.
-        options: letters of the question's choices; empty if it has none.
-        epoch: of the sample.
-        failed: why there is no answer; None if there is one.
-        refused: whether a content filter stopped the output.
-        scores: by name of the scorer.
+    ``options`` are the letters of the question's choices; empty if it has none. ``failed`` says why there is no answer; None if
+    there is one. ``refused`` says whether a content filter stopped the output. Scores are by scorer.
     """
 
     question_id: str
@@ -92,7 +82,6 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Where the sample is in the log, in words."""
         return f"sample {self.question_id}" + ("" if self.epoch == "1" else f", epoch {self.epoch}")
 
 
@@ -216,7 +205,6 @@ def _completion(output: object, attachments: Mapping[str, Any]) -> str:
 
 
 def _logprobs(output: object) -> list[dict[str, Any]]:
-    """Return the tokens of the first output that have log-probabilities."""
     for choice in _list(output.get("choices") if isinstance(output, dict) else None)[:1]:
         logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
         content = logprobs.get("content") if isinstance(logprobs, dict) else None

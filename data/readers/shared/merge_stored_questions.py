@@ -10,13 +10,7 @@ from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, ad
 
 
 def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:
-    """Read again the stored questions that a file lacks, before those of the file, which are then added to them.
-
-    Args:
-        staging: where they are read into.
-        dataset: its id. Nothing happens if it is not stored.
-        brought: ids of the questions of the file.
-    """
+    """Read again the questions of a stored dataset that a file lacks, so that the questions of the file are added to them."""
     run, d = staging.connection.execute, {"d": dataset}
     stored = {question for (question,) in run("select question_id from store.questions where dataset = $d", d).fetchall()}
     if stored and {*brought} - stored:
@@ -35,7 +29,6 @@ def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> N
 
 
 def _as_stored(dataset: str) -> str:
-    """Return what reports call the stored questions of a dataset that are read again."""
     return f"dataset {dataset}, as stored"
 
 

@@ -1,7 +1,7 @@
 """Run files of the QANTA challenge: JSON Lines of ``{qid, run_outputs: [{guess, confidence, buzz, correct, token_position}]}``.
 
 ``token_position`` is the number of tokens revealed. A run consists of the files with one name in the folders of packets; the name
-is ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``. The last part of a ``qid`` identifies a question.
+is ``tossup__DATE__TIME__OWNER__SYSTEM.jsonl``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Run:
         model: owner and system.
         outputs: question -> outputs, each with its place for reports.
         files: question -> the file with its outputs.
-        gradings: from other files with the same outputs: name of the grading -> place of the output -> correctness that the
-            file states.
+        gradings: from other files with the same outputs: name of the grading -> place of the output -> correctness that the file
+            states.
         again: name of the grading -> the files that it is from.
     """
 
@@ -46,11 +46,7 @@ class Run:
 
 
 def name_by_folders(first: str, second: str) -> str:
-    """Name a grading after the folders that hold two files of one run.
-
-    Args:
-        first: path of the file with the run's own grading.
-        second: path of the file with the other one.
+    """Name a grading after the folders that hold two files of one run: the one with the run's own grading, and the other one.
 
     >>> name_by_folders("Packet 1/Tossup/run.jsonl", "Packet 1/Tossup_pedant/run.jsonl")
     'pedant'
@@ -133,14 +129,9 @@ def _answer(row: tuple[str, dict[str, Any]]) -> tuple[int, str, str]:
 
 
 def scaled(positions: list[int], length: int) -> list[int]:
-    """Scale positions to the length of a text that has been shortened, and keep them all different.
+    """Scale ascending positions, from 1, to the length of a text that has been shortened, and keep them all different.
 
-    Args:
-        positions: ascending, from 1.
-        length: of the shortened text, in the same units.
-
-    Returns:
-        The new positions; the old ones if they fit already, or are too many to remain different.
+    Returns the old ones if they fit already, or are too many to remain different.
     """
     if not positions or positions[-1] <= length or len(positions) > length:
         return positions

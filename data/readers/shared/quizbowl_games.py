@@ -57,11 +57,8 @@ def one_buzz_per_team(
 ) -> list[Buzz]:
     """Return at most one buzz for each team, question and match.
 
-    Args:
-        buzzes: in the order of the file.
-        last_words: question -> the last word at which a team can buzz.
-        repaired: counts the buzzes that are moved or left out, by reason; updated in place.
-        one_answer: whether the first correct buzz ends the question for all teams of the match.
+    ``last_words`` are those at which teams can buzz, by question. ``repaired`` counts the buzzes that are moved or left out, by
+    reason. With ``one_answer``, the first correct buzz ends the question for all teams of the match.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)
     exact: set[tuple[Any, ...]] = set()
@@ -96,10 +93,8 @@ def one_buzz_per_team(
 def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return rows of exposures. A correct buzz ended the question for all teams of the match after its word.
 
-    Args:
-        hearings: who heard which question. Another hearing of the same question and match adds its teams.
-        buzzes: as returned by ``one_buzz_per_team``.
-        words: question -> number of its words.
+    Another hearing of the same question and match adds its teams. Buzzes are from ``one_buzz_per_team``. ``words`` has the number
+    of words by question.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)
     for buzz in buzzes:
@@ -121,15 +116,9 @@ def exposure_rows(hearings: Iterable[Hearing], buzzes: Iterable[Buzz], words: Ma
 def add_table(
     staging: Staging, table: str, name: str, dataset: str, rows: Sequence[Mapping[str, Any]], columns: tuple[Column, ...]
 ) -> None:
-    """Add rows to a table, checked against a contract.
+    """Add rows to a table of the store, checked against a contract. Reports call the rows ``name``.
 
-    Args:
-        staging: of the import.
-        table: name of a table of the store.
-        name: what reports call the rows.
-        dataset: id of the dataset.
-        rows: column -> cell. The keys of the first row count for all; the key ``place`` says where a row is in its file.
-        columns: the contract.
+    The keys of the first row count for all; the key ``place`` says where a row is in its file.
     """
     kinds = {"integer": pl.Int64, "number": pl.Float64}
     schema = {column.name: kinds.get(column.type, pl.String) for column in columns} | {"place": pl.String}
@@ -141,7 +130,6 @@ def add_table(
 
 
 def _storable(cell: object) -> object:
-    """Return a cell with lone surrogates replaced, because stored files cannot hold them."""
     return clean(cell) if isinstance(cell, str) and not cell.isascii() else cell
 
 

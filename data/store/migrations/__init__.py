@@ -2,16 +2,13 @@
 
 ``m0013_answer_states.py`` is the step to schema 13. Its ``migrate(connection, objects)`` changes tables and fills what is new.
 ``schema.sql`` is schema 12, the oldest that is read. A new store is made from it by the same steps, so a new store and a migrated
-one cannot differ. Once released, a step is never changed.
+one cannot differ. Once released, a step is never changed. Human curves, statistics and
+difficulties are recomputed after the last step of every migration, so a step never computes them.
 
-Human curves, statistics and difficulties are derived from other tables. They are recomputed after the last step of every
-migration. So a step never computes them, and need not know how later versions do.
-
-A step can also have ``revert(connection)``, which restores the tables to what they were before it. Then hosts can be upgraded
-one by one: until somebody migrates the store, this version reads the previous schema as if the last step had been applied, and
-still writes the previous schema. ``revert`` raises ``NeedsMigration`` if the earlier tables cannot hold what was written, as
-``drop_column`` does. If responses or statistics have new columns, the step's ``FORM_BEFORE`` is the form of files that the
-previous version reads.
+A step can also have ``revert(connection)``, which restores the tables to what they were before it. Then hosts can be upgraded one
+by one: until somebody migrates the store, this version reads the previous schema as if the last step had been applied, and still
+writes the previous schema. ``revert`` raises ``NeedsMigration`` if the earlier tables cannot hold what was written. If responses
+or statistics have new columns, the step's ``FORM_BEFORE`` is the form of files that the previous version reads.
 
 The table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """
@@ -34,12 +31,9 @@ from data.store.run_files import FORM, Objects
 
 
 class Step(NamedTuple):
-    """A step to the next schema.
+    """A step to the next schema. ``revert`` is None if it cannot be undone.
 
-    Attributes:
-        migrate: applies it. If ``objects`` is None, the store is new and empty, or only its tables are changed.
-        revert: undoes it in the tables; None if it cannot be undone.
-        form_before: form of the objects that the previous version reads.
+    If the ``objects`` of ``migrate`` are None, the store is new and empty, or only its tables are changed.
     """
 
     migrate: Callable[[duckdb.DuckDBPyConnection, Objects | None], None]
@@ -81,9 +75,7 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Apply the steps that a store lacks, recompute what is derived from its tables, and record its new schema.
 
-    Args:
-        connection: to a catalogue.
-        objects: of the store; None for a new store, which is empty, or to change only the tables. Then nothing is recomputed.
+    ``objects`` is None for a new store, which is empty, or to change only the tables. Then nothing is recomputed.
     """
     schema = schema_of(connection)
     if schema < FIRST:
@@ -103,11 +95,7 @@ def can_serve_schema(schema: int) -> bool:
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Undo the last step in a catalogue whose schema satisfied ``can_serve_schema`` before it was migrated.
-
-    Raises:
-        NeedsMigration: the earlier schema cannot hold what was written.
-    """
+    """Undo the last step in a catalogue that ``can_serve_schema`` accepted before it was migrated. Raises ``NeedsMigration``."""
     undo = steps()[-1].revert
     assert undo is not None
     undo(connection)

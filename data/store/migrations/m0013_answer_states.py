@@ -18,6 +18,5 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
 
 
 def revert(connection: duckdb.DuckDBPyConnection) -> None:
-    """Remove the columns, unless a run has such answers."""
     for state in STORED_STATES:
         drop_column(connection, "runs", state, "0")

@@ -25,20 +25,14 @@ Sign = Literal["overconfident", "underconfident", "neither", "unknown"]
 
 
 class AcrossCell(msgspec.Struct):
-    """A model on one dataset.
+    """A model on one dataset. ``missing`` says why it has no value. Intervals have 95 %.
 
     Attributes:
-        run: id of the run.
-        value: of the metric; None where ``missing`` says why.
-        low, high: 95 % interval of ``value``; None where there is none.
-        questions: number of questions that the value is computed from.
-        ranked: whether the run is ranked on the leaderboard of the dataset.
         rank: among the ranked runs shown here, from 1; ties share the mean rank. None where not ranked or without a value.
         place: the rank rescaled from 0 for the best to 1 for the last; None without a rank, or where fewer than two are ranked.
-        overconfidence: mean confidence minus accuracy, in [-1, 1], with its 95 % interval ``overconfidence_low`` to
-            ``overconfidence_high``.
-        sign: ``overconfident`` where this interval lies above 0, ``underconfident`` where it lies below, ``neither`` where it
-            contains 0, ``unknown`` without an interval and of forecasts, where ``overconfidence`` is a bias towards yes.
+        overconfidence: mean confidence minus accuracy, in [-1, 1].
+        sign: ``overconfident`` where the interval of ``overconfidence`` lies above 0, ``underconfident`` where below, ``neither``
+            where it contains 0, ``unknown`` without an interval and of forecasts, where ``overconfidence`` is a bias towards yes.
     """
 
     run: str
@@ -57,14 +51,10 @@ class AcrossCell(msgspec.Struct):
 
 
 class AcrossRow(msgspec.Struct):
-    """A model and an elicitation on all datasets.
+    """A model and an elicitation on all datasets; those without a run of the model are left out.
 
-    Attributes:
-        cells: by dataset; a dataset without a run of the model is left out.
-        ranked_on: number of datasets on which the model has a rank.
-        mean_rank: mean over these datasets, None without any.
-        mean_place: mean of ``place`` over the datasets that have one, in [0, 1], None without any. Unlike the mean rank, it can
-            be compared between datasets with different numbers of runs.
+    Means are over the ``ranked_on`` datasets on which the model has a rank, and None without any. Unlike ``mean_rank``,
+    ``mean_place``, in [0, 1], can be compared between datasets with different numbers of runs.
     """
 
     model: str
@@ -76,15 +66,7 @@ class AcrossRow(msgspec.Struct):
 
 
 class AcrossDataset(msgspec.Struct):
-    """A dataset of the table.
-
-    Attributes:
-        runs: number of runs shown.
-        ranked: number of runs that are ranked.
-        questions: number of questions of the dataset.
-        common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
-        disputed: share of the answers on which the gradings of their run differ, in [0, 1].
-    """
+    """A dataset of the table. ``common`` counts questions that every ranked run answered, if only these count, else None."""
 
     dataset: str
     title: str
@@ -104,10 +86,7 @@ class AcrossGroup(msgspec.Struct):
 
 
 class Across(msgspec.Struct):
-    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last.
-
-    ``groups`` are the runs of the rows by their value of ``tag``, sorted by value; empty where no tag is asked for.
-    """
+    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last; groups only with a ``tag``."""
 
     data_version: str
     metric: str
@@ -136,12 +115,7 @@ class AcrossDiagrams(msgspec.Struct):
 
 
 def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
-    """Return the ids of a dataset's runs that the table shows.
-
-    Args:
-        facets: of the dataset.
-        rows: ``models`` for the latest import of each model and elicitation, ``runs`` for every run.
-    """
+    """Return the ids of a dataset's runs that the table shows: all, or the latest import of each model and elicitation."""
     if rows == "runs":
         return tuple(run for run, _, _ in facets.runs)
     return tuple({(model, elicitation): run for run, model, elicitation in facets.runs}.values())
@@ -158,14 +132,8 @@ def across(
 ) -> Across:
     """Combine the leaderboards of datasets into one table.
 
-    Args:
-        facets: of the datasets, in the order of the columns.
-        boards: leaderboards by dataset, each of ``shown_runs``, with the metric, overconfidence and the intervals of both.
-        metric: to show.
-        rows: ``models`` for a row per model and elicitation, ``runs`` for a row per run.
-        version: of the data.
-        tag: by which runs are pooled; blank for none.
-        pooled: groups of the same runs and metric, by dataset; only for datasets in which some run has the tag.
+    ``boards`` hold ``shown_runs`` of each dataset, with the metric, overconfidence and the intervals of both. ``pooled`` groups
+    the same runs by the tag; only of datasets in which some run has it.
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []

@@ -26,15 +26,7 @@ ROUNDING = 1e-12  # a smaller change counts as none
 
 
 class SakaiSystem(msgspec.Struct, frozen=True):
-    """One system of an example.
-
-    Attributes:
-        system: X, or the copy that the axiom compares with it.
-        axiom: the axiom that the copy tests: U, O or UO; None for X.
-        items: confidence in [0, 1] and correctness, 0 or 1, of each instance.
-        values: value of each metric, by key.
-        refuted: keys of the metrics that break the axiom here.
-    """
+    """X, or the copy that an axiom, U, O or UO, compares with it; ``refuted`` are the metrics that break the axiom here."""
 
     system: str
     axiom: str | None
@@ -81,13 +73,6 @@ def _value(metric: Metric, items: list[ItemPair]) -> float:
 
 
 def breaks(metric: Metric, axiom: Axiom, before: float, after: float) -> bool:
-    """Return whether a worse system's value contradicts an axiom. U and O allow a tie, UO does not.
-
-    Args:
-        metric: whose direction says which value is worse.
-        axiom: U, O or UO.
-        before: value of the original system.
-        after: value of the worse copy.
-    """
+    """Return whether a worse system's value contradicts an axiom. U and O allow a tie, UO does not."""
     loss = metric.loss(np.array([before, after]))
     return bool(loss[1] <= loss[0] + ROUNDING if axiom == "UO" else loss[1] < loss[0] - ROUNDING)

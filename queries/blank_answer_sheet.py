@@ -13,10 +13,10 @@ AT_ONCE = 2000  # questions read at a time
 
 
 def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
-    """Yield the clues of a selection's questions in the dataset's order, 2,000 questions at a time.
+    """Yield ``question_id``, ``clue`` and ``text`` of a selection's clues in the dataset's order, 2,000 questions at a time.
 
-    Each frame has the columns ``question_id``, ``clue`` and ``text``. ``text`` is the text of the clues so far, joined by blanks,
-    exactly as the store holds it. Where clues have no texts of their own, only the last clue has a text, the question's.
+    ``text`` is the text of the clues so far, joined by blanks, exactly as the store holds it. Where clues have no texts of their
+    own, only the last clue has a text, the question's.
     """
     condition, parameters = selection.question_filter()
     clue_condition, values = selection.clue_filter()

@@ -36,12 +36,9 @@ def breakdown_fields(facets: Facets) -> tuple[str, ...]:
 class BreakdownPart(msgspec.Struct):
     """Questions, or responses, that share a value.
 
-    Attributes:
-        value: that they share; None for those without a value. A step of difficulty is written ``lo..hi`` and means [lo, hi); the
-            last step includes 1.
-        questions: number of questions of the part.
-        rows: the runs that answered any of them; intervals and ranks are within the part. Letters, and which runs may be best,
-            are adjusted for the number of parts, too.
+    ``value`` is what they share, None for those without one. A step of difficulty is written ``lo..hi`` and means [lo, hi); the
+    last step includes 1. Intervals and ranks are within the part. Letters, and which runs may be best, are adjusted for the
+    number of parts, too.
     """
 
     value: str | None
@@ -59,15 +56,7 @@ class Breakdown(msgspec.Struct):
 
 
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
-    """Return the metrics of every run within each part of a selection.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        by: one of ``breakdown_fields``.
-        metrics: in the order of the answer.
-        intervals: whether to compute intervals.
-    """
+    """Return the metrics of every run within each part of a selection, by one of ``breakdown_fields``."""
     field, name = split_key(by)
     of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
@@ -88,7 +77,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
 def _parts(
     snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool
 ) -> dict[Any, BreakdownPart]:
-    """Return the parts by a property of questions, for metrics that count the answers that the selection says."""
+    """Return the parts by a property of questions."""
     field, name = split_key(by)
     counted, restricted = restrict(snapshot, selection, by_default=True)
     comparable = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
@@ -123,10 +112,7 @@ def _parts(
 def _parts_of_responses(
     snapshot: Snapshot, selection: Selection, name: str, metrics: Sequence[Metric], intervals: bool
 ) -> list[BreakdownPart]:
-    """Return the parts by an attribute of responses: each is what a selection of its value would show.
-
-    A question can be in several parts. So each part is restricted to what its own runs answered.
-    """
+    """Return the parts by an attribute of responses, each of what its own runs answered; a question can be in several."""
     rows = snapshot.rows(
         """select distinct value from response_attributes where dataset = $d and attribute = $name and value is not null
         order by try_cast(value as double), value""",

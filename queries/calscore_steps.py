@@ -22,11 +22,8 @@ class ClueStep(msgspec.Struct):
     """One answer of a run at one clue.
 
     Attributes:
-        clue: number of the clue, from 0.
         sample: which of several answers to the clue; None where there is only one.
-        guess: what the run answered.
         correct: y, correctness of the guess, in [0, 1].
-        confidence: c, in [0, 1].
         h: human curve of CalScore, in [0, 1].
         signed: g c, with g = 2y - 1, in [-1, 1].
         adjusted: (1 - h) g c, in [-1, 1]: the column "CalScore_c" of GRACE table 6.
@@ -53,13 +50,9 @@ class ClueStep(msgspec.Struct):
 
 
 class RunSteps(msgspec.Struct):
-    """One run. If it has several samples, each result is a mean over them.
+    """One run. If it has several samples, each result is a mean over them. ``missing`` says why there are none.
 
     Attributes:
-        run, model, elicitation: id, model and elicitation of the run.
-        missing: why there are no steps and results; else None.
-        steps: in the order of samples and clues.
-        mean: mean of ``adjusted``, in [-1, 1].
         scaled: r(mean), in [0, 1].
         calscore: 1 - r(mean), in [0, 1].
         remainder: (1 - sum m) times ``right`` at the last clue: the reward where no human team was right.
@@ -81,10 +74,7 @@ class RunSteps(msgspec.Struct):
 
 
 class ClueSteps(msgspec.Struct):
-    """Answer of ``/api/v1/clue-steps/<dataset>/<question_id>``.
-
-    ``human_curve`` is the name of the curve that CalScore uses, ``team_curve`` the name of the curve of CalScore squared.
-    """
+    """Answer of ``/api/v1/clue-steps/<dataset>/<question_id>``, with the human curves of CalScore and of CalScore squared."""
 
     question_id: str
     human_curve: str
@@ -95,13 +85,7 @@ class ClueSteps(msgspec.Struct):
 def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> ClueSteps:
     """Work out GRACE eq. 1 and eq. 2 on one question, term by term, for the selection's runs.
 
-    Args:
-        snapshot: of the store.
-        selection: its runs and conventions apply; its filters on questions and clues do not.
-        question_id: id of a question of its dataset.
-
-    Raises:
-        BadRequest: there is no such question.
+    The selection's filters on questions and clues do not apply. Raises ``BadRequest`` for an unknown question.
     """
     conventions = dataset_conventions(snapshot, selection)
     curve, team_curve = (CATALOGUE[key].human_curve(conventions) or "" for key in ("calscore", "calscore2"))

@@ -10,18 +10,9 @@ from queries.selection import Selection
 
 
 class EarlyMistake(msgspec.Struct):
-    """A confident wrong guess at a clue by which no human team had answered correctly.
+    """A confident wrong guess at a clue, counted from 0, by which no human team had answered correctly.
 
-    Attributes:
-        question_id: id of the question.
-        clue: number of the clue after which the run guessed, from 0.
-        clues: number of clues of the question.
-        run, model, elicitation: of the run that guessed.
-        guess: what it answered; blank where unknown.
-        confidence: of the guess, in [0, 1].
-        wrong: number of runs whose guess after this clue is wrong.
-        runs: number of runs that guessed after this clue.
-        known: share of the human teams that were right by the end of the question, in (0, 1].
+    After this clue, ``runs`` guessed, ``wrong`` of them wrongly. ``known`` is the share of teams that were right in the end.
     """
 
     question_id: str

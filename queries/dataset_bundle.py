@@ -49,14 +49,7 @@ TAGS = """
 
 @dataclass(frozen=True)
 class Bundle:
-    """The parts of a bundle.
-
-    Attributes:
-        facts: the content of dataset.json.
-        tables: rows by path in the bundle, without file extension.
-        runs: number of runs among the tables.
-        withdrawn: number of withdrawn runs, which are left out.
-    """
+    """The content of dataset.json, and rows by path in the bundle, without file extension. Withdrawn runs are only counted."""
 
     facts: Mapping[str, object]
     tables: Mapping[str, Table]
@@ -65,17 +58,9 @@ class Bundle:
 
 
 def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
-    """Return the bundle of a dataset.
+    """Return the bundle of a dataset, without the provenance of runs; lists are JSON text in CSV.
 
-    Importing it into an empty store gives the same run ids and metrics. It does not contain the provenance of runs.
-
-    Args:
-        snapshot: of the store.
-        dataset: id of the dataset.
-        form: of the tables. CSV has no lists, so they are written as JSON text there.
-
-    Raises:
-        BadRequest: there is no such dataset.
+    Importing it into an empty store gives the same run ids and metrics. Raises ``BadRequest`` for an unknown dataset.
     """
     rows = snapshot.frame(
         "select dataset, title, kind, licence, source, simulated, note, classes from datasets where dataset = $d", {"d": dataset}

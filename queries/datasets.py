@@ -9,19 +9,10 @@ from queries.selection.clusters import offered_clusters
 
 
 class Dataset(msgspec.Struct):
-    """One dataset, as the list of datasets shows it.
+    """One dataset, without its withdrawn runs. People voted on ``voted`` of its questions. Radii are in years.
 
-    Attributes:
-        questions: number of questions.
-        runs: number of runs that are not withdrawn.
-        human_teams, human_buzzes: number of human teams and of their buzzes.
-        votes: number of votes.
-        voted: number of questions on which people voted.
-        categories: of its questions, sorted.
-        radii: of its questions in years, ascending.
-        attributes: names of what its questions state beyond the standard columns.
-        clusters: what can be the unit of intervals and tests (the key ``cluster``), the default first.
-        response_attributes: names of what the responses of its runs state beyond the standard columns.
+    Attributes are what its questions, or the responses of its runs, state beyond the standard columns. The
+    default of ``clusters`` comes first.
     """
 
     dataset: str
@@ -56,7 +47,7 @@ def datasets(snapshot: Snapshot) -> Datasets:
 
 
 def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
-    """Return a dataset with its counts; withdrawn runs are not counted."""
+    """Return a dataset with its counts."""
     (row,) = snapshot.frame(
         """
         select d.dataset, d.title, d.kind, d.simulated,

@@ -61,10 +61,7 @@ class MetricValue(msgspec.Struct):
 
 
 class Curve(msgspec.Struct):
-    """Values at each t with pointwise 95 % intervals ``low`` to ``high``; None where undefined.
-
-    One question, or one cluster of questions, has no interval.
-    """
+    """Values at each t with pointwise 95 % intervals; None where undefined, and for the interval of a single cluster."""
 
     values: list[float | None]
     low: list[float | None]
@@ -75,14 +72,11 @@ class RunDecisions(msgspec.Struct):
     """One run. Lists have an element for each of ``thresholds``, unless stated otherwise.
 
     Attributes:
-        questions, items: number of questions and of answers that everything here is computed from.
-        metrics: metrics of selective prediction, by key.
         murphy: mean elementary score at each t, in [0, 2]; lower is better. Of forecasts, it compares the probability of yes with
             the outcome; everything else here is about the likelier side.
         net_score: mean reward of an item at each t below 1: 1 for a right answer, -t / (1 - t) for a wrong one, 0 for none.
         answered: share of the items with a confidence above each t, in [0, 1].
-        risk: share of errors among these items, in [0, 1]; None where there are none.
-        risks: share of errors among the most confident items, at each of ``coverages``.
+        risk, risks: share of errors among these items, and among the most confident items at each of ``coverages``.
         best_threshold: at each t below 1, the confidence above which answering these items earns most: with hindsight.
         best_score: at each t below 1, what an item earns above a best threshold that was chosen on other questions. Questions are
             in five parts, clusters of questions whole; the threshold of a part is the best one on the other four. Of one question
@@ -115,13 +109,9 @@ class Stretch(msgspec.Struct):
 class CurveDifference(msgspec.Struct):
     """The Murphy curve of run ``a`` minus that of run ``b``, on the questions and clues that both answered.
 
-    Attributes:
-        questions: number of questions that both answered.
-        difference: at each of ``thresholds``; below 0 where ``a`` is better.
-        low, high: a simultaneous band: it contains the whole curve with a confidence of 95 %.
-        stretches: which run is better at which thresholds, as measured.
-        shown: the stretches on which the band excludes 0, and which run is better there; all of them hold together with a
-            confidence of 95 %. Near t = 0 and t = 1 any two curves meet, so no band excludes 0 there.
+    It is below 0 where ``a`` is better. ``low`` and ``high`` are a simultaneous band: it contains the whole curve with a
+    confidence of 95 %. ``stretches`` say which run is better at which thresholds, as measured. ``shown`` are those on which the
+    band excludes 0; all of them hold together. Near t = 0 and t = 1 any two curves meet, so no band excludes 0 there.
     """
 
     a: RunName
@@ -135,15 +125,7 @@ class CurveDifference(msgspec.Struct):
 
 
 class PeopleDecisions(msgspec.Struct):
-    """Human teams, each counted once for every question that it heard.
-
-    Attributes:
-        teams: number of teams.
-        heard: how often a team heard a question.
-        questions: number of questions that a team heard.
-        right, wrong: share of ``heard`` with a correct and with an incorrect buzz, in [0, 1].
-        net_score: mean reward at each t below 1, as for runs.
-    """
+    """Human teams, each counted for every question that it heard; ``right`` and ``wrong`` are shares of these with a buzz."""
 
     teams: int
     heard: int
@@ -154,13 +136,9 @@ class PeopleDecisions(msgspec.Struct):
 
 
 class Decisions(msgspec.Struct):
-    """Answer of ``/api/v1/decide``; runs in order of import.
+    """Answer of ``/api/v1/decide``; runs in order of import, thresholds from 0 and coverages from 0.01 to 1 in steps of 0.01.
 
-    Attributes:
-        thresholds: t from 0 to 1, in steps of 0.01.
-        coverages: shares of the items, from 0.01 to 1, in steps of 0.01.
-        difference: of two runs; None where there are no two runs, or no question that both answered.
-        people: None where no human team buzzed.
+    ``difference`` is None where there are no two runs, or no question that both answered; ``people`` where no human team buzzed.
     """
 
     data_version: str
@@ -175,13 +153,8 @@ class Decisions(msgspec.Struct):
 def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -> Decisions:
     """Return what answers are worth at every threshold: for each run, for people, and for the difference of two runs.
 
-    Args:
-        snapshot: of the store.
-        selection: filters and conventions; its ``common`` is 1 by default.
-        a, b: ids of the runs whose difference is taken; blank for the best ones by the Brier score.
-
-    Raises:
-        BadRequest: there is no run ``a`` or ``b`` in the dataset, or they are the same.
+    The difference is of runs ``a`` and ``b``; if blank, of the best ones by the Brier score. ``common`` is 1 by default. Raises
+    ``BadRequest`` if the dataset has no such run, or they are the same.
     """
     names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
     counted, _ = restrict(snapshot, selection, by_default=True)
@@ -202,7 +175,6 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
 
 
 def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
-    """Return the metrics of each run with their intervals, by key."""
     rows: list[dict[str, MetricValue]] = [{} for _ in evidence.runs]
     for metric in DECIDE_METRICS if rows else ():
         values, ends = evidence.values(metric), metric_intervals(evidence, metric)
@@ -243,10 +215,7 @@ def _sorted_items(evidence: Evidence, run: int, metric: Metric) -> tuple[Floats,
 
 
 def _by_cluster(evidence: Evidence, run: int, metric: Metric) -> Floats:
-    """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS).
-
-    Confidence and y are those that the metric reads.
-    """
+    """Sum up items, y, and y and 1 - y above each threshold, by cluster of questions; shape (clusters, 2 + 2 CELLS)."""
     confidence, correct = evidence.items_of(run, metric)
     rows = slice(evidence.starts[run], evidence.ends[run])
     group = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
@@ -265,13 +234,9 @@ def cross_fitted_rewards(right: Floats, wrong: Floats) -> Floats:
     """Return what answering above the run's own best threshold earns, where no question helps to choose its own threshold.
 
     A threshold that is judged on the answers that chose it seems better than it is. So clusters of questions are put into
-    ``FOLDS`` parts at random, and each part is judged at the threshold that is best on the others.
-
-    Args:
-        right, wrong: sums of y and of 1 - y above each of ``THRESHOLDS``, shape (clusters, CELLS).
-
-    Returns:
-        The rewards of each cluster at each cost, shape (clusters, STEPS); NaN where there are fewer than two clusters.
+    ``FOLDS`` parts at random, and each part is judged at the threshold that is best on the others. ``right`` and ``wrong`` are
+    sums of y and of 1 - y above each of ``THRESHOLDS``, shape (clusters, CELLS). The rewards have shape (clusters, STEPS); they
+    are NaN where there are fewer than two clusters.
     """
     clusters = len(right)
     if clusters < 2:

@@ -37,11 +37,7 @@ class WrittenDataset(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def draft_bundle(written: WrittenDataset) -> bytes:
-    """Return the bundle as a zip file. Its questions are called ``q1``, ``q2`` and so on, in their order.
-
-    Raises:
-        BadRequest: a question has no text or no answer line or is too long, or all questions together are too long.
-    """
+    """Return the bundle of questions ``q1``, ``q2``, ... as a zip file. Raises ``BadRequest`` for missing or too long texts."""
     numbered = [(f"q{number}", question) for number, question in enumerate(written.questions, start=1)]
     drafts = [(question_id, _draft(question_id, question)) for question_id, question in numbered]
     words = sum(draft.words for _, draft in drafts)

@@ -26,14 +26,7 @@ class UncertainGrade(msgspec.Struct):
 
 
 class GradeReview(msgspec.Struct):
-    """The uncertain grades.
-
-    Attributes:
-        total: number of guesses with an uncertain grade, among those examined.
-        graded: number of distinct guesses that were graded as wrong.
-        looked_at: how many of these were examined.
-        guesses: the first 200 uncertain ones.
-    """
+    """The first 200 uncertain grades, among ``total``; ``looked_at`` of the ``graded`` distinct wrong guesses were examined."""
 
     total: int
     graded: int
@@ -46,10 +39,6 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
 
     Guesses that were graded as wrong against an answer line are examined, up to 20,000 distinct ones. Those that would be
     prompted on come first; within both groups, guesses are in the dataset's order of questions.
-
-    Args:
-        snapshot: the store.
-        runs: ids of the runs.
     """
     rows = snapshot.rows(
         first_rows(

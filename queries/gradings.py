@@ -41,14 +41,9 @@ SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "drawn", "all")
 class RunGrading(msgspec.Struct):
     """A grading of a run.
 
-    Attributes:
-        name: value of the key ``grading``.
-        source: import (the run's first grading), column (of its file), added (by a later import), rules (of Clueline) or
-            review.
-        by: who imported it (None for the command line), or who made the last correction.
-        at: when that was, ISO 8601, UTC.
-        accuracy: mean correctness of the answers, in [0, 1]; None where there are none.
-        corrections: number of corrections that it contains.
+    ``source`` is import (the run's first grading), column (of its file), added (by a later import), rules (of Clueline) or
+    review. ``by`` says who imported it (None for the command line), or who made the last correction, and ``at`` when, ISO 8601,
+    UTC.
     """
 
     name: str
@@ -60,14 +55,7 @@ class RunGrading(msgspec.Struct):
 
 
 class GradingAgreement(msgspec.Struct):
-    """How far two gradings of a run agree on which answers are right.
-
-    Attributes:
-        a, b: names of the gradings.
-        agreeing: number of answers on which they agree.
-        agreement: share of these answers, in [0, 1]; None without answers.
-        kappa: Cohen's kappa, in [-1, 1]; None without answers, or where both give all answers one and the same grade.
-    """
+    """How far two gradings agree on which answers are right. ``kappa`` is also None where both give one and the same grade."""
 
     a: str
     b: str
@@ -89,13 +77,7 @@ class GradedRun(msgspec.Struct):
 
 
 class Gradings(msgspec.Struct):
-    """Answer of ``/api/v1/gradings``.
-
-    Attributes:
-        single: number of runs with one grading only.
-        total: number of runs with several gradings.
-        runs: the first 200 of these, compared.
-    """
+    """Answer of ``/api/v1/gradings``: the first 200 of the ``total`` runs with several gradings; ``single`` have one only."""
 
     selection: dict[str, list[str]]
     single: int
@@ -122,15 +104,10 @@ class GradeCorrection(msgspec.Struct):
 
 
 class GradedGuess(msgspec.Struct):
-    """A guess and its grades.
+    """A guess and its grades by name of the grading, with the numbers of the clues at which it was given with these.
 
-    Attributes:
-        clues: numbers of the clues at which the guess was given with these grades.
-        answers: number of answers with this guess and these grades.
-        grades: correctness in [0, 1], by name of the grading.
-        outcome: of Clueline's current rules: accept, reject, or review where a person should decide; None where no rule applies.
-        rule: the rule that decided.
-        corrections: of this guess, oldest first.
+    ``outcome`` is that of Clueline's current rules: accept, reject, or review where a person should decide; None where none
+    applies.
     """
 
     question_id: str
@@ -173,10 +150,7 @@ def grading_coverage(snapshot: Snapshot, selection: Selection) -> GradingCoverag
 
 
 def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
-    """Return the gradings of each run that has several, and how far they agree on the answers of a selection.
-
-    Failed calls are not answers. For agreement, an answer counts as right if its correctness is at least 1/2.
-    """
+    """Return the gradings of runs with several, and how far they agree on answers, which are right if correctness is >= 1/2."""
     condition, parameters = selection.run_filter()
     rows = snapshot.rows(
         f"""select run, model, elicitation, (select count(*) from gradings g where g.run = r.run) > 1 from runs r
@@ -200,11 +174,7 @@ def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
 
 
 def agreement(a: str, b: str, first: Floats, second: Floats) -> GradingAgreement:
-    """Return how far two gradings agree, with Cohen's kappa (Cohen 1960, "A coefficient of agreement for nominal scales").
-
-    Args:
-        a, b: names of the gradings.
-        first, second: correctness of the same answers in [0, 1], shape (answers,).
+    """Return how far two gradings agree on the same answers, with Cohen's kappa (Cohen 1960).
 
     >>> import numpy as np
     >>> agreement("a", "b", np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0])).kappa
@@ -223,16 +193,9 @@ def agreement(a: str, b: str, first: Floats, second: Floats) -> GradingAgreement
 def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Show = "differ", most: int = 200) -> GradedGuesses:
     """Return the guesses of a run and their grades, in the order of questions and clues.
 
-    Args:
-        snapshot: the store.
-        selection: its filters on questions, clues and responses apply; its dataset is that of the run.
-        run: id of the run.
-        show: guesses on which gradings differ, guesses about which Clueline's rules are uncertain, guesses that a reviewer
-            corrected, guesses that were drawn at random for review and wait for it, or all guesses.
-        most: how many are listed. All are counted, except ``uncertain`` ones: these are only looked for among the first 20,000.
-
-    Raises:
-        BadRequest: there is no such run.
+    Filters on questions, clues and responses apply. All are counted and ``most`` listed, but ``uncertain`` ones are only looked
+    for among the first 20,000. ``drawn`` ones were drawn at random for review and wait for it. Raises ``BadRequest`` for an
+    unknown run.
     """
     facts = run_facts(snapshot, run)
     names = [grading.name for grading in _facts(snapshot, run)]

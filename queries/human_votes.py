@@ -23,14 +23,10 @@ ENTROPY_BINS = 40
 
 
 class Histograms(msgspec.Struct):
-    """Number of items by how far a distribution is from the votes.
+    """Number of items by how far a distribution is from the votes, in the bins of ``People``.
 
-    Attributes:
-        items: number of items.
-        distance: by bin of ``People.distance_edges``.
-        entropy: by bin of ``People.entropy_edges``; values beyond the ends are in the first and last bin.
-        ranking: by number of pairs of classes that are in another order than people's, from 0; empty where a question has very
-            many classes.
+    ``ranking`` is by number of pairs of classes in another order than people's, from 0; empty where a question has very many
+    classes.
     """
 
     items: int
@@ -40,14 +36,10 @@ class Histograms(msgspec.Struct):
 
 
 class ClassBin(msgspec.Struct):
-    """Items for which the run gives a class a share in this bin.
+    """Items for which the run gives a class a share in this bin; None without items.
 
-    Attributes:
-        lower, upper: ends of the bin; of a bin of equal mass, the lowest and highest share in it. None for an empty bin of equal
-            mass.
-        items: number of items.
-        mean_share: mean share that the run gives the class; None without items.
-        chosen: share of these items in which most people chose the class; None without items.
+    ``lower`` and ``upper`` are the ends of the bin; of a bin of equal mass, the lowest and highest share in it. ``chosen`` is the
+    share of these items in which most people chose the class.
     """
 
     lower: float | None
@@ -65,10 +57,7 @@ class ClassBins(msgspec.Struct):
 
 
 class RunHistograms(msgspec.Struct):
-    """One run; ``missing`` says why it has no histograms.
-
-    ``reference`` are the histograms of the human reference classifier, over the items with enough votes for it; None without any.
-    """
+    """One run; ``missing`` says why it has no histograms. Those of the human reference are of items with enough votes for it."""
 
     run: str
     model: str
@@ -149,15 +138,7 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
 def _histograms(
     distance_bin: NDArray[np.int8], entropy_gap: Floats, pairs_turned: NDArray[np.int16], most: int, edges: list[float]
 ) -> Histograms:
-    """Return the histograms of some items.
-
-    Args:
-        distance_bin: bin of each item's distance, shape (items,).
-        entropy_gap: H(f) - H(pi) of each item in nats, shape (items,).
-        pairs_turned: number of pairs of classes in another order than people's, shape (items,).
-        most: the largest number of classes of a question; above ``MAX_RANKED``, there is no histogram of rankings.
-        edges: of the bins of ``entropy_gap``.
-    """
+    """Return the histograms of some items; that of rankings is empty above ``MAX_RANKED`` classes (``most``)."""
     distance = np.bincount(distance_bin, minlength=kernels.ERROR_BINS)
     gap = np.round(entropy_gap, kernels.DIGITS)
     place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)

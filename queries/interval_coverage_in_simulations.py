@@ -12,10 +12,7 @@ MEASURED = Path(__file__).parent / "facts" / "inference.csv"  # written by bench
 
 
 class Uncertainty(msgspec.Struct, frozen=True):
-    """A kind of interval or test, explained in one sentence.
-
-    ``claims`` are the names of its claims in ``MeasuredClaim``, which has the simulations.
-    """
+    """A kind of interval or test, explained in one sentence. ``claims`` are named as in ``MeasuredClaim``."""
 
     key: str
     name: str
@@ -24,16 +21,7 @@ class Uncertainty(msgspec.Struct, frozen=True):
 
 
 class MeasuredClaim(msgspec.Struct, frozen=True):
-    """How often a claim held in simulated data.
-
-    Attributes:
-        claim: name of the claim.
-        setting: what was simulated.
-        nominal: the level that is claimed, in [0, 1].
-        measured: share of the simulations in which the claim held, in [0, 1].
-        noise: half the width of a 99.9 % interval of ``measured`` if the nominal level is right.
-        boards: number of simulated leaderboards.
-    """
+    """How often a claim held in simulations. ``noise`` is half the width of a 99.9 % interval if the nominal level is right."""
 
     claim: str
     setting: str

@@ -16,11 +16,7 @@ MAX_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
-    """One answer of a run with a confidence or, if the selection counts them, a failed call, with confidence 0.
-
-    ``off`` is abs(confidence - correct); all three are in [0, 1].
-    ``disputed`` says whether the gradings of the run differ on the answer.
-    """
+    """An answer with a confidence or, if the selection counts them, a failed call; ``off`` is abs(confidence - correct)."""
 
     run: str
     question_id: str
@@ -46,15 +42,7 @@ class ItemList(msgspec.Struct):
 def items(
     snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
 ) -> ItemList:
-    """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        confidence: the range; None for all.
-        limit: how many items to return; more than 1000 counts as 1000.
-        run: id of the run whose items to return; None for all runs of the selection.
-    """
+    """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first, at most 1000."""
     counted, _ = restrict(snapshot, selection)
     with_clauses, parameters = selection_clauses(counted)
     states: tuple[State, ...] = ("answered", "failed") if selection.failed else ("answered",)

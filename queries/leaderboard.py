@@ -46,9 +46,8 @@ class LeaderboardRow(RunRow):
     """One run.
 
     Attributes:
-        answered: number of questions of the selection that it answered; ``questions`` is how many its metrics are computed from.
-        answered_clues: number of clues of the selection that it answered; ``items`` is the number of answers that its metrics are
-            computed from.
+        answered, answered_clues: numbers of questions and clues of the selection that it answered; ``questions`` and ``items``
+            are those from which its metrics are computed.
         ranked: false where it answered too little to be compared with the others by one of the metrics. Then these metrics cover
             everything that it answered, without ranks and intervals, while others may rank it; it has no metrics if all of its
             calls failed. Also false for a ``reference``.
@@ -80,13 +79,8 @@ class GradingLeader(msgspec.Struct):
 class GradingDisagreement(msgspec.Struct):
     """How far the gradings of a selection's runs disagree on its answers.
 
-    Attributes:
-        disputed: number of answers of the selection on which the gradings of their run differ, whether or not other runs answered
-            the same clues.
-        share: their share of all answers, in [0, 1].
-        metric: key of the metric by which runs lead: ``primary`` of the leaderboard.
-        leaders: who is first under each grading that some run has, if more than 5 % of the answers are disputed; else empty.
-            Runs without the grading are measured by their first one.
+    On ``disputed`` answers, whether or not other runs answered the same clues, the gradings of their run differ. If their share
+    is above 5 %, ``leaders`` are those by ``metric`` under each grading; runs without it are measured by their first one.
     """
 
     disputed: int
@@ -103,17 +97,10 @@ class GradingDisagreement(msgspec.Struct):
 class Leaderboard(msgspec.Struct):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
-    Attributes:
-        questions: number of questions of the selection, answered or not.
-        clues: number of clues of these questions, answered or not; a single-shot question has one.
-        common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
-        common_clues: number of clues that every ranked run answered, if metrics are computed from these only; else None.
-        primary: key of the primary metric of this kind of dataset, by which the page sorts unless told otherwise. Claims by it
-            are adjusted for all pairs of runs.
-        other_metrics: number of other metrics by which runs could be ranked here, shown or not. Claims by any of them are
-            adjusted for all of them as well.
-        gradings: how far the gradings of the runs disagree, and who leads under each.
-        reviewed: the runs of which answers were drawn at random for review, with estimates of their means over all their answers.
+    ``common`` and ``common_clues`` count what every ranked run answered, if metrics are computed from this only. The page sorts
+    by ``primary`` by default. Claims by it are adjusted for all pairs of runs; claims by any of the ``other_metrics``, shown or
+    not, for all of these as well. ``reviewed`` are the runs of which answers were drawn at random for review, with estimates of
+    their means.
     """
 
     data_version: str
@@ -135,14 +122,8 @@ def leaderboard(
     """Return the metrics of every run of a selection that answered any of its questions, or whose calls all failed.
 
     Metrics that count different answers, such as accuracy and the Brier score, are measured one group after the other: which runs
-    take part, and which clues they have in common, depends on the answers that count.
-
-    Args:
-        snapshot: of the store.
-        selection: filters and conventions; its ``common`` is 1 by default.
-        metrics: to compute.
-        intervals: whether to compute intervals and letters.
-        margin: the difference below which two runs are equal, at least 0, in the units of each metric; None where none is stated.
+    take part, and which clues they have in common, depends on the answers that count. ``common`` is 1 by default. ``margin`` is
+    the difference below which two runs are equal, in the units of each metric.
     """
     divided, states = _divided(snapshot, selection), counts_by_run(state_counts(snapshot, selection))
     groups, claimed = groups_by_counted(metrics, bool(states)), ranked_metrics(snapshot, selection.dataset)
@@ -211,14 +192,9 @@ class _Divided(NamedTuple):
 
 
 class _Measured(NamedTuple):
-    """Metrics that count the same answers, of all runs that have any of these.
+    """Metrics that count the same answers, of all runs that have any of these, and the runs that are not ranked, with the reason.
 
-    Attributes:
-        coverage: how much of the selection its runs answered, references included.
-        restricted: how much of it the models answered, if they are measured on what is common; else None.
-        rows: of the runs, by id.
-        notes: warnings about them, or None, by run.
-        apart: the runs that are not ranked, with the reason.
+    ``coverage`` includes references; ``restricted`` is that of the models, if they are measured on what is common.
     """
 
     coverage: Coverage
@@ -278,12 +254,7 @@ def _nothing_counts(states: Mapping[State, int]) -> str:
 
 
 def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDisagreement:
-    """Return how far the gradings of a selection's runs disagree on its answers, and who leads under each.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions. Which grading it names does not matter.
-    """
+    """Return how far the gradings of a selection's runs disagree on its answers, and who leads under each."""
     primary = ranked_metrics(snapshot, selection.dataset).primary
     answers = selection.for_metrics([ACCURACY]).replace(failed=False)
     disputed = sum(map(len, disputed_positions(snapshot, answers).values()))
@@ -318,10 +289,7 @@ def _gradings(snapshot: Snapshot, runs: Sequence[str]) -> list[str]:
 
 
 def _divided(snapshot: Snapshot, selection: Selection) -> _Divided:
-    """Divide the runs of a selection into models and reference forecasters.
-
-    If all runs are formulas, they are ranked, and there are no reference forecasters.
-    """
+    """Divide the runs of a selection into models and reference forecasters. If all are formulas, they are ranked as models."""
     names = runs_by_id(snapshot, selection)
     if all(run.elicitation != REFERENCE for run in names.values()):
         return _Divided(selection, [])
@@ -335,14 +303,9 @@ def _divided(snapshot: Snapshot, selection: Selection) -> _Divided:
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:
     """Return a warning about a run that is hardly ever right, else None.
 
-    There is a warning if the accuracy is below 5 %. If the answers to choose from are known, there is also one if Wilson's 95 %
-    interval of the accuracy ends below chance. A question, or a cluster of questions, counts as one item, however many clues
-    it has: this gives the widest possible interval.
-
-    Args:
-        accuracy: of the run, in [0, 1]; NaN without items.
-        questions: number of questions, or of clusters, that the run answered.
-        chance: of being right by choosing at random, in (0, 1]; None where the choices are not known.
+    There is a warning if the accuracy is below 5 %. If the chance of being right by choosing at random is known, there is also
+    one if Wilson's 95 % interval of the accuracy ends below it. A question, or a cluster of questions, counts as one item,
+    however many clues it has: this gives the widest possible interval.
 
     >>> accuracy_note(0.01, 500, None)
     'almost never right: its calibration says little'

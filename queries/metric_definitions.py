@@ -34,10 +34,9 @@ class MetricAxioms(msgspec.Struct, frozen=True):
 
 
 class MetricDefinition(msgspec.Struct, frozen=True):
-    """One metric.
+    """One metric. ``axioms`` is None where the axioms do not apply, or where nothing is stated.
 
-    ``axioms`` is None where the axioms do not apply, or where nothing is stated. A metric that the leaderboard does not have is
-    in the answer of ``address``, in its ``fields``. ``of_forecasts`` says what it is where answers are forecasts, if it differs.
+    A metric that the leaderboard does not have is in the answer of ``address``, in its ``fields``.
     """
 
     key: str
@@ -83,11 +82,7 @@ class MetricFamily(msgspec.Struct, frozen=True):
 
 
 class MetricDefinitions(msgspec.Struct, frozen=True):
-    """Answer of ``/api/v1/metrics``; metrics are in the order in which they are shown.
-
-    ``uncertainty`` says what intervals and tests mean, and ``measured`` how often their claims held in simulations. ``sakai`` are
-    Sakai's worked examples of the axioms.
-    """
+    """Answer of ``/api/v1/metrics``; metrics are in the order in which they are shown."""
 
     families: list[MetricFamily]
     metrics: list[MetricDefinition]

@@ -41,10 +41,7 @@ class WideBin(msgspec.Struct):
 
 
 class Standing(msgspec.Struct):
-    """The player, whose ``run`` is None, or a run of a model.
-
-    ``metrics`` are on the player's clues, by key; None where undefined.
-    """
+    """The player, whose ``run`` is None, or a run of a model, by metrics on the player's clues; None where undefined."""
 
     run: str | None
     model: str
@@ -53,15 +50,11 @@ class Standing(msgspec.Struct):
 
 
 class PlayerResult(msgspec.Struct):
-    """Answer of ``/api/v1/play/result``.
+    """Answer of ``/api/v1/play/result``: the player, and the models that answered all of the player's clues.
 
-    Attributes:
-        questions, answers: number of questions that the player has finished, and of the player's answers in these.
-        bins: the player's reliability diagram.
-        order: key of the metric by which ``standings`` are sorted, best first: CalScore, or the Brier score where the player has
-            no CalScore, such as where no human team heard these questions.
-        standings: the player, and the models that answered the same clues.
-        left_out: number of models' runs that did not answer all of these clues.
+    Questions and answers are those that the player has finished, and ``bins`` the player's diagram. Standings are sorted by
+    ``order``, best first: CalScore, or the Brier score where the player has no CalScore, such as where no human team heard these
+    questions. ``left_out`` counts the other runs of models.
     """
 
     questions: int
@@ -79,13 +72,7 @@ def model_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
 
 
 def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[PlayedClue, ...]) -> PlayerResult:
-    """Compare a player with the models.
-
-    Args:
-        snapshot: of the store.
-        selection: of the dataset; its filters on runs and its conventions apply.
-        answers: answers of the player, at least one. Where the dataset no longer has one of the questions, CalScore is undefined.
-    """
+    """Compare a player with the models. Where the dataset no longer has a question of the player, CalScore is undefined."""
     questions = tuple(dict.fromkeys(answer.question_id for answer in answers))
     runs = model_runs(snapshot, selection)
     complete = _answered_all(snapshot, runs, answers)
@@ -156,10 +143,7 @@ def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[Played
 
 
 def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> dict[str, Floats] | None:
-    """Return each human curve at the clue of each answer, shape (answers,), NaN where the dataset has no such clue.
-
-    None where the dataset has no human curves.
-    """
+    """Return each human curve at the clue of each answer, NaN where the dataset has no such clue; None if it has no curves."""
     curves = run_columns.clues(snapshot, dataset)
     if curves.curves is None:
         return None
@@ -175,11 +159,7 @@ def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> 
 
 
 def _wide_bins(totals: Floats) -> list[WideBin]:
-    """Merge bins of a tenth into bins of a fifth.
-
-    Args:
-        totals: number of items, sum of confidence and sum of correctness in each tenth, shape (10, 3).
-    """
+    """Merge bins of a tenth, items and sums of confidence and correctness of shape (10, 3), into bins of a fifth."""
     wide = totals.reshape(WIDE_BINS, -1, totals.shape[-1]).sum(axis=1)
     return [
         WideBin(index / WIDE_BINS, (index + 1) / WIDE_BINS, int(items), *(

@@ -80,14 +80,7 @@ class PublishedRow(msgspec.Struct, frozen=True):
 
 
 def published_rows(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
-    """Return a table as rows of models, in the order of the table.
-
-    Args:
-        key: of the table.
-
-    Raises:
-        KeyError: there is no such table.
-    """
+    """Return a table as rows of models, in the order of the table. Raises ``KeyError`` for an unknown key."""
     known = published()
     tables = {table.key: table for table in known.tables}
     rows: dict[tuple[str, str | None, str | None], dict[str, float]] = {}

@@ -40,16 +40,10 @@ _limit: ContextVar[_Limit | None] = ContextVar("limit", default=None)
 
 @contextmanager
 def time_limit(seconds: float, interrupt: Callable[[], object], abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """End the work of this thread after some seconds, or when it is abandoned.
+    """End the work of this thread after some seconds, or when it is abandoned: raise ``TimeLimitExceeded`` or ``Abandoned``.
 
-    Args:
-        seconds: from now.
-        interrupt: interrupts DuckDB's work for this thread; called from another thread, perhaps several times.
-        abandoned: says whether nobody waits for the result any more; called from another thread from time to time.
-
-    Raises:
-        TimeLimitExceeded: the time is up.
-        Abandoned: nobody waits for the result.
+    Both functions are called from another thread: ``interrupt``, perhaps several times, ends DuckDB's work for this thread;
+    ``abandoned`` says whether nobody waits for the result any more.
     """
     limit, done = _Limit(time.monotonic() + seconds), threading.Event()
 
@@ -76,12 +70,7 @@ def time_limit(seconds: float, interrupt: Callable[[], object], abandoned: Calla
 
 
 def check_time_limit() -> None:
-    """End a computation whose time is up, or that was abandoned; do nothing where no limit was set.
-
-    Raises:
-        TimeLimitExceeded: the time is up.
-        Abandoned: nobody waits for the result.
-    """
+    """Raise ``TimeLimitExceeded`` or ``Abandoned`` if the time is up or nobody waits; do nothing where no limit was set."""
     limit = _limit.get()
     if limit is None:
         return

@@ -72,16 +72,12 @@ class ClueResponse(msgspec.Struct):
     """An answer of a run at one clue.
 
     Attributes:
-        clue: number of the clue, from 0.
-        guess: what the run answered; of a forecast, the likelier side.
-        correct, confidence: in [0, 1]; of a forecast, those of the likelier side. ``confidence`` is None if none was stated.
+        guess, correct, confidence: of a forecast, those of the likelier side. ``confidence`` is None if none was stated.
         buzz_mass: probability that the run buzzes here, if at each clue it buzzes with a chance equal to its confidence; 0
             without a confidence.
         contribution: the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people, and
             without a confidence.
         graded: how the guess was graded, see responses.graded in data/store/run_files.py.
-        failed: whether the call got no answer.
-        state: answered, no_confidence, unparsed, abstained or failed.
         sample: which of several answers to the clue it is; None where there is only one.
         buzz: the system's own decision whether to answer here; None where it states none.
         disputed: whether the gradings of the run differ on the answer; of several samples, on any of them.
@@ -107,15 +103,11 @@ class ClueResponse(msgspec.Struct):
 
 
 class RunResponses(msgspec.Struct):
-    """A run on the question.
+    """A run on the question, with answers in the order of samples and clues. Metrics are None where undefined on this question.
 
-    Attributes:
-        metrics: by key; None where undefined on this question.
-        shares: its whole distribution over the classes of the votes, at its last clue; None where it gives no distribution or
-            nobody voted.
-        buzzpoint: where it buzzes; None where nobody asked for it, where the dataset's questions are not read clue by clue, where
-            the run has no answers that count, and for respondents.
-        clues: its answers in the order of samples and clues.
+    ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where it gives none or nobody
+    voted. ``buzzpoint`` is None where nobody asked for it, where the dataset's questions are not read clue by clue, where the run
+    has no answers that count, and for respondents.
     """
 
     run: str
@@ -159,10 +151,7 @@ def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
 
 
 class Lifespan(msgspec.Struct):
-    """When the person of a LifeEval question dies, by the life table.
-
-    ``ages`` and ``best_guess`` are in years. ``mas`` is the probability that the best guess is right, in [0, 1].
-    """
+    """At which age a LifeEval question's person dies, by the life table; ``mas`` is the chance that the best guess is right."""
 
     ages: list[int]
     probability: list[float]  # of dying at each age, having reached the minimum age; sums to 1
@@ -212,17 +201,10 @@ def question(
     rules: Rules | None = None,
     best: tuple[tuple[str, float], ...] = (),
 ) -> Question:
-    """Return one question of the selection's dataset, with the responses of the selection's runs.
+    """Return one question with the responses of the selection's runs, whatever filters on questions and clues say.
 
-    Args:
-        snapshot: of the store.
-        selection: its runs and conventions apply; its filters on questions and clues do not.
-        question_id: id of a question of its dataset.
-        rules: how runs buzz; None for no buzzpoints.
-        best: pairs of a run and its best threshold, for runs that the rules do not give a threshold.
-
-    Raises:
-        BadRequest: there is no such question.
+    Without rules, there are no buzzpoints. ``best`` are pairs of a run and its best threshold, for runs to which the rules do not
+    give one. Raises ``BadRequest`` for an unknown question.
     """
     identity = {"dataset": selection.dataset, "question": question_id}
     this_question = "dataset = $dataset and question_id = $question"
@@ -408,11 +390,7 @@ def of_likelier_side(forecasts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _responses_of_metrics(part: pl.DataFrame) -> Responses:
-    """Return the answers of a run to one question that metrics need, those with a confidence, by sample and clue.
-
-    Args:
-        part: rows of the run.
-    """
+    """Return the answers of a run to one question that metrics need, those with a confidence, by sample and clue."""
     counted = part.filter(pl.col("confidence").is_not_null())
     samples = None if counted["sample"].is_null().all() else sample_numbers(counted["sample"])
     confidence, correct = (float_array(counted[name]) for name in ("confidence", "correct"))

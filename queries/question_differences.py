@@ -26,10 +26,7 @@ class QuestionDot(msgspec.Struct, array_like=True):
 
 
 class CategoryWins(msgspec.Struct, array_like=True):
-    """On how many questions of a category run ``a`` is better, run ``b`` is better, or both are equal.
-
-    ``category`` is None for questions without a category.
-    """
+    """On how many questions of a category run ``a`` is better, run ``b`` is better, or both are equal; None is no category."""
 
     category: str | None
     a: int
@@ -40,12 +37,8 @@ class CategoryWins(msgspec.Struct, array_like=True):
 class QuestionDifferences(msgspec.Struct):
     """One metric of two runs on the questions on which it is defined for both.
 
-    Attributes:
-        questions: number of these questions.
-        dots: these questions in the dataset's order; if there are more than 2,000, only every n-th.
-        widest: the largest absolute difference between a and b; at least 1e-9.
-        differences: number of questions with a - b in each of 41 bins of equal width from -widest to widest.
-        wins: by category, sorted by name, None last.
+    Of more than 2,000 questions, ``dots`` are every n-th, in the dataset's order. ``widest`` is the largest absolute difference
+    between a and b, at least 1e-9. ``differences`` counts questions by a - b in 41 bins of equal width from -widest to widest.
     """
 
     questions: int
@@ -56,16 +49,9 @@ class QuestionDifferences(msgspec.Struct):
 
 
 def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> QuestionDifferences:
-    """Compare two runs question by question, on the questions of a selection that both answered.
+    """Compare two runs by a metric that ranks runs and is defined on single questions, on those that both answered.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        a, b: ids of the runs.
-        metric: one that is defined on single questions and ranks runs.
-
-    Raises:
-        BadRequest: there is no such run in the dataset, or a run is compared with itself.
+    Raises ``BadRequest`` if the dataset has no such run, or a run is compared with itself.
     """
     assert metric.single and metric.direction != "none"
     runs_by_id(snapshot, selection, a=a, b=b)
@@ -91,14 +77,7 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
 
 
 def _wins(snapshot: Snapshot, selection: Selection, questions: NDArray[np.object_], advantage: Floats) -> list[CategoryWins]:
-    """Return the wins by category.
-
-    Args:
-        snapshot: the store.
-        selection: of the dataset.
-        questions: ids of the questions, shape (questions,).
-        advantage: how much better ``a`` is on each question, shape (questions,).
-    """
+    """Return the wins by category, from how much better ``a`` is on each question, shape (questions,)."""
     rows = snapshot.frame(
         "select question_id, category from questions where dataset = $dataset order by position", {"dataset": selection.dataset}
     )

@@ -58,10 +58,9 @@ class DraftClue(msgspec.Struct):
 
 
 class DraftGuess(msgspec.Struct):
-    """What a guesser answers after a clue.
+    """What a guesser answers after a clue; None where it knows no word of the text so far.
 
-    ``guess`` is None where the guesser knows no word of the text so far. ``confidence`` is in [0, 1]. ``verdict`` and its reason,
-    ``rule``, are None without an answer line or a guess.
+    ``verdict`` and its reason, ``rule``, are None without an answer line or a guess.
     """
 
     clue: int
@@ -97,11 +96,7 @@ class DraftWarning(msgspec.Struct):
 
 
 class QuestionDraft(msgspec.Struct):
-    """Answer of ``POST /api/v1/write/guesses``.
-
-    ``entries`` is the number of entries of the knowledge base. ``known`` are those that the answer line accepts; if there are
-    none, no guess can be right.
-    """
+    """Answer of ``POST /api/v1/write/guesses``; ``known`` entries of the knowledge base are accepted by the answer line."""
 
     words: int
     clues: list[DraftClue]
@@ -128,11 +123,7 @@ def _searches() -> list[Search]:
 
 
 def draft_clues(draft: DraftText) -> list[DraftClue]:
-    """Return the sentences of a draft as clues.
-
-    Raises:
-        BadRequest: the draft is too long.
-    """
+    """Return the sentences of a draft as clues. Raises ``BadRequest`` for a draft that is too long."""
     if len(draft.text) > MAX_TEXT_LENGTH:
         raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {MAX_TEXT_LENGTH:,}.", "text")
     if len(draft.answer) > MAX_ANSWER_LENGTH:
@@ -150,13 +141,8 @@ def draft_clues(draft: DraftText) -> list[DraftClue]:
 def question_draft(draft: DraftText, elicitations: Sequence[Elicitation] = ELICITATIONS[:1]) -> QuestionDraft:
     """Return what each guesser answers after each sentence of a draft, graded by the answer line, with warnings.
 
-    Args:
-        draft: text and answer line.
-        elicitations: how confidence is computed from the scores of a search, as in the runs of Pyramid: ``softmax`` is the share
-            of the best entry in a softmax, ``margin`` its lead over the second.
-
-    Raises:
-        BadRequest: the draft is too long.
+    ``elicitations`` say how confidence is computed from the scores of a search, as in the runs of Pyramid: ``softmax`` is the
+    share of the best entry in a softmax, ``margin`` its lead over the second. Raises ``BadRequest`` for a draft that is too long.
     """
     clues = draft_clues(draft)
     titles = [entry.title for entry in _entries()]

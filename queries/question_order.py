@@ -47,15 +47,7 @@ class QuestionOrder(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Sort:
-    """The meaning of the key ``sort``.
-
-    Attributes:
-        key: as written in the address, without the sign.
-        descending: whether the highest values come first.
-        by: a fact of the question, a run's early mistakes (``wrong``), a run's metric, or the difference of two runs in a metric.
-        metric: the metric, where one is named; else None.
-        runs: ids: none for a fact, one for a run, two for a difference, which is the value of the first minus that of the second.
-    """
+    """The meaning of the key ``sort``, without its sign. A difference is the value of the first run minus that of the second."""
 
     key: str
     descending: bool
@@ -67,13 +59,8 @@ class Sort:
 def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
     """Read ``sort``: a fact, ``METRIC:RUN``, ``METRIC:RUN-RUN`` or ``wrong:RUN``, with ``-`` in front for descending.
 
-    Args:
-        sort: as written in the address.
-        runs: ids of the runs of the dataset. They are hexadecimal, so they cannot contain a ``-``.
-        dataset: its id, for error messages.
-
-    Raises:
-        BadRequest: there is no such fact, metric of a single question, or run.
+    Ids of runs are hexadecimal, so they cannot contain a ``-``. Raises ``BadRequest`` if there is no such fact, metric of a
+    single question, or run.
     """
     descending, key = sort.startswith("-"), sort.removeprefix("-")
     if key in FACTS:
@@ -107,17 +94,9 @@ ALLOWED = [
 
 
 def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "position") -> QuestionOrder:
-    """Return the questions of a selection in order; ties are in the dataset's order.
+    """Return the questions of a selection in order, see ``read_sort``; ties are in the dataset's order.
 
     If the selection asks for undisputed answers and ``sort`` names runs, questions with a disputed answer of these are left out.
-
-    Args:
-        snapshot: the store.
-        selection: which questions. Its filters on runs matter only for which questions are common to the runs.
-        sort: see ``read_sort``.
-
-    Raises:
-        BadRequest: ``sort`` names something that does not exist.
     """
     runs = [
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})

@@ -47,10 +47,7 @@ class QuestionRow(msgspec.Struct):
 
 
 class QuestionPage(msgspec.Struct):
-    """Answer of ``/api/v1/questions``.
-
-    ``next`` is the cursor of the next page, None on the last one. ``total`` is the number of questions on all pages.
-    """
+    """Answer of ``/api/v1/questions``; ``next`` is the cursor of the next page, ``total`` counts the questions of all."""
 
     questions: list[QuestionRow]
     next: str | None
@@ -68,14 +65,8 @@ def question_page(
 ) -> QuestionPage:
     """Return a page of questions whose order is already known.
 
-    Args:
-        order: the order.
-        detail: returns the details of the questions with some ids, in the order of these ids.
-        limit: questions per page, 1 to 1000.
-        cursor: ``next`` of the previous page; None for the first page.
-
-    Raises:
-        BadRequest: the limit or the cursor is not valid.
+    ``detail`` returns the details of questions in the order of their ids. ``limit`` is from 1 to 1000, and ``cursor`` the
+    ``next`` of the page before. Raises ``BadRequest`` if one of them is not valid.
     """
     start = _start(cursor)
     if not 1 <= limit <= MAX_PAGE_SIZE:
@@ -92,14 +83,7 @@ def question_page(
 def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
-    """Return facts of some questions, and the metrics of the selection's runs on each.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        ids: of the questions, in the order of the answer.
-        metrics: metrics that are defined on single questions.
-    """
+    """Return facts of questions, in the order of their ids, and metrics of single questions of the selection's runs on each."""
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selected, metrics) if metrics and ids else {}
@@ -120,21 +104,9 @@ def question_table(
     """Return the questions of a selection as one table, with the cursor of the question after it.
 
     The table has a column ``attr.NAME`` for each attribute, and a column ``METRIC:RUN`` for each metric and run. The value that
-    it is sorted by is in a further column at the end, unless it already has a column.
-
-    Args:
-        snapshot: of the store.
-        selection: filters and conventions.
-        metrics: to give for each run.
-        sort: see ``queries.question_order``; questions without a value come last.
-        limit: number of questions, at least 1 and otherwise unlimited; None for all from the cursor on.
-        cursor: where to start; None for the first question.
-
-    Returns:
-        The table, and the cursor of the next question, None at the end.
-
-    Raises:
-        BadRequest: the limit, the cursor or the order is not valid.
+    it is sorted by is in a further column at the end, unless it already has a column; questions without a value come last.
+    Without a limit, it has all questions from the cursor on. Raises ``BadRequest`` if the limit, the cursor or the order is not
+    valid.
     """
     start = _start(cursor)
     if limit is not None and limit < 1:
@@ -171,7 +143,6 @@ def question_table(
 
 
 def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Return the facts of each question of a selection."""
     condition, parameters = selection.question_filter()
     people = ", ".join(f"{sql} as {name}" for name, sql in human_facts(selection).items())
     columns = f"q.question_id, q.answer, q.category, q.subcategory, q.radius, q.difficulty, {people}, q.text"
@@ -179,14 +150,12 @@ def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def _attributes(snapshot: Snapshot, dataset: str) -> pl.DataFrame:
-    """Return a column ``attr.NAME`` for each attribute of the questions."""
     sql = "select question_id, 'attr.' || attribute as name, value from attributes where dataset = $d order by attribute"
     facts = snapshot.frame(sql, {"d": dataset})
     return facts.pivot("name", index="question_id", values="value") if len(facts) else facts.select("question_id")
 
 
 def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return values by question, run and metric."""
     result: dict[str, dict[str, dict[str, float | None]]] = {}
     for group in _groups(snapshot, selection, metrics):
         evidence = gather(snapshot, selection.for_metrics(group), group)
@@ -200,7 +169,6 @@ def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric])
 
 
 def _groups(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> list[list[Metric]]:
-    """Return the metrics in groups that count the same answers."""
     return [*groups_by_counted(metrics, not state_counts(snapshot, selection).is_empty()).values()]
 
 

@@ -60,18 +60,15 @@ class RecalibratedItem(msgspec.Struct):
 
 
 class RecalibratedRun(msgspec.Struct):
-    """One run.
+    """One run; ``missing`` says why it was not recalibrated. An item gains where its confidence comes closer to its correctness.
 
     Attributes:
-        missing: why it was not recalibrated; else None.
-        metrics: before and after, by key.
         edges: of the bins of ``changes``, from -1 to 1.
         changes: number of items by abs(c' - y) - abs(c - y), where c' is the recalibrated confidence; below 0, an item gains.
         improved, worsened: number of items that gain, and that lose.
         well_calibrated: number of items whose confidence was within 0.1 of their correctness.
         sacrificed: number of these whose confidence no longer is.
         losers: the up to 20 items that lose most.
-        after: the reliability diagram of the recalibrated confidences.
         fitted_to: what the map is fitted to: the stated confidence or, for the temperature of a run that gives them and takes its
             confidences from them, whole distributions.
         slope, intercept: of the map of log-odds or, for whole distributions, of logarithms of shares, fitted to all items. The
@@ -118,15 +115,8 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
 
     Questions, or clusters of questions, are put into five folds at random, the same for all runs. The confidences of a fold are
     recalibrated by a map that was fitted to the other four folds, so that no map is judged on items that it was fitted to.
-
     Maps are fitted to the stated confidence. The temperature of a run that gives whole distributions is fitted to these, by the
     logarithm of the share of the right class, and its confidences change with their shares.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions; maps are fitted to nothing else.
-        method: temperature, platt or isotonic.
-        metrics: to compute before and after.
     """
     assert method in METHODS
     counted, _ = restrict(snapshot, selection, by_default=True)
@@ -178,10 +168,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
 
 
 def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Return run, question, clue, sample, confidence and correctness of each item of a selection.
-
-    The column ``place`` is the place of the item's question in the selection, from 0.
-    """
+    """Return run, question and its ``place``, clue, sample, confidence and correctness of each item of a selection."""
     with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
@@ -193,10 +180,7 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def folds_of_questions(questions: int) -> np.ndarray:
-    """Return the fold of each question, or cluster of questions, from 0, drawn at random, shape (questions,).
-
-    The sizes of two folds differ by at most one. The seed is fixed, so the same number of questions gives the same folds.
-    """
+    """Return the fold of each question, or cluster, at random from a fixed seed; sizes differ by at most one."""
     return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 
@@ -211,12 +195,7 @@ def _folds(part: pl.DataFrame) -> Ints | None:
 
 
 class _Whole(NamedTuple):
-    """The distributions of all items of a run.
-
-    Attributes:
-        distributions: one for each item.
-        chosen: the entry of each item whose share is its confidence, shape (items,).
-    """
+    """The distributions of all items of a run, and the entry of each item whose share is its confidence, shape (items,)."""
 
     distributions: RunDistributions
     chosen: Ints

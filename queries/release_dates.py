@@ -20,13 +20,9 @@ DATE_PATTERN = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 class DatedRun(msgspec.Struct):
     """A ranked run whose model has a release date.
 
-    Attributes:
-        released: the date as the tag states it.
-        day: that date as YYYY-MM-DD; the middle of the month or year if the tag states no more.
-        value: of the metric, with its 95 % interval ``low`` to ``high``; None where undefined.
-        questions: number of questions that the value is computed from.
-        best_so_far: whether no run that was released earlier, or on the same day, has a better value; None for a metric that
-            does not rank runs.
+    ``released`` is the date as the tag states it, ``day`` the same as YYYY-MM-DD; the middle of the month or year if the tag
+    states no more. The interval of the value has 95 %. ``best_so_far`` says whether no run that was released earlier, or on the
+    same day, has a better value; None for a metric that does not rank runs.
     """
 
     run: str
@@ -42,12 +38,7 @@ class DatedRun(msgspec.Struct):
 
 
 class ReleaseDates(msgspec.Struct):
-    """Answer of ``/api/v1/release-dates``; runs by date.
-
-    Attributes:
-        undated: number of ranked runs without the tag.
-        unreadable: value of the tag by run, where it is not a date.
-    """
+    """Answer of ``/api/v1/release-dates``; runs by date. ``undated`` ones have no tag, and ``unreadable`` ones no date."""
 
     data_version: str
     selection: dict[str, list[str]]
@@ -58,9 +49,7 @@ class ReleaseDates(msgspec.Struct):
 
 
 def read_date(text: str) -> date | None:
-    """Read a release date; None if the text is not a date.
-
-    For a month or a year, it is the day in the middle, which is closest to any day that may be meant.
+    """Read a release date, of a month or year the day in the middle, which is closest to any meant; None if it is no date.
 
     >>> read_date("2024-05-13"), read_date("2024-05"), read_date("2024"), read_date("May 2024")
     (datetime.date(2024, 5, 13), datetime.date(2024, 5, 16), datetime.date(2024, 7, 2), None)
@@ -76,13 +65,7 @@ def read_date(text: str) -> date | None:
 
 
 def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> ReleaseDates:
-    """Return a metric of every ranked run that has the tag ``released``, by date, measured as on the leaderboard.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metric: to show.
-    """
+    """Return a metric of every ranked run that has the tag ``released``, by date, measured as on the leaderboard."""
     rows = [row for row in leaderboard(snapshot, selection, [metric], True).rows if row.ranked]
     stated = dict(
         snapshot.rows("select run, value from tags where dataset = $d and tag = $t", {"d": selection.dataset, "t": TAG})
@@ -120,12 +103,7 @@ def release_dates(snapshot: Snapshot, selection: Selection, metric: Metric) -> R
 
 
 def _mark_best(runs: list[DatedRun], metric: Metric) -> None:
-    """Set for each run whether no run from before, or from the same day, has a smaller loss.
-
-    Args:
-        runs: sorted by day; their ``best_so_far`` is set.
-        metric: of their values.
-    """
+    """Set for each run, sorted by day, whether no run from before, or from the same day, has a smaller loss."""
     losses = metric.loss(np.array([np.nan if run.value is None else run.value for run in runs]))
     for run in runs:
         until = [loss for other, loss in zip(runs, losses, strict=True) if other.day <= run.day and not np.isnan(loss)]

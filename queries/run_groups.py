@@ -20,13 +20,9 @@ from queries.selection.parameter_kinds import BadRequest
 class RunGroup(msgspec.Struct):
     """The ranked runs that have one value of a tag.
 
-    Attributes:
-        value: of the tag.
-        runs: ids of the runs on which the metric is defined.
-        mean: mean of the metric over these runs, with equal weights; None without any.
-        low, high: 95 % interval of the mean, for other questions asked of the same models. None with a single question or
-            cluster, and for distances from calibration, because no interval here is known to cover their means.
-        questions: number of questions that the runs were measured on.
+    ``mean`` is that of the metric over the runs on which it is defined, with equal weights; None without any. Its 95 % interval
+    is for other questions asked of the same models. It is None with a single question or cluster, and for distances from
+    calibration, because no interval here is known to cover their means.
     """
 
     value: str
@@ -49,17 +45,7 @@ class RunGroups(msgspec.Struct):
 
 
 def run_groups(snapshot: Snapshot, selection: Selection, tag: str, metric: Metric) -> RunGroups:
-    """Return the mean of a metric over the runs of each value of a tag, measured as on the leaderboard.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        tag: name of the tag.
-        metric: to average.
-
-    Raises:
-        BadRequest: no run of the dataset has such a tag.
-    """
+    """Return the mean of a metric over the runs of each value of a tag, or raise ``BadRequest`` if no run has the tag."""
     stored = "select distinct tag from tags where dataset = $d order by 1"
     known = [name for (name,) in snapshot.rows(stored, {"d": selection.dataset})]
     if tag not in known:
@@ -105,14 +91,8 @@ def _group(evidence: Evidence, metric: Metric, value: str) -> RunGroup:
 def mean_interval(evidence: Evidence, metric: Metric) -> tuple[float, float]:
     """Return the 95 % interval of the mean of a metric over runs, by the methods of the leaderboard's intervals.
 
-    Replicates draw the same questions for all runs, so that what runs have in common on a question counts once.
-
-    Args:
-        evidence: of runs on which the metric is defined.
-        metric: to average.
-
-    Returns:
-        Both ends; NaN for a distance from calibration, and where a run has fewer than two units.
+    Replicates draw the same questions for all runs, so that what runs have in common on a question counts once. The ends are NaN
+    for a distance from calibration, and where a run has fewer than two units.
     """
     units = evidence.units_with(metric)
     if metric.distance or metric.interval_of or units.min() < 2:

@@ -86,15 +86,7 @@ FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("import
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
-    """Return every run of a dataset, withdrawn ones included.
-
-    Args:
-        snapshot: the store.
-        dataset: its id; None for the runs of all datasets.
-
-    Raises:
-        BadRequest: there is no such dataset.
-    """
+    """Return every run of a dataset, None for all, withdrawn ones included. Raises ``BadRequest`` for an unknown dataset."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if dataset is not None and dataset not in known:
         raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
@@ -103,15 +95,7 @@ def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
 
 
 def run(snapshot: Snapshot, run_id: str) -> RunFacts:
-    """Return one run, withdrawn or not.
-
-    Args:
-        snapshot: the store.
-        run_id: id of the run.
-
-    Raises:
-        BadRequest: there is no such run.
-    """
+    """Return one run, withdrawn or not. Raises ``BadRequest`` for an unknown run."""
     rows = snapshot.frame(f"{FACTS} where run = $run", {"run": run_id}).to_dicts()
     if not rows:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404)
@@ -132,19 +116,11 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """Return the responses of a run as a table that gives the same run when it is imported again.
 
     ``failed`` marks failed calls, whose guess and confidence are blank, and ``state`` answers without a confidence, unparsed ones
-    and abstentions. ``correct`` is what the file stated or a person decided,
-    and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that was imported; the grading by Clueline's
-    rules is computed again at import. Distributions are maps where the run names its options, else lists in the order of the
-    dataset's classes. Attributes have columns of their own. Empty columns are left out. Rows are in the order of question id,
-    sample and clue. This is the order in which they are stored, so nothing has to be sorted.
-
-    Args:
-        snapshot: the store.
-        name: id of the run.
-        form: of the file. CSV has no lists, so they are JSON text there.
-
-    Raises:
-        BadRequest: there is no such run.
+    and abstentions. ``correct`` is what the file stated or a person decided, and blank where Clueline graded the guess.
+    ``correct.NAME`` is a further grading that was imported; the grading by Clueline's rules is computed again at import.
+    Distributions are maps where the run names its options, else lists in the order of the dataset's classes, in CSV as JSON text.
+    Attributes have columns of their own. Empty columns are left out. Rows are in the order of question id, sample and clue, in
+    which they are stored, so nothing has to be sorted. Raises ``BadRequest`` for an unknown run.
     """
     facts = run(snapshot, name)
 
@@ -197,16 +173,7 @@ def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
 
 
 def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> UnansweredQuestions:
-    """Return the questions of its dataset that a run did not answer, in the dataset's order.
-
-    Args:
-        snapshot: the store.
-        name: id of the run.
-        most: how many are listed; all are counted.
-
-    Raises:
-        BadRequest: there is no such run.
-    """
+    """Return the questions that a run did not answer, in the dataset's order. Raises ``BadRequest`` for an unknown run."""
     facts = run(snapshot, name)
     rows = snapshot.rows(
         first_rows(
@@ -237,13 +204,7 @@ class GradedResponse(msgspec.Struct):
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
-    """Return the first answers of some runs, in the dataset's order of questions.
-
-    Args:
-        snapshot: the store.
-        names: ids of the runs.
-        most: how many answers to return.
-    """
+    """Return the first answers of some runs, in the dataset's order of questions."""
     rows = snapshot.frame(
         f"""select run, question_id, clue, sample, guess, confidence, correct, failed, {state_sql()} as state, graded
         from {snapshot.responses(names)} r join questions q using (dataset, question_id)

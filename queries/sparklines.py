@@ -11,13 +11,7 @@ from queries.selection import Selection
 
 
 class RunSparkline(msgspec.Struct):
-    """A run on the clues of one question, in their order.
-
-    Attributes:
-        revealed: fraction of the question revealed by the end of each clue, in (0, 1].
-        confidence: at each of these clues, in [0, 1].
-        correct: correctness at the last clue that it answered, in [0, 1].
-    """
+    """A run on the clues of one question, of which ``revealed`` is the fraction by their ends; ``correct`` is at the last one."""
 
     revealed: list[float]
     confidence: list[float]
@@ -45,13 +39,7 @@ class Sparklines(msgspec.Struct):
 
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
-    """Return the confidence of runs (means over their samples) and the human curve over the clues of some questions.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        ids: of the questions, in the order of the result.
-    """
+    """Return the confidence of runs (means over their samples) and the human curve over the clues of some questions."""
     selection = restrict(snapshot, selection)[0].replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)

@@ -20,7 +20,6 @@ class Buzzing(msgspec.Struct):
     Attributes:
         rooms: number of pairs of a question and a room in which a human team heard it.
         heard: the same, but counted once for each team in the room.
-        correct, incorrect: number of buzzes of human teams.
         powers: number of correct buzzes before the power mark; None where no question of the group has one.
         conversion: share of ``rooms`` with a correct buzz, in [0, 1].
         correct_at: mean share of the question that had been read at a correct buzz, in (0, 1]; None without one.
@@ -38,18 +37,13 @@ class Buzzing(msgspec.Struct):
 
 
 class TeamRow(msgspec.Struct):
-    """One team.
+    """One team; ``powers`` and ``correct_at`` are as in ``Buzzing``.
 
     Attributes:
-        team: its name or pseudonym.
         rooms: number of rooms in which it played.
         heard: number of questions that it heard, counted once for each room.
-        correct, incorrect: number of its buzzes.
-        powers: number of its correct buzzes before the power mark; None where no question that it heard has one.
-        correct_share: ``correct`` / ``heard``, in [0, 1].
-        precision: ``correct`` / its buzzes, in [0, 1]; None where it never buzzed.
-        correct_at: mean share of the question that had been read at its correct buzzes, in (0, 1]; None without one.
-        correct_at_quartiles: lower quartile, median and upper quartile of these shares; None without a correct buzz.
+        correct_share, precision: ``correct`` / ``heard``, and ``correct`` / its buzzes; None where it never buzzed.
+        correct_at_quartiles: lower quartile, median and upper quartile of ``correct_at``; None without a correct buzz.
         first: number of questions that it answered correctly and on which no team's correct buzz came earlier, in any room.
     """
 
@@ -74,12 +68,7 @@ class CategoryBuzzing(Buzzing, kw_only=True):
 
 
 class QuestionBuzzing(Buzzing, kw_only=True):
-    """One question.
-
-    Attributes:
-        power_words: words before its power mark; None without one.
-        first_team: the team with the earliest correct buzz, the first by name if several share it; None without one.
-    """
+    """One question. ``power_words`` come before its power mark; ``first_team`` has the earliest correct buzz, by name if tied."""
 
     question_id: str
     answer: str | None
@@ -97,15 +86,7 @@ class RoomTeam(msgspec.Struct):
 
 
 class RoomRow(msgspec.Struct):
-    """One room in which two teams or more played.
-
-    Attributes:
-        room: its name in the file of the games.
-        questions: number of questions that were heard in it.
-        converted: number of these with a correct buzz.
-        powers: number of correct buzzes before the power mark; None where no question has one.
-        teams: by descending number of correct buzzes.
-    """
+    """A room in which two teams or more played, most correct buzzes first; ``converted`` questions had a correct buzz."""
 
     room: str
     questions: int
@@ -117,18 +98,9 @@ class RoomRow(msgspec.Struct):
 class TeamBuzz(msgspec.Struct):
     """One buzz.
 
-    Attributes:
-        question_id, answer, category: of the question.
-        room: where the team buzzed.
-        team: that buzzed.
-        word: at which it buzzed, from 0; the question's number of words if the buzz came after the end.
-        at: share of the question that had been read, in (0, 1].
-        correct: whether the answer was right.
-        power: whether it was right before the power mark; None where the question has none.
-        guess: what the team answered; None where unknown.
-        place: of a correct buzz among the correct buzzes of all rooms, from 1 for the earliest; buzzes at the same word share a
-            place. None for an incorrect buzz.
-        places: number of correct buzzes on the question in all rooms.
+    ``word`` counts from 0, and is the question's number of words if the buzz came after the end; ``at`` is the share that had
+    been read. ``power`` says whether it was right before the power mark; None where the question has none. ``place`` is that of a
+    correct buzz among all ``places`` of them in all rooms, from 1 for the earliest; buzzes at the same word share a place.
     """
 
     question_id: str
@@ -161,19 +133,8 @@ class Teams(msgspec.Struct):
 def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = None, room: str | None = None) -> Teams:
     """Return what human teams did on the questions of a selection.
 
-    Args:
-        snapshot: of the store.
-        selection: which questions; its runs do not matter.
-        team: list the buzzes of this team.
-        room: list the buzzes in this room; together with ``team``, the buzzes of the team in the room. Without either, no buzzes
-            are listed.
-
-    Returns:
-        Teams by descending share of correct answers, categories by name, questions in the order of the dataset, rooms by name,
-        buzzes by question and word.
-
-    Raises:
-        BadRequest: the dataset has no human team or no room of this name.
+    Buzzes are listed of ``team``, in ``room`` or, with both, of the team in the room. Teams come by descending share of correct
+    answers, the rest by name or in the dataset's order. Raises ``BadRequest`` if there is no human team or no room of this name.
     """
     questions, exposures, buzzes = _read(snapshot, selection)
     if team is not None and not _is_known(snapshot, selection.dataset, "team", team):
@@ -203,10 +164,7 @@ def _is_known(snapshot: Snapshot, dataset: str, column: str, name: str) -> bool:
 
 
 def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return three tables: questions that human teams heard, in order; who heard them; and their buzzes.
-
-    The second table also says whether the question has a power mark (``marked``).
-    """
+    """Return the questions that human teams heard, in order; who heard them, and if they are ``marked``; and their buzzes."""
     condition, parameters = selection.question_filter()
     selected = f"select q.dataset, q.question_id from questions q where {condition}"
     exposures = snapshot.frame(

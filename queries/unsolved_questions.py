@@ -20,16 +20,9 @@ MIN_RUNS = 2  # with one run, these would be its mistakes, which the page of the
 class UnsolvedQuestion(msgspec.Struct):
     """A question on which the accuracy of every run that answered it is 0.
 
-    Attributes:
-        question_id, answer, category: of the question.
-        runs: number of runs that answered it.
-        mean_confidence: mean over these runs, in [0, 1]; each counts with its mean over clues and samples. Like the next two, it
-            is None if no answer has a confidence.
-        highest_confidence: of the most confident of them, in [0, 1].
-        surest: id of that run.
-        heard: number of human teams that heard the question, counted once per room.
-        people: share of these that were right, in [0, 1]; None where no team heard it.
-        disputed: number of runs whose gradings differ on one of their answers to it.
+    Confidences are means over clues and samples of the runs that answered it, the highest that of ``surest``; None if no answer
+    has a confidence. ``heard`` counts human teams, once per room, ``people`` is the share of these that were right, and
+    ``disputed`` counts runs whose gradings differ on one of their answers to it.
     """
 
     question_id: str
@@ -47,9 +40,8 @@ class UnsolvedQuestion(msgspec.Struct):
 class Unsolved(msgspec.Struct):
     """Answer of ``/api/v1/unsolved``: questions by the share of people who knew them, highest first; then by highest confidence.
 
-    Attributes:
-        answered: number of questions that at least two runs answered; only these are considered.
-        categories: by category, how many of ``answered`` and how many of ``questions`` are in it; "" stands for no category.
+    Only the ``answered`` questions that at least two runs answered are considered. ``categories`` says how many of these and of
+    ``questions`` are in each; "" stands for no category.
     """
 
     data_version: str
@@ -60,14 +52,10 @@ class Unsolved(msgspec.Struct):
 
 
 def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
-    """Return the questions of a selection that at least two runs answered, and none of them correctly at any clue.
+    """Return the questions that at least two runs answered, and none of them correctly at any selected clue.
 
     Where correctness is a probability, this means a probability of 0. Questions with a disputed answer are left out if the
     selection asks for undisputed ones.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions; with a filter on clues, such as ``revealed``, only these clues count.
     """
     counted, _ = restrict(snapshot, selection.for_metrics([ACCURACY]), by_default=True)
     evidence, confident = (gather(snapshot, counted.for_metrics([metric]), [metric]) for metric in (ACCURACY, CONFIDENCE))

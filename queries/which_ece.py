@@ -27,14 +27,7 @@ WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ec
 
 
 class RunError(msgspec.Struct):
-    """A run's calibration error by one variant.
-
-    Attributes:
-        value: the error; None where ``missing`` says why.
-        rank: among the runs, 1 for the smallest error; ties share the mean rank.
-        left_out: number of items that are in no bin that counts.
-        low, high: 95 % interval of ``value``; None where it was not asked for or there is none.
-    """
+    """A run's calibration error by one variant; the smallest has rank 1. ``left_out`` items are in no bin that counts."""
 
     run: str
     value: float | None
@@ -57,10 +50,7 @@ class ErrorBin(msgspec.Struct):
 
 
 class ErrorVariant(msgspec.Struct):
-    """One way to compute a calibration error, with the error of every run and the bins of the chosen one.
-
-    ``source`` is where its definition comes from. ``bins`` is empty where it uses none, or where the run has too few items.
-    """
+    """One way to compute a calibration error, with the errors of runs and the bins, if any, of the chosen one."""
 
     key: str
     name: str
@@ -71,13 +61,7 @@ class ErrorVariant(msgspec.Struct):
 
 
 class WhichEce(msgspec.Struct):
-    """Answer of ``/api/v1/which-ece``.
-
-    Attributes:
-        items: number of items of the chosen run.
-        focus: id of the chosen run; None without runs.
-        agreement: Kendall's tau-b between the rankings of the runs by each two variants.
-    """
+    """Answer of ``/api/v1/which-ece``; ``focus`` is the chosen run. ``agreement`` is Kendall's tau-b of rankings."""
 
     data_version: str
     selection: dict[str, list[str]]
@@ -89,16 +73,9 @@ class WhichEce(msgspec.Struct):
 
 
 def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "", intervals: bool = False) -> WhichEce:
-    """Return every variant of the calibration error of every run of a selection. The binning of the address does not matter.
+    """Return every variant of the error of every run, whatever the binning, with the bins of the run ``focus`` or the first.
 
-    Args:
-        snapshot: of the store.
-        selection: filters and conventions; its ``common`` is 1 by default.
-        focus: id of the run whose bins are returned; blank for the first one.
-        intervals: whether to compute intervals of the errors.
-
-    Raises:
-        BadRequest: there is no run ``focus`` in the selection.
+    ``common`` is 1 by default. Raises ``BadRequest`` for an unknown run.
     """
     standard = selection.replace(conventions=replace(selection.conventions, binning="width10"))
     counted, _ = restrict(snapshot, standard, by_default=True)

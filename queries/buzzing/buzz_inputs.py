@@ -43,16 +43,9 @@ NOT_INCREMENTAL = "only datasets of kind incremental, whose questions are read c
 class RunBuzzing:
     """The responses of one run, sorted by question and clue, and the buzzes that follow.
 
-    If a question has several samples, only the first one counts: a system buzzes once.
-
-    Attributes:
-        run: id, model and elicitation.
-        clue_table: clues and teams.
-        rules: when the run buzzes, and how a buzz is valued.
-        question: number of each item's question in the clue table, shape (items,).
-        at: row of each item's clue in the clue table, shape (items,).
-        score: what is compared with the threshold, on the scale of the rules, shape (items,); NaN where unknown.
-        correct: correctness in [0, 1], shape (items,).
+    If a question has several samples, only the first one counts: a system buzzes once. Arrays have shape (items,): ``question``
+    and ``at`` are the number of each item's question and the row of its clue in the clue table, ``score`` what is compared with
+    the threshold, on the scale of the rules, NaN where unknown.
     """
 
     run: Run
@@ -139,15 +132,7 @@ def representative_threshold(best: ThresholdInterval) -> float:
 
 @dataclass(frozen=True)
 class BuzzingData:
-    """The part of a selection that buzzing is computed from.
-
-    Attributes:
-        missing: why there is nothing to compute; then there are no runs. Else None.
-        questions: number of questions selected.
-        positions: position in the dataset of each question of the clue table, shape (questions,).
-        clue_table: clues and teams.
-        runs: in order of import.
-    """
+    """The part of a selection that buzzing is computed from; ``missing`` says why there is none, and so no runs."""
 
     missing: str | None
     questions: int
@@ -157,28 +142,13 @@ class BuzzingData:
 
 
 def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzingData:
-    """Read the clues, teams and runs of a selection.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        rules: when a run buzzes, and what a buzz is worth.
-    """
+    """Read the clues, teams and runs of a selection."""
     data, runs = stream_buzzing(snapshot, selection, rules)
     return replace(data, runs=tuple(runs))
 
 
 def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tuple[BuzzingData, Iterator[RunBuzzing]]:
-    """Read the same as ``read_buzzing``, but yield the runs one by one: all runs of a large dataset do not fit into memory.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        rules: when a run buzzes, and what a buzz is worth.
-
-    Returns:
-        The data with empty ``runs``, and an iterator over the runs.
-    """
+    """Read the same as ``read_buzzing``, but yield the runs one by one: those of a large dataset do not fit into memory."""
     selection, _ = restrict(snapshot, selection)
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
@@ -236,12 +206,7 @@ def _read_batch(
 
 
 def _first_sample(question: Ints, sample: Ints) -> NDArray[np.bool_]:
-    """Return whether each item belongs to the first sample of its question, shape (items,).
-
-    Args:
-        question: number of each item's question, ascending, shape (items,).
-        sample: number of each item's sample, shape (items,).
-    """
+    """Return whether each item belongs to the first sample of its question. Questions are ascending; all have shape (items,)."""
     first = np.flatnonzero(np.diff(question, prepend=-1))
     is_first: NDArray[np.bool_] = sample == np.repeat(sample[first], np.diff(np.append(first, len(question))))
     return is_first

@@ -27,7 +27,6 @@ class Rules:
         scale: what must be above the threshold: ``confidence``, or ``logprob``, the sum of the guess's token log-probabilities.
         curve: the chance that nobody has answered yet: the published ``polynomial``, or 1 - h of the ``dataset``.
         threshold: for every run that ``thresholds`` does not name; None for each run's own optimum.
-        thresholds: pairs of a run's id and its threshold.
     """
 
     scale: str = SCALES[0]
@@ -36,7 +35,6 @@ class Rules:
     thresholds: tuple[tuple[str, float], ...] = ()
 
     def threshold_of(self, run: str) -> float | None:
-        """Return the threshold that was chosen for a run, None for its optimum."""
         return dict(self.thresholds).get(run, self.threshold)
 
 
@@ -50,7 +48,6 @@ class _Thresholds(Kind[Thresholds]):
     repeatable = True
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Thresholds:
-        """See ``Kind``."""
         thresholds: dict[str | None, str] = {}
         for text in texts:
             name, colon, number = text.rpartition(":")
@@ -62,12 +59,11 @@ class _Thresholds(Kind[Thresholds]):
         return tuple(thresholds.items())
 
     def write(self, value: Thresholds) -> list[str]:
-        """See ``Kind``."""
         return [number if run is None else f"{run}:{number}" for run, number in value]
 
 
 def default_curve(facets: Facets) -> str:
-    """Return the default curve that values a buzz: ``dataset`` where the dataset has human teams, else ``polynomial``."""
+    """Return ``dataset`` where the dataset has human teams, else ``polynomial``."""
     return CURVES[1] if facets.human_teams else CURVES[0]
 
 

@@ -17,13 +17,9 @@ from queries.selection import Selection, selection_keys
 
 
 class CategoryOutcome(msgspec.Struct):
-    """The buzzes of one group in one category.
+    """The buzzes of one group in one category; None is no category, and the ratio without an incorrect buzz.
 
-    Attributes:
-        category: None for questions without one.
-        heard: number of questions heard, counted once for each team and room; for a run, the questions that it answered.
-        correct, incorrect: number of buzzes of each kind.
-        ratio: ``correct`` / ``incorrect``, at least 0; None without an incorrect buzz.
+    Questions heard are counted once for each team and room; those of a run are the ones that it answered.
     """
 
     category: str | None
@@ -34,14 +30,7 @@ class CategoryOutcome(msgspec.Struct):
 
 
 class BuzzOutcomes(msgspec.Struct):
-    """One group of players.
-
-    Attributes:
-        name: ``people``, a model that played as a team, or a run's id.
-        kind: ``human``, ``model`` or ``run``.
-        threshold: a run buzzes above it; None for people and model teams.
-        categories: in the same order as those of the answer; categories in which nothing was heard are left out.
-    """
+    """One group: ``people``, a model that played as a team, or a run. Categories in which nothing was heard are left out."""
 
     name: str
     kind: str
@@ -60,15 +49,7 @@ class CategoryOutcomes(msgspec.Struct):
 
 
 def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) -> CategoryOutcomes:
-    """Count correct and incorrect buzzes by category.
-
-    A run's buzz is correct if the correctness of its answer is at least 0.5. Runs without a threshold are left out.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        rules: when a run buzzes.
-    """
+    """Count correct (correctness of at least 0.5) and incorrect buzzes by category. Runs without a threshold are left out."""
     data = read_buzzing(snapshot, selection, rules)
     answer = CategoryOutcomes(snapshot.version, selection_keys(selection), data.missing, [], [])
     if data.missing:
@@ -79,13 +60,7 @@ def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) ->
 
 
 def question_categories(snapshot: Snapshot, selection: Selection, positions: Ints) -> tuple[list[str | None], Ints]:
-    """Return the categories of some questions in order, None last, and the number of each question's category.
-
-    Args:
-        snapshot: the store.
-        selection: which dataset.
-        positions: positions of the questions in the dataset, shape (questions,).
-    """
+    """Return the categories of questions at some positions, sorted, None last, and the number of each question's category."""
     facts = snapshot.frame("select position, category from questions where dataset = $dataset", {"dataset": selection.dataset})
     of_position: dict[int, str | None] = dict(facts.iter_rows())
     category = [of_position[position] for position in positions.tolist()]
@@ -115,14 +90,7 @@ def _groups(data: BuzzingData, places: Ints, names: Sequence[str | None]) -> Ite
 
 
 def _outcomes(names: Sequence[str | None], heard: Ints, at: Ints, right: Floats) -> list[CategoryOutcome]:
-    """Count by category.
-
-    Args:
-        names: the categories.
-        heard: number of the category of each question heard, shape (heard,).
-        at: number of the category of each buzz, shape (buzzes,).
-        right: 1 for a correct buzz, else 0, shape (buzzes,).
-    """
+    """Count by category, from the numbers of the categories of questions heard and of buzzes."""
     counts = [np.bincount(cells, weights, len(names)) for cells, weights in ((heard, None), (at, right), (at, 1 - right))]
     return [
         CategoryOutcome(name, int(total), int(correct), int(incorrect), float(correct / incorrect) if incorrect else None)

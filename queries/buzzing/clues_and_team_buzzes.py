@@ -72,33 +72,17 @@ class ClueTable:
         )  # fmt: skip
 
     def first_reaching(self, question: Ints, words: Ints) -> Ints:
-        """Return the first clue of a question by whose end a number of words has been heard.
-
-        Args:
-            question: number of the question, shape (n,).
-            words: number of words heard, at most all words of the question, shape (n,).
-
-        Returns:
-            Row of the clue, shape (n,).
-        """
+        """Return the row of the first clue by whose end a number of words, at most all, has been heard. All have shape (n,)."""
         stride = int(self.words.max(initial=0)) + 1
         return np.searchsorted(self.question * stride + self.word_end, question * stride + words)
 
     def share_heard(self, question: Ints, clue: Ints) -> Floats:
-        """Return the share of a question's clues heard up to and including a clue, in (0, 1], shape (n,).
-
-        Args:
-            question: number of the question, shape (n,).
-            clue: number of the clue within it, from 0, shape (n,).
-        """
+        """Return the share of a question's clues heard up to and including a clue, in (0, 1], shape (n,). Clues count from 0."""
         return (clue + 1) / self.clues[question]
 
 
 def people_curve(snapshot: Snapshot, selection: Selection) -> str:
-    """Return the name of the human curve that values a buzz: ``human`` of the selection, else a curve of teams.
-
-    It counts teams by default because pi is the share of teams that have not answered.
-    """
+    """Return the human curve that values a buzz: of teams by default, because pi is the share of teams that have not answered."""
     return selection.conventions.human or dataset_conventions(snapshot, selection).team_curve
 
 
@@ -142,10 +126,7 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
 
 
 def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame | None:
-    """Return what the players of a human collection guessed, by player, question and clue.
-
-    None where no player answered more than one clue of a question, so that there are only guesses at buzzes.
-    """
+    """Return the guesses of a human collection by player, question and clue; None if there are only guesses at buzzes."""
     responses = snapshot.with_grading("").responses([snapshot.people])
     once = f"select 1 from {responses} where not failed group by sample, question_id having count(*) > 1 limit 1"
     if not snapshot.rows(once):

@@ -31,7 +31,7 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
 
 
 def curves_of(data: BuzzingData) -> BuzzCurves:
-    """Return the curves of ``buzz_curves`` from data that has been read already."""
+    """Return the curves of data that has been read."""
     if data.missing:
         return BuzzCurves(data.missing, None, GRID.tolist(), [])
     people = data.clue_table.teams.filter(team_kind="human")
@@ -68,12 +68,7 @@ def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_
 
 
 def revealed_at(clue_table: ClueTable, buzzes: pl.DataFrame) -> Floats:
-    """Return the fraction of the question that had been heard at each buzz of a team, in (0, 1], shape (buzzes,).
-
-    Args:
-        clue_table: clues of the questions.
-        buzzes: rows of ``clue_table.teams`` with a buzz.
-    """
+    """Return the fraction of the question that had been heard at each buzz of a team, in (0, 1], shape (buzzes,)."""
     words = clue_table.words[buzzes["question"].to_numpy()]
     revealed: Floats = np.minimum(buzzes["word"].to_numpy() + 1, words) / words
     return revealed

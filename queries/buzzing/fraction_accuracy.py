@@ -31,7 +31,7 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
 
 
 def accuracy_of(data: BuzzingData) -> FractionAccuracy:
-    """Return the result of ``accuracy_by_fraction`` from data that has been read already."""
+    """Return the accuracy of data that has been read."""
     return _accuracy_of(data, data.runs)
 
 

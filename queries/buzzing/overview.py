@@ -11,13 +11,7 @@ from queries.selection import Selection, selection_keys
 
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
-    """Return the threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        rules: when a run buzzes, and what a buzz is worth.
-    """
+    """Return the threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection."""
     data = read_buzzing(snapshot, selection, rules)
     return Buzz(
         data_version=snapshot.version,

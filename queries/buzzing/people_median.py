@@ -39,16 +39,11 @@ class CategoryShare(msgspec.Struct):
 
 
 class RunAndMedian(msgspec.Struct):
-    """A run against the median of people.
+    """A run against the median of people, on the questions that it answered and a human team heard.
 
-    Attributes:
-        threshold: the run buzzes above it; None where ``missing`` says why.
-        questions: number of questions that the run answered and a human team heard.
-        unanswered: number of these that no team answered correctly, so that any right buzz is before the median.
-        earlier: share of these questions on which the run's buzz is right and before the median.
-        within: share on which it is right and at most so many words after the median, for each of ``PeopleMedian.words``.
-        categories: ``earlier`` by category, in the order of the categories' names.
-        missing: why there are no shares; else None.
+    ``unanswered`` of these have no correct human buzz, so that any right buzz is before the median. ``earlier`` is the share on
+    which the run's buzz is right and before the median, ``within`` the share on which it is right and at most so many words after
+    it, for each of ``PeopleMedian.words``. ``missing`` says why there are no shares.
     """
 
     run: str
@@ -78,11 +73,6 @@ def people_median(snapshot: Snapshot, selection: Selection, rules: Rules) -> Peo
 
     The median of a question is that of its correct human buzzes, in words. Where people heard a question and none was right,
     there is none, and any right buzz is before it. A graded correctness counts with its value.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        rules: when a run buzzes.
     """
     data = read_buzzing(snapshot, selection, rules)
     answer = PeopleMedian(snapshot.version, selection_keys(selection), data.missing, [*WORDS], [])
@@ -144,13 +134,7 @@ def _run(player: RunBuzzing, medians: Floats, names: Sequence[str | None], categ
 
 
 def _shares(right: Floats, questions: Ints, units: Units) -> list[Share]:
-    """Return the share of some questions in each column, with intervals that hold where few questions are right, or wrong.
-
-    Args:
-        right: correctness of each question of the selection that is in time, else 0, shape (questions, columns).
-        questions: numbers of the questions, at least one, shape (n,).
-        units: of the selection.
-    """
+    """Return the share of some questions in each column of ``right``, with intervals that hold for few or nearly all."""
     cluster = units.drawn[questions]
     sums, asked = (sum_by_place(column, cluster, units.drawn_from) for column in (right[questions], np.ones(len(questions))))
     low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, len(questions) / len(np.unique(units.of_questions[questions])))

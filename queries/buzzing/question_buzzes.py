@@ -11,13 +11,9 @@ from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
 
 
 class Buzzpoint(msgspec.Struct):
-    """Where a run buzzes: at the first clue whose score is strictly above its threshold.
+    """Where a run buzzes: at the first clue, counted from 0, whose score is strictly above its threshold; None if there is none.
 
-    Attributes:
-        threshold: in use, on the scale of the scores; None where ``missing`` says why there is none.
-        best: whether the threshold is the run's best one on the selection, because none was asked for.
-        clue: number of the clue, from 0; None where no score is above the threshold.
-        missing: why there is no threshold; else None.
+    ``best`` says that no threshold was asked for and it is the run's best one on the selection.
     """
 
     threshold: float | None
@@ -29,12 +25,8 @@ class Buzzpoint(msgspec.Struct):
 def buzzpoint(clue: Ints, score: Floats, threshold: float | None, best: float | None = None) -> Buzzpoint:
     """Return the buzzpoint of a run in one question.
 
-    Args:
-        clue: number of each answer's clue, ascending, shape (answers,).
-        score: what must be above the threshold, shape (answers,); NaN where it is unknown.
-        threshold: the one that was asked for; None if none was.
-        best: the threshold to use if none was asked for. It must come from more questions than this one: a threshold that is
-            best on one question says nothing about the run.
+    Answers are in order of their clues, shape (answers,); unknown scores are NaN. ``best`` is used if no threshold was asked for.
+    It must come from more questions than this one: a threshold that is best on one question says nothing about the run.
 
     Example:
         >>> buzzpoint(np.array([0, 1, 2]), np.array([0.2, 0.6, 0.9]), threshold=0.5)

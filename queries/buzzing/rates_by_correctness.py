@@ -31,7 +31,7 @@ def buzz_rates(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzRa
 
 
 def rates_of(data: BuzzingData) -> BuzzRates:
-    """Return the result of ``buzz_rates`` from data that has been read already."""
+    """Return the rates of data that has been read."""
     if data.missing:
         return BuzzRates(data.missing, [], [])
     return BuzzRates(None, [_run(player) for player in data.runs], _teams(data.clue_table))
@@ -69,10 +69,7 @@ def _teams(clue_table: ClueTable) -> list[TeamBuzzRates]:
 
 
 def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
-    """Return a row per team: its rates of all, correct and incorrect buzzes per clue heard, and its mean survey score.
-
-    The row also has P(buzz | correct) and P(buzz | incorrect), null where they are not known.
-    """
+    """Return a row per team: rates of buzzes per clue heard, survey score and, where known, P(buzz | correct or incorrect)."""
     teams = clue_table.teams
     question = teams["question"].to_numpy()
     buzzed = teams["word"].is_not_null().to_numpy()

@@ -10,16 +10,12 @@ class ThresholdOutcome(msgspec.Struct):
 
     Attributes:
         threshold: the run buzzes at the first clue whose score is strictly above it.
-        optimal: whether it is the run's optimum, because the address names none.
-        buzzes, no_buzz: number of questions with and without a buzz.
-        correct, incorrect: number of correct and of incorrect buzzes; a graded correctness counts with its value in [0, 1].
-        accuracy: ``correct`` / ``buzzes``, in [0, 1].
+        correct, incorrect: number of buzzes; a graded correctness counts with its value in [0, 1].
         revealed: mean fraction of the question revealed at the buzz, in (0, 1].
         expected_wins: mean over questions of pi(f) x [correct at the buzz], 0 without a buzz.
         score: expected points per question against a human team drawn at random from those that heard it, in [-5, 10].
         win: chance of winning a question against such a team by being the first to answer correctly, in [0, 1].
-        loss: chance that the team answers correctly and the run did not do so before, in [0, 1]. Nobody wins the rest,
-            1 - ``win`` - ``loss``.
+        loss: chance that the team answers correctly and the run did not do so before, in [0, 1]. Nobody wins the rest.
         unsure: part of ``win`` that rests on teams whose question was ended by others before the buzz, in [0, 1].
     """
 
@@ -48,7 +44,7 @@ class OutcomeInterval(msgspec.Struct):
 class Optimum(msgspec.Struct):
     """Where expected wins are highest: at every tau with ``threshold`` <= tau < ``until``, and perhaps at higher ones too.
 
-    ``until`` is None where the interval has no upper end. ``open_below`` says that every lower threshold is as good.
+    ``until`` is None where there is no upper end. ``open_below`` says that every lower threshold is as good.
     """
 
     threshold: float
@@ -60,8 +56,7 @@ class Optimum(msgspec.Struct):
 class ThresholdCurve(msgspec.Struct):
     """Values by threshold: step functions, constant from one of ``thresholds`` up to the next.
 
-    ``steps`` is the number of all steps. If there are more than 400, only some are listed, each with its exact values; the
-    optimum is always among them. ``expected_wins``, ``score`` and ``win`` are those of ``ThresholdOutcome`` at each of them.
+    If there are more than 400 ``steps``, only some are listed, each with its exact values; the optimum is always among them.
     """
 
     steps: int
@@ -72,18 +67,9 @@ class ThresholdCurve(msgspec.Struct):
 
 
 class RunThresholds(msgspec.Struct):
-    """The threshold explorer of a run.
+    """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
 
-    Attributes:
-        questions: number of questions that the run answered.
-        heard: how many of them a human team heard.
-        items: number of answers.
-        unscored: number of answers without a score on the scale.
-        outcome: at the threshold in use.
-        intervals: of ``expected_wins``, ``score``, ``win`` and ``loss``, by name; a mean over a single question has none.
-        optimum: the best thresholds; None where there are none.
-        curve: outcomes by threshold; None without scores.
-        missing: the reason for each number that is None, by name.
+    ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
     """
 
     run: str
@@ -107,11 +93,7 @@ class BestThresholds(msgspec.Struct):
 
 
 class ThresholdExplorer(msgspec.Struct):
-    """The threshold explorer.
-
-    ``scales`` are the scales on which some run has a score. ``human_curve`` is the name of h in pi = 1 - h, None under the
-    polynomial.
-    """
+    """The threshold explorer. Some run has a score on each of ``scales``. ``human_curve`` is None under the polynomial."""
 
     scale: str
     scales: list[str]
@@ -124,13 +106,9 @@ class ThresholdExplorer(msgspec.Struct):
 class BuzzCurve(msgspec.Struct):
     """Correct and incorrect buzzes up to each fraction of the question, per question heard.
 
-    Attributes:
-        name: ``people`` (all of them), ``Q1`` (fewest correct buzzes) to ``Q4``, a model team, or a run's id.
-        kind: ``human``, ``model`` (a model that played as a team) or ``run``.
-        teams: number of teams; 1 for a run.
-        heard: questions heard, counted once for each team and match.
-        correct, incorrect: buzzes per question heard by each fraction of ``BuzzCurves.revealed``, never falling.
-        missing: why there is no curve; else None.
+    ``name`` is ``people`` (all of them), ``Q1`` (fewest correct buzzes) to ``Q4``, a model that played as a team, or a run's id.
+    Questions heard are counted once for each team and match. Buzzes are per question heard, by each fraction of
+    ``BuzzCurves.revealed``, and never fall.
     """
 
     name: str
@@ -156,15 +134,7 @@ class BuzzCurves(msgspec.Struct):
 
 
 class AtFraction(msgspec.Struct):
-    """Accuracy by a fraction of the question.
-
-    Attributes:
-        revealed: the fraction, in (0, 1].
-        accuracy: mean correctness of the latest answers by then, in [0, 1]; None without answers.
-        questions: number of questions with such an answer.
-        left_out: number of questions that the run answered, but at no clue that ends by then.
-        missing: why there is no accuracy; else None.
-    """
+    """Mean correctness of the latest answers by a fraction. ``left_out`` questions were answered, but at no clue by then."""
 
     revealed: float
     accuracy: float | None
@@ -174,18 +144,11 @@ class AtFraction(msgspec.Struct):
 
 
 class PeopleAtFraction(msgspec.Struct):
-    """Teams by a fraction of the question.
+    """Teams by a fraction of the question, with reasons for missing numbers by their names.
 
-    Attributes:
-        revealed: the fraction, in (0, 1].
-        right: mean over questions of the share of teams that have answered correctly, in [0, 1].
-        questions: number of questions that a team heard.
-        left_out: number of questions that no team heard.
-        buzz_accuracy: correct buzzes / buzzes so far, in [0, 1].
-        buzzes: number of buzzes so far.
-        missing: the reason for each number that is None, by name.
-        accuracy: mean over questions of the share of people whose guess at the last clue by then is correct, in [0, 1]. Only for
-            a human collection, whose players guess at every clue.
+    ``right`` is a mean over questions of the share of teams that have answered correctly, ``buzz_accuracy`` correct buzzes /
+    buzzes so far. ``accuracy`` is a mean over questions of the share of people whose guess at the last clue by then is correct.
+    Only a human collection has it, whose players guess at every clue.
     """
 
     revealed: float
@@ -224,16 +187,10 @@ class FractionAccuracy(msgspec.Struct):
 
 
 class RunBuzzRates(msgspec.Struct):
-    """How often a run buzzes when its guess is correct, and when it is not.
+    """How often a run buzzes when its guess is correct, and when it is not: P(buzz | correct) and P(buzz | incorrect).
 
-    Attributes:
-        missing: the reason for each number that is None, by name.
-        threshold: the run buzzes above it.
-        given_correct, given_incorrect: P(buzz | correct) and P(buzz | incorrect), in [0, 1].
-        seen_correct, seen_incorrect: number of clues seen with a correct and with an incorrect guess; a graded correctness counts
-            with its value.
-        buzz_rate: buzzes per clue seen, in [0, 1].
-        survey_score: mean over questions, in [-5, 20); a question without a buzz counts 0.
+    ``seen_correct`` and ``seen_incorrect`` are numbers of clues seen with such a guess; a graded correctness counts with its
+    value. ``buzz_rate`` is per clue seen. ``survey_score`` is a mean over questions; a question without a buzz counts 0.
     """
 
     run: str

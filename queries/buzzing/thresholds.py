@@ -40,10 +40,7 @@ def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -
 
 
 def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> BestThresholds:
-    """Return each run's best threshold, as in the explorer, without its outcome.
-
-    Runs that have no best threshold, or that the rules give a threshold, are left out.
-    """
+    """Return each run's best threshold, as in the explorer. Runs without one, or with a threshold by the rules, are left out."""
     players = read_buzzing(snapshot, selection, rules).runs
     return BestThresholds(
         {
@@ -55,7 +52,7 @@ def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> B
 
 
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
-    """Return the threshold explorer from data that has been read already."""
+    """Return the threshold explorer of data that has been read."""
     human = people_curve(snapshot, selection)
     units = read_units_at(snapshot, selection, data.positions)
     return ThresholdExplorer(
@@ -69,7 +66,6 @@ def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rul
 
 
 def _scales(snapshot: Snapshot, selection: Selection) -> list[str]:
-    """Return the scales on which some run has a score."""
     with_clauses, parameters = selection_clauses(selection)
     given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
     responses = selected_responses(snapshot, selection, parameters)
@@ -144,10 +140,7 @@ def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
 
 
 def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
-    """Return intervals of the means in ``_outcome``, by the bootstrap over units or, with few units, the jackknife.
-
-    A mean over a single unit has none.
-    """
+    """Return intervals of the means in ``_outcome`` over two or more units, by the bootstrap or, of few units, the jackknife."""
     if player.buzzes is None:
         return {}
     opponents, questions, rows = player.clue_table.opponents, player.questions, player.buzzes
@@ -155,7 +148,7 @@ def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
     place = np.searchsorted(questions, player.question[rows])
 
     def of_questions(worth: Floats, otherwise: Floats | float = 0.0) -> Floats:
-        """Return the value of each question, shape (questions,): that of its buzz, or ``otherwise`` without a buzz."""
+        """Return the value of each question: that of its buzz, or ``otherwise`` without a buzz."""
         values = np.broadcast_to(otherwise, len(questions)).astype(float)
         values[place] = worth
         return values
@@ -181,11 +174,8 @@ def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
 def mean_interval(values: Floats, places: Ints, units: Units, low: float, high: float) -> tuple[float, float]:
     """Return the 95 % interval of a mean over questions, by the methods of ``queries.engine.intervals_and_difference_tests``.
 
-    Args:
-        values: value of each question, shape (questions,), in at least two units.
-        places: place of each question among all selected ones, from 0, shape (questions,).
-        units: the units of the selected questions, from which replicates are drawn.
-        low, high: bounds of the mean, at which the jackknife interval is cut off.
+    The questions are in at least two units; ``places`` are theirs among all selected ones. A jackknife interval is cut off at
+    ``low`` and ``high``.
     """
     unit = np.unique(units.of_questions[places], return_inverse=True)[1]
     sizes = np.bincount(unit)
@@ -202,7 +192,7 @@ def mean_interval(values: Floats, places: Ints, units: Units, low: float, high: 
 
 
 def _mean(values: Floats, count: int) -> float | None:
-    """Return the sum of some values divided by a number of questions; NaN counts as 0. None for no questions."""
+    """Return the sum of some values, NaN counting as 0, divided by a number of questions; None for no questions."""
     return float(np.nansum(values)) / count if count else None
 
 

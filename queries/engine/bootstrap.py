@@ -35,15 +35,7 @@ DIGITS = 12  # decimals of an interval's ends; further ones depend on the order 
 
 @lru_cache(maxsize=16)
 def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
-    """Draw how often each cluster occurs in each replicate.
-
-    Args:
-        clusters: number of clusters.
-        stream: number of the random stream; draws of different streams are independent.
-
-    Returns:
-        Counts, shape (REPLICATES, clusters); each row sums to ``clusters``.
-    """
+    """Draw how often each cluster occurs in each replicate, shape (REPLICATES, clusters), independently for each stream."""
     random = np.random.default_rng((SEED, clusters, stream) if stream else (SEED, clusters))
     drawn = np.empty((REPLICATES, clusters), dtype=np.uint8)  # where a count above 255 is possible, its probability is negligible
     for row in drawn:
@@ -53,11 +45,7 @@ def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=4)
 def exponential_weights(clusters: int) -> Floats:
-    """Draw a random weight of each cluster and, last, of one more question, in each replicate (the Bayesian bootstrap).
-
-    Returns:
-        Weights with mean 1, shape (REPLICATES, clusters + 1).
-    """
+    """Draw weights with mean 1 of clusters and of one more question, (REPLICATES, clusters + 1): the Bayesian bootstrap."""
     return np.random.default_rng((SEED, clusters, 4)).exponential(1.0, (REPLICATES, clusters + 1))
 
 
@@ -65,12 +53,9 @@ def exponential_weights(clusters: int) -> Floats:
 def _cluster_weights(clusters: int, step: float = 1.0, smooth: bool = False) -> Floats:
     """Return the transposed ``resampling_weights`` as floats, shape (clusters, REPLICATES), at most 8 MB.
 
-    Args:
-        clusters: number of clusters.
-        step: see ``_stepped``.
-        smooth: whether the weights are those of the Bayesian bootstrap instead, exponentially distributed with mean ``PARTS``
-            and rounded, because some kernels count items. The weights of each cluster are evenly spread quantiles in random
-            order (a Latin hypercube), which makes fewer replicates suffice.
+    ``smooth`` weights are those of the Bayesian bootstrap instead, exponentially distributed with mean ``PARTS`` and rounded,
+    because some kernels count items. The weights of each cluster are evenly spread quantiles in random order (a Latin hypercube),
+    which makes fewer replicates suffice.
     """
     if smooth:
         quantiles = -PARTS * np.log1p(-(np.arange(SMOOTH_REPLICATES) + 0.5) / SMOOTH_REPLICATES)
@@ -87,11 +72,7 @@ def _stepped(drawn: NDArray[Any], step: float) -> Floats:
 
 @lru_cache(maxsize=16)
 def question_clusters(questions: int) -> NDArray[np.int64]:
-    """Return the cluster of each question of a selection, shape (questions,): one per question up to ``MAX_CLUSTERS``.
-
-    Args:
-        questions: number of questions of the selection.
-    """
+    """Return the cluster of each question of a selection, shape (questions,): one per question up to ``MAX_CLUSTERS``."""
     if questions <= MAX_CLUSTERS:
         return np.arange(questions)
     return np.random.default_rng((SEED, questions)).permutation(questions) % MAX_CLUSTERS
@@ -103,15 +84,10 @@ def cluster_count(questions: int) -> int:
 
 
 def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Compute the 95 % percentile interval of each column over the replicates in which it is defined.
+    """Compute the 95 % percentile interval of each column over the replicates in which it is defined, interpolated linearly.
 
-    Percentiles are interpolated linearly.
-
-    Args:
-        replicates: shape (REPLICATES, k), NaN where undefined.
-
-    Returns:
-        Lower end, upper end and number of defined replicates, each of shape (k,). The ends are NaN if no replicate is defined.
+    ``replicates`` has shape (REPLICATES, k), NaN where undefined. Returns both ends and the number of defined replicates, each of
+    shape (k,). The ends are NaN if no replicate is defined.
     """
     defined = np.isfinite(replicates)
     counts = defined.sum(axis=0)
@@ -128,30 +104,14 @@ def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.
 def resample(
     cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | SparseColumn
 ) -> Floats:
-    """Compute totals of a column per replicate and run, as a product of the weights with the sums by cluster and run.
-
-    Args:
-        cluster, run: cluster and run of each row, shape (rows,). Any other groups of rows can replace runs.
-        runs: number of runs.
-        drawn_from: number of clusters.
-        values: the column, shape (rows, ...).
-
-    Returns:
-        Totals, shape (REPLICATES, runs, ...).
-    """
+    """Compute totals of a column, shape (rows, ...), per replicate and run, or other groups, shape (REPLICATES, runs, ...)."""
     return resample_clusters(sum_by_place(values, cluster * runs + run, drawn_from * runs), drawn_from)
 
 
 def resample_clusters(by_cluster: Floats, clusters: int, smooth: bool = False) -> Floats:
-    """Compute totals per replicate and run from totals per cluster and run.
+    """Compute totals per replicate and run, shape (REPLICATES, runs, ...), or (SMOOTH_REPLICATES, runs, ...) if ``smooth``.
 
-    Args:
-        by_cluster: totals, shape (clusters * runs, ...), the runs of a cluster one after another.
-        clusters: number of clusters.
-        smooth: whether weights are those of the Bayesian bootstrap.
-
-    Returns:
-        Totals, shape (REPLICATES, runs, ...), or (SMOOTH_REPLICATES, runs, ...).
+    Totals per cluster have shape (clusters * runs, ...), the runs of a cluster one after another.
     """
     product: Floats = _cluster_weights(clusters, smooth=smooth).T @ by_cluster.reshape(clusters, by_cluster.size // clusters)
     return product.reshape(len(product), len(by_cluster) // clusters, *by_cluster.shape[1:])
@@ -165,14 +125,9 @@ class Draws:
     """Draws of questions, of respondents, of both or of single rows, some replicates at a time.
 
     Iteration yields pairs of arrays of shape (some replicates, rows): how often the question of each row is drawn, and how often
-    the row is drawn within its question. The weight of a row is their product.
-
-    Attributes:
-        kind: what is drawn: ``questions``, ``weights`` of questions (the Bayesian bootstrap), ``people``, ``both`` questions and
-            people (independently) or ``answers``, which are the rows.
-        cluster: cluster of each row's question, shape (rows,).
-        drawn_from: number of clusters of questions.
-        respondent: respondent of each row, from 0, shape (rows,); only used for ``people`` and ``both``.
+    the row is drawn within its question. The weight of a row is their product. ``weights`` are those of questions in the Bayesian
+    bootstrap. ``both`` draws questions and people independently. ``answers`` are the rows. ``respondent``, used for ``people``
+    and ``both``, counts from 0.
     """
 
     kind: DrawnKind
@@ -196,12 +151,7 @@ class Draws:
             yield drawn, ones if self.kind == "questions" else within[part][:, index].astype(float)
 
     def item_weights(self, row: NDArray[np.int64], step: float = 1.0) -> Iterator[ItemWeights]:
-        """Yield how often items are drawn, some replicates at a time.
-
-        Args:
-            row: row of each item, shape (items,).
-            step: factor by which the weights' distance from 1 is multiplied, for the numerical derivative bootstrap.
-        """
+        """Yield how often items are drawn, from the row of each, some replicates at a time; ``step`` scales distances from 1."""
         check_time_limit()
         if self.kind in ("questions", "weights"):
             yield ItemWeights(self.cluster[row], _cluster_weights(self.drawn_from, step, self.kind == "weights"))
@@ -218,17 +168,9 @@ AT_ONCE = 4_000_000  # weights of rows or items in memory at a time
 def item_replicates(
     metric: Metric, confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, step: float = 1.0
 ) -> Floats:
-    """Compute the kernel of a metric of pairs in each replicate.
+    """Compute the kernel of a metric of pairs in each replicate, shape (REPLICATES,) or, of several, (metrics, REPLICATES).
 
-    Args:
-        metric: a metric of pairs.
-        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
-        row: row of each item, shape (items,).
-        draws: draws of the rows.
-        step: factor by which the weights' distance from 1 is multiplied, for the numerical derivative bootstrap.
-
-    Returns:
-        Shape (REPLICATES,) or, if the kernel computes several metrics, (metrics, REPLICATES).
+    Items are in the order of questions and clues; ``row`` is the row of each, shape (items,).
     """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable")
@@ -237,16 +179,9 @@ def item_replicates(
 
 
 def items_without_each(metric: Metric, confidence: Floats, correct: Floats, group: NDArray[np.int64], groups: int) -> Floats:
-    """Compute a metric of pairs with each group of items left out in turn.
+    """Compute a metric of pairs with each group of items left out in turn, shape (groups,), NaN where undefined.
 
-    Args:
-        metric: a metric of pairs.
-        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
-        group: group of each item, such as its question, from 0, shape (items,).
-        groups: number of groups.
-
-    Returns:
-        Shape (groups,), NaN where undefined.
+    Items are in the order of questions and clues. ``group``, such as the question of each, counts from 0.
     """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable")
@@ -262,19 +197,10 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, count: int) -> Floats:
-    """Compute totals per equal-mass bin of one run in each replicate.
+    """Compute items, sum of confidence and sum of correctness per equal-mass bin of one run, shape (3, count, REPLICATES).
 
     The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if each item were repeated as often as it was
-    drawn: copies of one item can fall into two bins.
-
-    Args:
-        confidence, correct: confidence and correctness of each item, in the order of questions and clues, shape (items,).
-        row: row of each item, shape (items,).
-        draws: draws of the rows.
-        count: number of bins.
-
-    Returns:
-        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, REPLICATES).
+    drawn: copies of one item can fall into two bins. Items are as in ``item_replicates``.
     """
     order = np.argsort(confidence, kind="stable")
     confidence, correct = confidence[order], correct[order]

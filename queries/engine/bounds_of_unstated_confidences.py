@@ -18,16 +18,7 @@ NO_BOUNDS = "no bounds"
 
 
 def set_bounds(snapshot: Snapshot, selection: Selection, rows: Sequence[RunRow], metrics: Sequence[Metric]) -> None:
-    """Set the bounds of the metrics of runs that have answers without a confidence at the selected clues.
-
-    The bounds are the least and the greatest value that any confidences of these answers could give.
-
-    Args:
-        snapshot: the store.
-        selection: from which the rows were computed; its filters on runs do not apply.
-        rows: with a cell for each metric.
-        metrics: that need a confidence.
-    """
+    """Set the least and the greatest value that any confidences of answers without one, at the selected clues, could give."""
     runs = [row.run for row in rows if row.no_confidence or row.unparsed]
     if not runs or not metrics:
         return

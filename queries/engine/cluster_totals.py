@@ -27,14 +27,8 @@ Columns = Mapping[str, Floats]
 class ClusterTotals:
     """Totals of the contributions of metrics, by cluster and run.
 
-    Attributes:
-        runs: number of runs.
-        clusters: number of clusters of questions.
-        conventions: conventions of the metrics.
-        columns: function from a metric and a slice of runs to the totals that the metric is computed from, each of shape
-            (clusters, some runs, ...).
-        usable: function from a metric to the number of questions that it can use, shape (clusters, runs).
-        smooth: see ``Evidence.smooth``.
+    ``columns`` gives, for a metric and a slice of runs, the totals that it is computed from, shape (clusters, some runs, ...);
+    ``usable`` the number of questions that it can use, shape (clusters, runs). ``smooth`` is that of ``Evidence``.
     """
 
     runs: int
@@ -64,30 +58,16 @@ class ClusterTotals:
         return _added_up(self.usable(metric)).astype(int)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """Compute the metric in each replicate; see ``Evidence.replicates``.
-
-        Returns:
-            Shape (REPLICATES, runs), or (REPLICATES, runs, ...) if the metric has several values.
-        """
+        """Compute the metric in each replicate, shape (REPLICATES, runs, ...); see ``Evidence.replicates``."""
         batches = [metric.value(self._stepped(metric, runs, step), self.conventions) for runs in self._batches(metric)]
         return np.concatenate(batches, axis=1)
 
     def _stepped(self, metric: Metric, runs: slice, step: float) -> dict[str, Floats]:
-        """Compute the totals in each replicate, with the distance from the data multiplied by ``step``."""
         drawn = self.drawn(metric, runs)
         return drawn if step == 1 else stepped_totals(drawn, self.totals(metric, runs), step)
 
     def drawn(self, metric: Metric, runs: slice = slice(None), without: Collection[str] = ()) -> dict[str, Floats]:
-        """Compute the totals of some of the runs in each replicate.
-
-        Args:
-            metric: the metric whose columns are drawn.
-            runs: which runs.
-            without: names of columns to leave out.
-
-        Returns:
-            Totals by name, each of shape (REPLICATES, some runs, ...).
-        """
+        """Compute the totals of some runs in each replicate, each of shape (REPLICATES, some runs, ...), without some columns."""
         shared = shares_sums(metric)
         drawn = {}
         for name, column in self.columns(metric, slice(None) if shared else runs).items():
@@ -102,13 +82,9 @@ class ClusterTotals:
         return drawn
 
     def pseudo_values(self, metric: Metric) -> Floats:
-        """Compute jackknife pseudo-values of the clusters of questions. The cost does not depend on the number of questions.
+        """Compute jackknife pseudo-values of the clusters of questions (the delete-a-group jackknife of Kott 2001).
 
-        Returns:
-            Shape (clusters, runs); NaN for a cluster in which a run has no question that the metric can use.
-
-        Source:
-            Kott 2001 (the delete-a-group jackknife).
+        They have shape (clusters, runs); NaN for a cluster in which a run has no question that the metric can use.
         """
         known = self.usable(metric) > 0
         groups = known.sum(axis=0)
@@ -121,14 +97,9 @@ class ClusterTotals:
         return np.where(known, groups * self.values(metric) - (groups - 1) * without, np.nan)
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """Sum the residuals c - y by cluster, run and bin.
+        """Sum the residuals c - y by cluster, run and bin, shape (clusters, runs, bins), for a binned distance from calibration.
 
-        Args:
-            metric: a distance from calibration that is computed from bins.
-
-        Returns:
-            The sums, shape (clusters, runs, bins), and the number of items of each run in each bin, shape (runs, bins); the
-            latter is 1 everywhere if the metric does not read it.
+        Returns also the number of items of each run in each bin, shape (runs, bins); 1 everywhere if the metric does not read it.
         """
         assert metric.gaps is not None
         columns = self.columns(metric, slice(None))
@@ -159,14 +130,9 @@ def shares_sums(metric: Metric) -> bool:
 
 
 def stepped_totals(drawn: Columns, whole: Columns, step: float) -> dict[str, Floats]:
-    """Multiply the distance of drawn totals from those of the data by ``step``, for the numerical derivative bootstrap.
+    """Multiply the distance of drawn totals, shape (REPLICATES, ...), from those of the data, shape (...,), by ``step``.
 
-    Numbers of items per bin stay those of the data.
-
-    Args:
-        drawn: totals in each replicate, each of shape (REPLICATES, ...).
-        whole: totals of the data, each of shape (...,).
-        step: the factor.
+    This is for the numerical derivative bootstrap. Numbers of items per bin stay those of the data.
     """
     totals = {name: whole[name] + step * (column - whole[name]) for name, column in drawn.items()}
     return totals | {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # a number of items cannot be negative
@@ -175,18 +141,7 @@ def stepped_totals(drawn: Columns, whole: Columns, step: float) -> dict[str, Flo
 def values_without(
     metric: Metric, conventions: Conventions, totals: Columns, columns: Mapping[str, Floats | SparseColumn], run: Ints
 ) -> Floats:
-    """Compute a metric of each row's run with the row left out.
-
-    Args:
-        metric: a metric that is a function of totals.
-        conventions: conventions of the metric.
-        totals: totals of each run, each of shape (runs, ...).
-        columns: contribution of each row to the totals, each of shape (rows, ...).
-        run: run of each row, shape (rows,).
-
-    Returns:
-        Shape (rows,), NaN where undefined.
-    """
+    """Compute a metric of totals for each row's run with the row left out, shape (rows,), NaN where undefined."""
     without = np.empty(len(run))
     width = sum(math.prod(total.shape[1:]) for total in totals.values())
     for first in range(0, len(run), at_once := max(1, NUMBERS_AT_ONCE // max(1, width))):

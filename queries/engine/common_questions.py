@@ -36,11 +36,9 @@ class Coverage(msgspec.Struct):
     """How much of a selection its runs answered.
 
     Attributes:
-        questions: number of questions of the selection.
-        clues: number of clues of these questions that the selection keeps; a single-shot question has one.
+        clues: number of selected clues; a single-shot question has one.
         answered: number of questions that each run answered, by run in order of import, including runs that answered none. Which
             answers count depends on the metrics of the selection (``CountedAnswers.answering``).
-        answered_clues: number of clues that each run answered.
         expected_clues: number of clues that a run is expected to answer; see ``taking_part``.
         common: number of questions with at least one clue that every participating run answered.
         common_clues: number of clues that every participating run answered. Abstentions are among them if the metrics count them.
@@ -79,12 +77,7 @@ def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, 
     expected clues. While those that do share less than half of the expected clues, the run whose removal gains most clues leaves;
     of several, the one imported last.
 
-    Args:
-        answered: whether each run, in order of import, answered each clue, shape (runs, clues).
-        eligible: whether each run can take part, shape (runs,); every run by default.
-
-    Returns:
-        Whether each run takes part, shape (runs,), and whether each clue is expected, shape (clues,).
+    ``answered`` has shape (runs, clues), runs in order of import. By default, every run can take part.
 
     >>> halves = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], dtype=bool)
     >>> taking_part(halves)[0].tolist()
@@ -113,7 +106,6 @@ def taking_part(answered: Bools, eligible: Bools | None = None) -> tuple[Bools, 
 
 
 def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
-    """Return how many of some runs answered each clue."""
     counts = np.zeros(answered.shape[1], dtype=np.int64)
     for index in np.flatnonzero(runs):
         counts += answered[index]
@@ -123,15 +115,9 @@ def _runs_of_clues(answered: Bools, runs: Bools) -> Ints:
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
     """Return the selection that a view measures, restricted to common questions and clues if ``common`` asks for it.
 
-    Args:
-        snapshot: the store.
-        selection: selection of an address.
-        by_default: whether to restrict a selection that does not specify ``common``.
-
-    Returns:
-        The selection of the participating runs and of what all of them answered, or the given selection if all runs answered the
-        same or none takes part because confidences lack; and the coverage of the given selection, None if ``common`` does not
-        apply.
+    The restricted selection is that of the participating runs and of what all of them answered. It is the given one if all runs
+    answered the same, or none takes part because confidences lack. The coverage is that of the given selection, None if
+    ``common`` does not apply. ``by_default`` restricts a selection that does not specify ``common``.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
@@ -151,11 +137,6 @@ def shared_selections(
     """Return, for each pair of runs that answered different clues of a question, the selection of the clues both answered.
 
     Other pairs need no such selection, because runs are paired question by question.
-
-    Args:
-        snapshot: the store.
-        selection: its filters apply, except those on runs.
-        pairs: pairs of run ids.
     """
     names = list(dict.fromkeys(run for pair in pairs for run in pair))
     runs, answers = _answers(snapshot, selection.on_runs(names))
@@ -176,14 +157,9 @@ def shared_selections(
 class _Answers(NamedTuple):
     """Which clues of a selection each run answered with an answer that counts.
 
-    Attributes:
-        questions: number of questions of the selection, including those without a selected clue.
-        selected: whether each clue of the dataset is in the selection, shape (clues,).
-        answered: whether each run answered each clue, shape (runs, clues); False outside the selection. Abstentions count if the
-            metrics of the selection count them.
-        answering: the same, but an abstention is never an answer.
-        question: position in the dataset of each clue's question, shape (clues,).
-        number: number of each clue within its question, from 0, shape (clues,).
+    ``answered``, shape (runs, clues), is False outside the selection. Abstentions count if the metrics of the selection count
+    them; in ``answering``, they never do. ``selected``, ``question`` and ``number``, shape (clues,), say whether each clue of the
+    dataset is selected, the position of its question and its number within it, from 0.
     """
 
     questions: int
@@ -194,20 +170,12 @@ class _Answers(NamedTuple):
     number: Ints
 
     def questions_with(self, clues: Bools) -> Bools:
-        """Return which questions have at least one of some clues.
-
-        Args:
-            clues: whether each clue counts, shape (clues,).
-
-        Returns:
-            True or False by position in the dataset, shape (positions,).
-        """
+        """Return which questions have at least one of some clues, by position in the dataset, shape (positions,)."""
         questions = np.zeros(int(self.question.max(initial=-1)) + 1, dtype=bool)
         questions[self.question[clues]] = True
         return questions
 
     def complete(self) -> bool:
-        """Check whether every run answered all selected clues of each question that it answered."""
         return all(not (self.questions_with(row)[self.question] & self.selected & ~row).any() for row in self.answered)
 
 
@@ -258,18 +226,9 @@ def _clues_with_attributes(
 
 
 def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[Bools]:
-    """Return which clues of a dataset each run answered.
+    """Return which clues each run answered with a response in some states, shape (clues,) each.
 
     Most runs answered every clue of a question or none. Items are therefore read only if the stored statistics say otherwise.
-
-    Args:
-        snapshot: the store.
-        dataset: id of the dataset.
-        runs: ids of the runs.
-        states: the states in which a response counts as an answer.
-
-    Returns:
-        For each run, True or False by clue, shape (clues,).
     """
 
     def read(missing: list[str]) -> dict[str, Bools]:
@@ -349,14 +308,7 @@ def _lacking(snapshot: Snapshot, selection: Selection) -> dict[str, str]:
 
 
 def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], expected: int) -> dict[str, str]:
-    """Say why runs take no part.
-
-    Args:
-        snapshot: the store.
-        selection: selects the clues.
-        apart: how many of the expected clues each such run answered.
-        expected: number of expected clues.
-    """
+    """Say why runs take no part, from the number of expected clues that each answered."""
     if not apart:
         return {}
     other = counts_by_run(state_counts(snapshot, selection))
@@ -374,12 +326,7 @@ def _reasons(snapshot: Snapshot, selection: Selection, apart: dict[str, int], ex
 def _masked(selection: Selection, answers: _Answers, common: Bools, runs: Sequence[int]) -> Selection:
     """Restrict a selection to its common clues and the questions that have any.
 
-    Args:
-        selection: the selection.
-        answers: what its runs answered.
-        common: whether each clue is common, shape (clues,).
-        runs: indices of the measured runs. If none of them answered further clues of these questions, no clue mask is needed and
-            the stored statistics of whole questions can be used.
+    No clue mask is needed if none of the measured ``runs`` answered further clues: then the stored statistics can be used.
     """
     questions = answers.questions_with(common)
     restricted = selection.replace(question_mask=_bits(questions))

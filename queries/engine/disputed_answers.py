@@ -20,12 +20,9 @@ from queries.selection import Selection
 
 @dataclass(frozen=True)
 class DisputedAnswers:
-    """The disputed answers of a run, in the order of ``run_columns.RunItems``.
+    """The disputed answers of a run, in the order of ``run_columns.RunItems``; arrays have shape (answers,).
 
-    Attributes:
-        positions: position in the dataset of the question of each, shape (answers,).
-        clues: number of the clue of each within its question, shape (answers,).
-        items: index of each among all items of the run, shape (answers,).
+    ``positions`` are those of their questions in the dataset; ``items`` count among all items of the run.
     """
 
     positions: NDArray[np.int32]
@@ -34,21 +31,11 @@ class DisputedAnswers:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return self.positions.nbytes + self.clues.nbytes + self.items.nbytes
 
 
 def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, Ints]:
-    """Return where the disputed answers of a selection are.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions. Its ``grading`` does not matter.
-
-    Returns:
-        For each run of the selection with several gradings that differ, the position in the dataset of the question of each
-        disputed answer that the selection keeps, ascending, shape (answers,).
-    """
+    """Return the positions of the questions of disputed answers, ascending, for each run of which several gradings differ."""
     runs, questions = chosen(snapshot, selection)
     names = [run for run in runs if run in snapshot.further_grades(runs)]
     if not names:
@@ -68,7 +55,7 @@ def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, In
 
 
 def disputed_runs(snapshot: Snapshot, selection: Selection) -> dict[str, list[str]]:
-    """Return which runs have a disputed answer, by question id; questions without any are left out. See above."""
+    """Return which runs have a disputed answer, by question id; questions without any are left out."""
     positions = disputed_positions(snapshot, selection)
     if not positions:
         return {}

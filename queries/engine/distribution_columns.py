@@ -30,12 +30,7 @@ QUESTIONS = """select position, question_id, any_value(answer) as answer,
 
 
 class Classes(NamedTuple):
-    """The classes of a dataset.
-
-    Attributes:
-        names: the classes that the dataset names, in its order; otherwise all classes in its votes, sorted by name.
-        named: whether the dataset names its classes.
-    """
+    """The classes that the dataset names, in its order, or else all classes in its votes, sorted by name."""
 
     names: tuple[str, ...]
     named: bool
@@ -45,23 +40,23 @@ class Classes(NamedTuple):
 class RunDistributions:
     """The items of a run that give a whole distribution f, by question and clue, compared with the human vote shares pi.
 
+    Arrays have shape (items,), unless stated otherwise.
+
     Attributes:
-        positions: position in the dataset of each item's question, ascending, shape (items,).
-        clues: clue of each item, shape (items,).
-        items: index of each item among all items of the run, in the order of ``run_items``, shape (items,).
-        quadratic: sum over classes of (p - gold)^2 / classes; NaN where the right class is unknown; shape (items,).
-        distance: TVD(f, pi), NaN where nobody voted, shape (items,).
-        entropy_gap: H(f) - H(pi) in nats, NaN where nobody voted, shape (items,).
-        same_ranking, compatible_ranking: whether f ranks the classes as pi does, with ties broken by class order or in any
-            order; shape (items,).
+        positions: position in the dataset of each item's question, ascending.
+        items: index of each item among all items of the run, in the order of ``run_items``.
+        quadratic: sum over classes of (p - gold)^2 / classes; NaN where the right class is unknown.
+        distance: TVD(f, pi), NaN where nobody voted.
+        entropy_gap: H(f) - H(pi) in nats, NaN where nobody voted.
+        same_ranking, compatible_ranking: whether f ranks the classes as pi does, with ties broken by class order or in any order.
         pairs_turned: number of pairs of classes in the opposite order to people's; 0 if there are more than ``MAX_RANKED``
-            classes; shape (items,).
-        distance_bin: bin of the distance, -1 where nobody voted, shape (items,).
-        reference_bin: bin of the human reference's distance, -1 where there are too few votes for a reference, shape (items,).
-        reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference, shape (items,).
-        reference_pairs_turned: ``pairs_turned`` of the reference, shape (items,).
-        gold: place of the right class among the item's entries, -1 where it is unknown, shape (items,).
-        majority: the class with most votes, an index into ``Classes.names``; -1 where nobody voted; shape (items,).
+            classes.
+        distance_bin: bin of the distance, -1 where nobody voted.
+        reference_bin: bin of the human reference's distance, -1 where there are too few votes for a reference.
+        reference_entropy_gap: H of the reference - H(pi), NaN where there is no reference.
+        reference_pairs_turned: ``pairs_turned`` of the reference.
+        gold: place of the right class among the item's entries, -1 where it is unknown.
+        majority: the class with most votes, an index into ``Classes.names``; -1 where nobody voted.
         first: index of each item's first entry and, last, the number of entries, shape (items + 1,).
         classes: class of each entry, an index into ``Classes.names``; -1 if it is not one of them; shape (entries,).
         shares: f of each entry, shape (entries,).
@@ -93,7 +88,6 @@ class RunDistributions:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     @property
@@ -114,14 +108,7 @@ class RunDistributions:
         return self.take(np.flatnonzero(self.majority >= 0))
 
     def class_shares(self, classes: int) -> Floats:
-        """Return the share of each class of the dataset.
-
-        Args:
-            classes: number of classes of the dataset.
-
-        Returns:
-            Shape (items, classes), 0 for a class that an item does not have.
-        """
+        """Return the share of each class of the dataset, shape (items, classes), 0 for a class that an item does not have."""
         shares = np.zeros((len(self), classes + 1))  # the last column takes entries that are not a class of the dataset
         shares[np.repeat(np.arange(len(self)), self.class_counts), self.classes] = self.shares
         return shares[:, :-1]
@@ -155,16 +142,7 @@ def dataset_classes(snapshot: Snapshot, dataset: str) -> Classes:
 
 
 def run_distributions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunDistributions]:
-    """Return the whole distributions of each run. Failed calls have none.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-
-    Returns:
-        One entry per run, in the order of ``runs``.
-    """
+    """Return the whole distributions of each run, in the order of ``runs``. Failed calls have none."""
 
     def read(missing: list[str]) -> dict[str, RunDistributions]:
         sql = f"select run, count(options) from {snapshot.responses(missing)} group by 1"
@@ -183,29 +161,15 @@ def run_distributions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> 
 def tempered_distributions(
     snapshot: Snapshot, dataset: str, run: str, chosen: RunDistributions, inverse: Floats
 ) -> RunDistributions:
-    """Return distributions of a run, rescaled by temperatures and compared with the votes anew.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the run.
-        run: id of the run.
-        chosen: the distributions to rescale, taken from ``run_distributions``.
-        inverse: 1 / T of each of them, shape (items,).
-    """
+    """Return chosen distributions of a run, rescaled by ``inverse`` = 1 / T, shape (items,), and compared with the votes anew."""
     return _Reader(snapshot, dataset).tempered(run, chosen.items, inverse)
 
 
 class _Ballot(NamedTuple):
-    """What all items with the same question and the same list of options share.
+    """What all items with the same question and the same list of options share; an index is -1 for none.
 
-    Attributes:
-        options: number of options that a response states.
-        option: index of each class among the options; -1 for none.
-        classes: index of each class among those of the dataset; -1 for none.
-        votes: number of votes for each class.
-        majority: index of the class with most votes; -1 if nobody voted.
-        gold: index of the right class; -1 if it is unknown.
-        key: seed of the human reference.
+    ``option`` and ``classes`` are indices of each class among the options of a response, and among the classes of the dataset.
+    ``key`` is the seed of the human reference.
     """
 
     options: int
@@ -231,7 +195,6 @@ class _Reader:
         self.ballots: dict[tuple[int, str | None], _Ballot] = {}
 
     def read(self, runs: Sequence[str]) -> dict[str, RunDistributions]:
-        """Read the distributions of some runs, by run id."""
         parts = self._items(runs)
         together = self._compared(pl.concat(parts))
         ends = np.cumsum([len(part) for part in parts]).tolist()
@@ -322,16 +285,9 @@ class _Reader:
 def _compare(
     ballots: Sequence[_Ballot], ballot: Ints, options: Floats, inverse: Floats | None
 ) -> tuple[Ints, Floats, dict[str, NDArray[Any]]]:
-    """Compare items with ballots that have the same numbers of classes and options.
+    """Compare items with ballots of M classes each, from options, shape (items, options), rescaled by ``inverse`` = 1 / T.
 
-    Args:
-        ballots: ballots with M classes each.
-        ballot: index of each item's ballot, shape (items,).
-        options: shares as stated in the responses, shape (items, options).
-        inverse: 1 / T of each item, by which its shares are rescaled, shape (items,); None for the shares as stated.
-
-    Returns:
-        Classes and shares of each item, shape (items, M), and the columns ``COMPARED``, shape (items,).
+    Returns classes and shares of each item, shape (items, M), and the columns ``COMPARED``, shape (items,).
     """
 
     def column(name: str, kind: DTypeLike = np.int64) -> NDArray[Any]:

@@ -47,17 +47,7 @@ COLUMNS = (
 def selected_distributions(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints
 ) -> list[RunDistributions]:
-    """Return the whole distributions of each run for the items that a selection keeps.
-
-    Args:
-        snapshot: the store.
-        selection: its filters on clues and responses are applied.
-        runs: ids of the chosen runs.
-        questions: positions of the chosen questions, shape (questions,).
-
-    Returns:
-        One entry per run, in the order of ``runs``.
-    """
+    """Return the whole distributions of each run for the items that a selection keeps, of questions at some positions."""
     item_filter = ItemFilter.read(snapshot, selection)
     masks = attribute_masks(snapshot, selection, runs, CONFIDENT.states)
     results = []
@@ -81,19 +71,10 @@ def distribution_sums(
     wanted: Set[str],
     replaced: Mapping[str, RunDistributions],
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
-    """Compute some of ``COLUMNS`` for rows, which are pairs of a run and a question.
+    """Compute some of ``COLUMNS`` for ascending pairs of a run and a question, shape (rows,) or (rows, width) each, by name.
 
-    Args:
-        snapshot: the store.
-        selection: its filters on clues and responses and its conventions are applied.
-        runs: ids of the chosen runs.
-        questions: positions of the chosen questions, ascending, shape (questions,).
-        rows: index of the run and index of the question of each row, ascending, each of shape (rows,).
-        wanted: names of the statistics; names that are not in ``COLUMNS`` are ignored.
-        replaced: by run, distributions to use instead of the stored ones.
-
-    Returns:
-        By name, the columns of shape (rows,), and those of shape (rows, width).
+    ``questions`` are positions in the dataset, ascending. Names that are not in ``COLUMNS`` are ignored. ``replaced`` has
+    distributions by run to use instead of the stored ones.
     """
     parts, rows_of_parts = [], []
     for index, stored in enumerate(selected_distributions(snapshot, selection, runs, questions)):
@@ -171,16 +152,9 @@ def comparable(classes: Classes) -> bool:
 
 
 def class_bin(shares: Floats, conventions: Conventions) -> tuple[Ints, int]:
-    """Bin the shares that a run gives to one class.
+    """Bin the shares that a run gives to one class, shape (items,), and return the bins, from 0, and their number.
 
     Equal-mass bins are cut over these items. There are eleven equal-width bins, as in the store.
-
-    Args:
-        shares: share of the class in each item, in [0, 1], shape (items,).
-        conventions: the binning.
-
-    Returns:
-        Bin of each item, from 0, shape (items,), and the number of bins.
     """
     if conventions.mass_bins is None:
         return bin_of(shares, closed=conventions.closed), BINS

@@ -62,12 +62,7 @@ class Respondents(Protocol):
 
 
 class _UnitParts(NamedTuple):
-    """The parts of runs that are in one unit, sorted by run.
-
-    Attributes:
-        run, unit: of each part, shape (parts,).
-        of_rows: part of each row, shape (rows,).
-    """
+    """The parts of runs that are in one unit, sorted by run, shape (parts,), and the part of each row, shape (rows,)."""
 
     run: Ints
     unit: Ints
@@ -79,7 +74,6 @@ class Evidence:
     """Statistics of a selection per run and question. Rows are sorted by run and then by the dataset's order of questions.
 
     Attributes:
-        runs: the runs of the selection that answered any of its questions, in order of import.
         starts: index of each run's first row, shape (runs,).
         selected_questions: ids of the questions of the selection, answered or not, in the dataset's order.
         places: index of each row's question in ``selected_questions``, shape (rows,).
@@ -87,12 +81,9 @@ class Evidence:
         binned: statistics of bins by name, mostly 0, each of shape (rows, width).
         item_arrays: stored confidence and correctness of each item, in the order of the rows and of their clues, each of shape
             (items,). Metrics that are not functions of sums are computed from them. None if no metric or binning needs them.
-        conventions: the conventions under which the evidence was gathered.
-        clustered: the clusters of questions that are the units of inference; None where single questions are.
-        samples: the samples of questions that have several; None if no run has any.
+        clustered, samples: None where single questions are the units of inference, and where no question has several samples.
         respondents: by run id, the answers of runs that contain the answers of many people.
         smooth: whether replicates give each question a random weight (the Bayesian bootstrap) instead of drawing questions.
-        with_extra_question: a cache of ``queries.engine.extra_question``.
         selected_by_answers: whether a filter on difficulties that come from runs selects the questions, so that tests and bands
             would mislead; see ``queries.engine.question_difficulties``.
     """
@@ -125,11 +116,7 @@ class Evidence:
         return np.append(self.starts, len(self.places))[1:]
 
     def run_facts(self, run: int) -> dict[str, Any]:
-        """Return the fields that results state about a run: its names and its numbers of questions and items here.
-
-        Args:
-            run: index of the run.
-        """
+        """Return the fields that results state about a run, given its index: names and numbers of questions and items here."""
         rows = slice(self.starts[run], self.ends[run])
         questions, items = rows.stop - rows.start, int(self.sums["items"][rows].sum())
         return asdict(self.runs[run]) | {"questions": int(questions), "items": items}
@@ -140,7 +127,6 @@ class Evidence:
 
     @property
     def same_questions(self) -> bool:
-        """Whether all runs answered the same questions."""
         first, *others = self.places_of_runs()
         return all(np.array_equal(first, places) for places in others)
 
@@ -183,12 +169,10 @@ class Evidence:
 
     @cached_property
     def cluster_totals(self) -> ClusterTotals:
-        """Totals by cluster of questions, for metrics that are functions of totals."""
         columns, usable = self._columns_by_cluster, self.usable_by_cluster
         return ClusterTotals(len(self.runs), self.drawn_from, self.conventions, columns, usable, self.smooth)
 
     def _columns_by_cluster(self, metric: Metric, runs: slice) -> dict[str, Floats]:
-        """Sum the contributions of a metric by cluster and run, each of shape (clusters, runs, ...)."""
         shared = shares_sums(metric)
         columns = {}
         for name, column in self.contributions(metric).items():
@@ -225,18 +209,12 @@ class Evidence:
         return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """Compute the metric of each run in each bootstrap replicate.
+        """Compute the metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
 
         Units are drawn from the whole selection, so all runs, and the same selection of other runs, share replicates. In a run
-        with respondents, the respondents are drawn as well.
-
-        Args:
-            metric: a metric that the evidence was gathered for.
-            step: factor by which the weights' distance from the data is multiplied, for the numerical derivative bootstrap; 1 is
-                the ordinary bootstrap. Equal-mass bins are cut again in each replicate and only support 1.
-
-        Returns:
-            Shape (REPLICATES, runs), NaN where undefined.
+        with respondents, the respondents are drawn as well. ``step`` multiplies the weights' distance from the data, for the
+        numerical derivative bootstrap; 1 is the ordinary bootstrap. Equal-mass bins are cut again in each replicate and only
+        support 1.
         """
         if (metric, step) not in self._replicates:
             check_time_limit()
@@ -259,14 +237,11 @@ class Evidence:
         return metric.value(self.cluster_totals.drawn(metric, without=BIN_COLUMNS) | mass, self.conventions)
 
     def pseudo_values(self, metric: Metric) -> Floats:
-        """Compute the jackknife pseudo-values of each run.
+        """Compute the jackknife pseudo-values of each run, shape (units, runs).
 
-        These are Q theta - (Q - 1) theta without unit q, over the run's Q usable units. For metrics that are not functions of
-        totals and runs with more than ``MAX_CLUSTERS`` units, groups of units are left out instead; the units of a group then
-        share its value.
-
-        Returns:
-            Shape (units, runs); NaN for a unit of which a run answered nothing or that lacks what the metric needs.
+        These are Q theta - (Q - 1) theta without unit q, over the run's Q usable units; NaN for the other units. For metrics that
+        are not functions of totals and runs with more than ``MAX_CLUSTERS`` units, groups of units are left out instead; the
+        units of a group then share its value.
         """
         result = np.full((self.units.count, len(self.runs)), np.nan)
         values, counts = self.values(metric), self.units_answered
@@ -293,17 +268,7 @@ class Evidence:
         return result
 
     def _without_groups(self, metric: Metric, run: int, group: NDArray[np.int64], groups: int) -> Floats:
-        """Compute a metric that is not a function of totals for one run, leaving out each group of its questions in turn.
-
-        Args:
-            metric: the metric.
-            run: index of the run.
-            group: group of each of the run's rows, from 0.
-            groups: number of groups.
-
-        Returns:
-            Shape (groups,), NaN where undefined.
-        """
+        """Compute a metric of pairs or bins for one run, leaving out each group of its rows in turn, shape (groups,)."""
         items = np.repeat(group, self.sums["items"][self.starts[run] : self.ends[run]].astype(np.int64))
         confidence, correct = self.items_of(run, metric)
         if metric.pairs is not None:
@@ -319,13 +284,10 @@ class Evidence:
         return metric.value(totals, self.conventions)
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """Sum the residuals c - y by cluster of questions, run and cell of confidence.
+        """Sum the residuals c - y by cluster of questions, run and cell of confidence, shape (clusters, runs, cells).
 
-        Cells are the bins of the metric. For a metric of pairs they are ten equal widths if its distance is a sum, otherwise
-        whole percents.
-
-        Returns:
-            The sums, shape (clusters, runs, cells), and the number of items of each run in each cell, shape (runs, cells).
+        Returns also numbers of items, shape (runs, cells). Cells are the bins of the metric. For a metric of pairs they are ten
+        equal widths if its distance is a sum, otherwise whole percents.
         """
         if metric.gaps is not None and self.is_function_of_totals(metric):
             return self.cluster_totals.residuals(metric)
@@ -338,11 +300,7 @@ class Evidence:
         return residual, np.bincount(at, minlength=many * cells).reshape(shape).sum(axis=0).astype(float)
 
     def bins_of_units(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """Return the non-empty bins of each run and unit.
-
-        Returns:
-            Index of the run, bin, number of items and sum of correctness, each of shape (entries,).
-        """
+        """Return run, bin, items and sum of correctness of the non-empty bins of runs and units, shape (entries,) each."""
         names = (BIN_COLUMNS[0], BIN_COLUMNS[2])
         if self.conventions.mass_bins:
             columns = self._mass_columns()
@@ -356,7 +314,6 @@ class Evidence:
         return self._parts.run[part], place, in_bins[part, place], right[part, place]
 
     def _mass_columns(self) -> dict[str, SparseColumn]:
-        """Compute ``BIN_COLUMNS`` of each row in the equal-mass bins of its run."""
         confidence, correct = self._pairs()
         count, bins = self._mass_bins_of_items()
         rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
@@ -400,12 +357,7 @@ class Evidence:
         return count, cell
 
     def items_of(self, run: int, metric: Metric | None = None) -> tuple[Floats, Floats]:
-        """Return confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each.
-
-        Args:
-            run: index of the run.
-            metric: for which items are returned as it reads them; None for items as they are stored.
-        """
+        """Return confidence and correctness of a run's items, by question and clue, as a metric reads them, else as stored."""
         confidence, correct = self._pairs(metric)
         start, end = self._cuts(self.starts)[run : run + 2]
         return confidence[start:end], correct[start:end]
@@ -425,11 +377,7 @@ class Evidence:
         return np.bincount(self._parts.run, usable, len(self.runs)).astype(np.int64)
 
     def rarer_outcomes(self, metric: Metric) -> Ints:
-        """Count units of each run with an error, or with a right answer as the metric sees it, whichever are fewer.
-
-        Returns:
-            Shape (runs,).
-        """
+        """Count units of each run with an error, or with a right answer as the metric sees it, whichever are fewer."""
         items = self.by_unit(self.sums["items"])
         correct = self.by_unit(self.sums[correct_column(metric, self.conventions)])
         outcomes = (correct > 0, correct < items - ROUNDING_TOLERANCE * items)
@@ -443,17 +391,13 @@ class Evidence:
         return np.bincount(run, items**2, len(self.runs)) / np.bincount(run, items, len(self.runs))
 
     def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
-        """Return 1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
+        """Return 1 where the question of a row has what the metric needs, else 0."""
         if "questions" in contributions:
             return dense(contributions["questions"])
         return (self.sums[metric.counts] > 0).astype(float)
 
     def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
-        """Select some runs.
-
-        Args:
-            chosen: whether each run is kept, shape (runs,).
-        """
+        """Select the runs for which ``chosen``, shape (runs,), is true."""
         if chosen.all():
             return self
         if chosen.tobytes() not in self._of_runs:
@@ -465,11 +409,7 @@ class Evidence:
         return self if self.clustered is None else replace(self.select_rows(np.ones(len(self.places), bool)), clustered=None)
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
-        """Select some rows of the same selection. Runs without any of them are left out.
-
-        Args:
-            rows: whether each row is kept, shape (rows,).
-        """
+        """Select the rows for which ``rows``, shape (rows,), is true. Runs without any of them are left out."""
         left, starts = np.unique(self.run_of_rows[rows], return_index=True)
         pairs = self.item_arrays
         if pairs is not None:
@@ -496,7 +436,6 @@ class Evidence:
 
     @property
     def statistics(self) -> dict[str, Floats | SparseColumn]:
-        """The statistics of each row, including those of bins."""
         return {**self.sums, **self.binned}
 
     def is_function_of_totals(self, metric: Metric) -> bool:
@@ -538,22 +477,13 @@ class Evidence:
         return question_folds(self.units.keys)
 
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
-        """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
         if not self._mass_bins:
             bins = self._by_run(partial(mass_bins_replicates, count=count), None)  # (3, bins, REPLICATES, runs)
             self._mass_bins.update(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
         return self._mass_bins
 
     def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats], metric: Metric | None) -> Floats:
-        """Compute replicates from the items of one run after another.
-
-        Args:
-            replicates: function from confidence, correctness, row of each item and draws to replicates, shape (..., REPLICATES).
-            metric: see ``items_of``.
-
-        Returns:
-            Shape (..., REPLICATES, runs).
-        """
+        """Compute replicates of shape (..., REPLICATES, runs) from the items of one run after another; see ``items_of``."""
         if not self.runs:  # a call without items gives the shape of the replicates
             nothing = np.zeros(0, np.int64)
             empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws("questions", nothing, self.drawn_from))
@@ -580,7 +510,6 @@ class Evidence:
 
     @cached_property
     def unit_of_rows(self) -> Ints:
-        """Unit of each row's question, shape (rows,)."""
         return self.units.of_questions[self.places]
 
     @cached_property
@@ -603,7 +532,6 @@ class Evidence:
 
     @cached_property
     def units_answered(self) -> Ints:
-        """Number of units of which each run answered any question, shape (runs,)."""
         return np.bincount(self._parts.run, minlength=len(self.runs)).astype(np.int64)
 
     @cached_property
@@ -613,17 +541,14 @@ class Evidence:
 
     @cached_property
     def _cluster_and_run(self) -> NDArray[np.int64]:
-        """Index of each row's pair of cluster and run, shape (rows,)."""
         return self.clusters * len(self.runs) + self.run_of_rows
 
     @property
     def drawn_from(self) -> int:
-        """Number of groups of units from which replicates are drawn."""
         return self.units.drawn_from
 
     @cached_property
     def run_of_rows(self) -> NDArray[np.int64]:
-        """Index of each row's run, shape (rows,)."""
         return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
 
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
@@ -645,7 +570,6 @@ class Evidence:
         return metric.select_part(self._of_pairs[key]).copy()
 
     def _pairs(self, metric: Metric | None = None) -> tuple[Floats, Floats]:
-        """Return the items of all runs; see ``items_of``."""
         assert self.item_arrays is not None, "gathered for metrics that need no pairs"
         return self.item_arrays if metric is None else metric.side(*self.item_arrays, self.conventions)
 

@@ -39,17 +39,12 @@ BIN_NUMBERS = 12  # approximate number of values that the bins of a row take in 
 
 @dataclass(frozen=True)
 class RunTotals:
-    """Some totals of one run by cluster of questions.
-
-    Attributes:
-        columns: totals by name, each of shape (clusters, ...).
-    """
+    """Some totals of one run by cluster of questions, by name, each of shape (clusters, ...)."""
 
     columns: Mapping[str, NDArray[Any]]
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return sum(column.nbytes for column in self.columns.values())
 
 
@@ -57,15 +52,7 @@ class RunTotals:
 class SummedRuns:
     """Metrics of sums of a selection's runs, with the interface of ``Evidence``, from totals by cluster of questions.
 
-    Attributes:
-        runs: the runs of the selection that answered any of its questions, in order of import.
-        units: the units of inference.
-        conventions: conventions of the metrics.
-        parts: the totals of each run, by name of the part.
-        metrics: the metrics that can be requested.
-        snapshot, selection: the source from which rows are read again if they are needed.
-        respondents: always empty here; see ``Evidence``.
-        selected_by_answers: see ``Evidence``.
+    ``parts`` are the totals of each run, by name of the part. Rows are read again from ``snapshot`` if they are needed.
     """
 
     runs: tuple[Run, ...]
@@ -82,7 +69,6 @@ class SummedRuns:
     _of_runs: dict[bytes, Evidence] = field(default_factory=dict, repr=False, compare=False)
 
     def run_facts(self, run: int) -> dict[str, Any]:
-        """See ``Evidence.run_facts``."""
         outline = self.parts[OUTLINE][run].columns
         return asdict(self.runs[run]) | {"questions": int(outline["questions"][0]), "items": int(outline["items"][0])}
 
@@ -93,49 +79,39 @@ class SummedRuns:
 
     @cached_property
     def cluster_totals(self) -> ClusterTotals:
-        """The totals of all runs."""
         return ClusterTotals(len(self.runs), self.units.drawn_from, self.conventions, self._columns, self._usable)
 
     def values(self, metric: Metric) -> Floats:
-        """The metric of each run, shape (runs,), NaN where undefined."""
         check_time_limit()
         return self.cluster_totals.values(metric)
 
     def questions_with(self, metric: Metric) -> Ints:
-        """Number of questions of each run that the metric can use, shape (runs,)."""
         return self.cluster_totals.questions_with(metric)
 
     def units_with(self, metric: Metric) -> Ints:
-        """See ``Evidence.units_with``."""
         if self.units.are_questions:
             return self.questions_with(metric)
         units: Ints = self._count(metric, UNITS).sum(axis=0).astype(np.int64)
         return units
 
     def rarer_outcomes(self, metric: Metric) -> Ints:
-        """See ``Evidence.rarer_outcomes``; groups of units are counted instead of units."""
+        """Count as ``Evidence.rarer_outcomes``, but groups of units instead of units."""
         items, correct = (self._column(_sum_part(name)) for name in ("items", correct_column(metric, self.conventions)))
         outcomes = np.stack([correct > 0, correct < items - ROUNDING_TOLERANCE * items])
         fewer: Ints = outcomes.sum(axis=1).min(axis=0).astype(np.int64)
         return fewer
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """See ``Evidence.replicates``; shape (REPLICATES, runs)."""
         if (metric, step) not in self._replicates:
             check_time_limit()
             self._replicates[metric, step] = self.cluster_totals.replicates(metric, step)
         return self._replicates[metric, step]
 
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
-        """See ``Evidence.residuals``."""
         return self.cluster_totals.residuals(metric)
 
     def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
-        """Read the rows of some runs again, which runs with few questions for a metric need.
-
-        Args:
-            chosen: whether each run is wanted, shape (runs,).
-        """
+        """Read the rows of some runs again, which runs with few questions for a metric need."""
         if chosen.tobytes() not in self._of_runs:
             names = [run.run for run, is_chosen in zip(self.runs, chosen, strict=True) if is_chosen]
             self._of_runs[chosen.tobytes()] = gather(self.snapshot, self.selection.on_runs(names), self.metrics)
@@ -154,7 +130,6 @@ class SummedRuns:
         return self._column(_count_part(metric) if shares_sums(metric) else _own_part(metric, self.conventions), name)
 
     def _column(self, part: str, name: str = "") -> Floats:
-        """Return a column of all runs, shape (clusters, runs, ...)."""
         if (part, name) not in self._stacked:
             self._stacked[part, name] = np.stack([run.columns[name] for run in self.parts[part]], axis=1)
         return self._stacked[part, name]
@@ -164,16 +139,7 @@ RunEvidence = Evidence | SummedRuns
 
 
 def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> RunEvidence:
-    """Read what the metrics of a selection's runs are computed from: totals where these are enough, otherwise rows.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metrics: metrics that will be requested.
-
-    Returns:
-        ``SummedRuns`` with more than ``MAX_CLUSTERS`` questions, if totals are enough; otherwise ``Evidence``.
-    """
+    """Read totals of runs where they suffice for metrics and there are over ``MAX_CLUSTERS`` questions; otherwise rows."""
     graded = snapshot.with_grading(selection.grading_in_force)
     conventions = dataset_conventions(graded, selection)
     clauses, parameters = stored_or_computed_rows.selection_clauses(selection)
@@ -261,7 +227,6 @@ class _Reader:
 
     @cached_property
     def _metrics_of_parts(self) -> dict[str, list[Metric]]:
-        """The parts, and the metrics that need each of them."""
         parts: dict[str, list[Metric]] = {OUTLINE: []}
         for metric in self.metrics:
             names = [_own_part(metric, self.conventions)]
@@ -272,7 +237,6 @@ class _Reader:
         return parts
 
     def _reads(self, parts: Iterable[str]) -> set[str]:
-        """Return the names of the statistics that some parts are computed from."""
         metrics = {metric.key: metric for part in parts for metric in self._metrics_of_parts[part]}.values()
         return {"items"}.union(*({*metric.reads(self.conventions), metric.counts} for metric in metrics))
 
@@ -288,7 +252,6 @@ class _Reader:
 
     @cached_property
     def _runs_of_difficulties(self) -> list[tuple[Any, ...]]:
-        """The runs of which difficulties may be made."""
         sql = "select run, model from runs where dataset = $d and withdrawn_at is null order by position"
         return self.snapshot.rows(sql, {"d": self.selection.dataset})
 
@@ -313,7 +276,6 @@ class _Reader:
                 yield run, totals | {OUTLINE: _outline(index_of.get(run), evidence)}
 
     def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
-        """Read the stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
         rows = stored_or_computed_rows.stored_rows(
             source, self.selection.dataset, runs, self.questions, reads - {"difficulty", ATTEMPTED_ITEMS}, False

@@ -27,20 +27,14 @@ NET_SCORE = CATALOGUE["net_score"]
 
 
 def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = True) -> Floats:
-    """Compute the 95 % interval of a metric by the Bayesian bootstrap with an extra question.
+    """Compute the 95 % interval of a metric of confidence or correctness by the Bayesian bootstrap with an extra question.
 
-    Args:
-        evidence: evidence of the runs, without respondents.
-        metric: a metric of confidence or correctness.
-        stated: whether the extra question has the lowest or highest confidence of the run, or else 0 or 1, as for a run whose
-            confidences are all the same.
+    The runs must have no respondents. If ``stated``, the extra question has the lowest or highest confidence of the run.
+    Otherwise it has 0 or 1, as for a run whose confidences are all the same. Returns both ends, shape (2, runs), NaN where the
+    metric is undefined. The interval contains the value.
 
-    Returns:
-        Both ends, shape (2, runs), NaN where the metric is undefined. The interval contains the value.
-
-    Source:
-        Gaffke 2005; Phan, Thomas & Learned-Miller 2021; Rubin 1981 (the Bayesian bootstrap). ``benchmarks/inference.md`` has the
-        coverage.
+    Source: Gaffke 2005; Phan, Thomas & Learned-Miller 2021; Rubin 1981 (the Bayesian bootstrap). ``benchmarks/inference.md`` has
+    the coverage.
     """
     values = evidence.values(metric)
     ends = np.stack([values, values])
@@ -51,12 +45,9 @@ def extra_question_interval(evidence: Evidence, metric: Metric, stated: bool = T
 
 
 def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Return the replicates behind the lower and behind the upper end of ``extra_question_interval``.
+    """Return the replicates behind the lower and behind the upper end of ``extra_question_interval``, shape (replicates, runs).
 
     Runs share the weights of questions, so differences between runs can be computed.
-
-    Returns:
-        Each of shape (replicates, runs), NaN where the metric is undefined.
     """
     every = np.stack(list(_replicates(evidence, metric, stated=True)))
     ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
@@ -82,13 +73,7 @@ def quantiles(replicates: Floats) -> Floats:
 
 
 def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:
-    """Yield the evidence with each kind of extra question for each run, from the cache if possible.
-
-    Args:
-        evidence: evidence of the runs, without respondents.
-        stated: see ``extra_question_interval``.
-        smooth: see ``Evidence.smooth``.
-    """
+    """Yield the evidence with each kind of extra question for each run, from the cache if possible."""
     for highest, right in product((False, True), (False, True)):
         key = highest, right, stated, smooth
         if key not in evidence.with_extra_question:
@@ -97,14 +82,7 @@ def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = 
 
 
 def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:
-    """Return the evidence with one more question for each run, which has as many items as a unit of the run.
-
-    Args:
-        evidence: evidence of the runs.
-        highest: whether its confidence is the highest of any of the run's questions, otherwise the lowest.
-        right: whether it is all right, otherwise all wrong.
-        stated, smooth: see ``with_extra_question``.
-    """
+    """Return the evidence with one more question for each run, all right or all wrong, of as many items as a unit of it."""
     runs, rows, starts = len(evidence.runs), len(evidence.places), evidence.starts
     items = np.maximum(np.rint(np.add.reduceat(evidence.sums["items"], starts) / evidence.units_answered), 1).astype(np.int64)
     extreme = np.maximum if highest else np.minimum

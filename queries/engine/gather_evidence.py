@@ -38,13 +38,7 @@ def gather(
 
     The statistics of whole questions are stored. Statistics are computed from items instead if clues or responses are filtered,
     or if answers without a confidence count. Equal-mass bins and bins closed on the right need the items themselves.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metrics: metrics that will be computed from the evidence. Which answers count depends on ``Selection.for_metrics``.
-        responses: by run, responses to use instead of the stored ones; runs without an entry have no responses.
-        distributions: by run, whole distributions to use instead of the stored ones.
+    ``responses`` and ``distributions``, by run, are used instead of the stored ones; runs without an entry have no responses.
     """
     snapshot = snapshot.with_grading(selection.grading_in_force)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
@@ -83,7 +77,6 @@ def gather(
     clustered = None if units.are_questions else units
 
     def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> stored_or_computed_rows.StatisticRows:
-        """Compute a row for each sample of a question, for the chosen ``runs``."""
         of_samples = stored_or_computed_rows.computed_rows(
             snapshot, selection, runs.filter(chosen), selected_questions, reads, pairs, responses, by_sample=True
         )
@@ -141,19 +134,10 @@ def columns_of_rows(
     rebinned: bool,
     attempts: bool = False,
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
-    """Return the statistics of rows, except those of whole distributions.
+    """Return the statistics of rows, except those of whole distributions: plain ones, and those of bins, shape (rows, width).
 
-    Args:
-        rows: the rows; ``sums`` is extended in place.
-        conventions: conventions of the metrics.
-        reads: names of the statistics.
-        runs: ids of the runs, by the index that rows have.
-        difficulties: of the questions; None if none is read.
-        rebinned: whether the bins must be computed from the items.
-        attempts: whether items count as correct where they are no abstentions; otherwise there are no abstentions.
-
-    Returns:
-        By name, plain statistics, each of shape (rows,), and statistics of bins, each of shape (rows, width).
+    ``sums`` of the rows is extended in place. ``rebinned`` bins are computed from the items. With ``attempts``, items count as
+    correct where they are no abstentions.
     """
     sums = rows.sums
     if NET_REWARD in reads:
@@ -172,7 +156,6 @@ def _right_closed(rows: stored_or_computed_rows.StatisticRows) -> Bins:
 
 
 def _net_rewards(rows: stored_or_computed_rows.StatisticRows, conventions: Conventions) -> Floats:
-    """Sum the net rewards of the items of each row, shape (rows,)."""
     items = _items(rows)
     return items.total(net_reward(*NET_SCORE.side(items.confidence, items.correct, conventions), conventions.t))
 

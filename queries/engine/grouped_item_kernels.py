@@ -13,15 +13,10 @@ from queries.query_time_limit import check_time_limit
 
 
 def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: Sequence[int]) -> Floats:
-    """Compute the kernel of a metric for each of several groups of items. Identical groups are computed once.
+    """Compute the kernel of a metric of pairs for each of several groups of items. Identical groups are computed once.
 
-    Args:
-        metric: a metric of pairs.
-        confidence, correct: in [0, 1], shape (n,), in the order of questions and clues.
-        cuts: index of the first item of each group, and n.
-
-    Returns:
-        Shape (groups,), or (metrics, groups) if the kernel computes several metrics, from which ``Metric.select_part`` picks one.
+    Items are in the order of questions and clues; ``cuts`` are the index of the first item of each group, and their number.
+    Returns shape (groups,), or (metrics, groups), from which ``Metric.select_part`` picks one.
     """
     known: dict[tuple[bytes, bytes], Floats] = {}
     values = []

@@ -21,27 +21,16 @@ Bools = NDArray[np.bool_]
 
 
 class ItemFilter(NamedTuple):
-    """A selection's filter on clues, and how to combine it with its filter on responses.
-
-    Attributes:
-        clues: whether each clue of the dataset is kept, shape (clues,); None if all are.
-    """
+    """The clues of the dataset that a selection keeps, shape (clues,), None if all; combined with its filter on responses."""
 
     clues: Bools | None
 
     @classmethod
     def read(cls, snapshot: Snapshot, selection: Selection) -> ItemFilter:
-        """Read the filter of a selection."""
         return cls(clue_mask(snapshot, selection))
 
     def kept(self, mask: Bools | None, items: Ints, clues: Ints) -> Bools:
-        """Return which of some items of a run are kept, shape (items,).
-
-        Args:
-            mask: mask of the run from ``attribute_masks``.
-            items: indices of the items among all items of the run, shape (items,).
-            clues: index of each item's clue in the dataset, shape (items,).
-        """
+        """Return which items of a run are kept, given their indices in the run, those of their clues and the run's mask."""
         kept = np.ones(len(items), dtype=bool) if mask is None else mask[items]
         return kept if self.clues is None else kept & self.clues[clues]
 
@@ -64,17 +53,7 @@ def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
 def attribute_masks(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], states: tuple[State, ...] | None = None
 ) -> list[Bools | None]:
-    """Check whether each item of each run has the attributes that a selection asks for.
-
-    Args:
-        snapshot: the store.
-        selection: its filter on responses is applied.
-        runs: ids of the runs.
-        states: the states of the items; those of the selection by default.
-
-    Returns:
-        For each run, an array of shape (items,) in the order of ``run_items``; None if the selection asks for no attributes.
-    """
+    """Return whether each item of each run, as in ``run_items``, has a selection's attributes; None if it asks for none."""
     states = states or selection.items.states
     masks: list[Bools | None] = [None] * len(runs)
     for name, values in selection.attr:
@@ -87,19 +66,13 @@ def attribute_masks(
 
 @dataclass(frozen=True)
 class AttributeColumn:
-    """One attribute of the items of a run, in the order of ``RunItems``.
-
-    Attributes:
-        values: its distinct values; "" stands for items without the attribute.
-        codes: index of each item's value, shape (items,).
-    """
+    """One attribute of the items of a run: its distinct values, "" for none, and the index of each item's value."""
 
     values: tuple[str, ...]
     codes: NDArray[np.unsignedinteger[Any]]
 
     @property
     def nbytes(self) -> int:
-        """Approximate size in bytes."""
         return self.codes.nbytes + sum(map(len, self.values))
 
     def among(self, values: Collection[str]) -> NDArray[np.bool_]:
@@ -111,18 +84,7 @@ class AttributeColumn:
 def attribute_columns(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, states: tuple[State, ...]
 ) -> list[AttributeColumn]:
-    """Read an attribute of the items of each run.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        name: name of the attribute. It should have few distinct values per run.
-        states: the states of the items.
-
-    Returns:
-        One column per run, in the order of ``runs``.
-    """
+    """Read an attribute, which should have few distinct values, of the items of each run."""
 
     def read(missing: list[str]) -> dict[str, AttributeColumn]:
         sql = f"coalesce(attributes[{literal(name)}], '') as value"

@@ -22,12 +22,8 @@ from queries.metrics.metric import Floats
 def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
     """Assign letters such that two runs share one if and only if they are not shown to differ (insert-absorb, Piepho 2004).
 
-    Args:
-        different: whether each pair of runs is shown to differ, symmetric, shape (runs, runs).
-        order: indices of the participating runs, best first; letters are numbered in this order.
-
-    Returns:
-        The letters of each run, 1 for "a"; an empty list for a run that does not participate.
+    ``different`` is symmetric, shape (runs, runs). ``order`` has the participating runs, best first, in which letters are
+    numbered: 1 for "a". A run that does not participate has no letters.
 
     Example:
         >>> different = np.array([[False, False, True], [False, False, False], [True, False, False]])
@@ -57,15 +53,9 @@ def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
 def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
     """Compute p-values of many tests, raw and adjusted for all of them by the distribution of their maximum.
 
-    Args:
-        observed: test statistics, larger for more evidence, shape (tests,); NaN for a test that cannot be performed.
-        null: the statistics under each flip or permutation, shape (flips, tests).
-
-    Returns:
-        Raw and adjusted p-values, each of shape (tests,), in (0, 1]; NaN where ``observed`` is NaN.
-
-    Source:
-        Westfall & Young 1993, algorithm 2.8 (single step); one is added to both counts (Phipson & Smyth 2010).
+    ``observed`` has shape (tests,); larger is more evidence, NaN is a test that cannot be performed. ``null`` are the statistics
+    under each flip or permutation, shape (flips, tests). P-values are in (0, 1], or NaN. Source: Westfall & Young 1993, algorithm
+    2.8 (single step); one is added to both counts (Phipson & Smyth 2010).
     """
     known = np.isfinite(observed)
     raw, adjusted = np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
@@ -86,17 +76,9 @@ def permuted_labels_test(
     The labels of the parts are permuted over the questions jointly for all parts and runs, so the p-values are valid for any
     overlap of the parts and any similarity of the runs.
 
-    Args:
-        scores: score of each question and run, for example jackknife pseudo-values of a loss, shape (questions, runs); NaN if
-            missing.
-        parts: which questions are in each part, shape (parts, questions).
-        testable: which runs are tested in which part, shape (parts + own parts, runs).
-        seed: seed of the permutations.
-        flips: number of permutations.
-        own_parts: further parts, which differ between runs, shape (own parts, questions, runs).
-
-    Returns:
-        Raw and adjusted two-sided p-values, each of shape (parts + own parts, runs); NaN where nothing is tested.
+    ``scores``, for example jackknife pseudo-values of a loss, have shape (questions, runs); NaN is missing. ``parts`` has shape
+    (parts, questions), ``own_parts``, which differ between runs, shape (own parts, questions, runs). ``testable`` and the raw and
+    adjusted two-sided p-values have shape (parts + own parts, runs); NaN is not tested.
     """
     questions, runs = scores.shape
     if own_parts is None:
@@ -122,18 +104,7 @@ def permuted_labels_test(
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
-    """Test whether paired differences in a part of the questions are 0 on average, for many parts and runs at once.
-
-    Args:
-        scores: paired difference of each question and run, shape (questions, runs); NaN if missing.
-        parts: which questions are in each part, shape (parts, questions).
-        testable: which runs are tested in which part, shape (parts, runs).
-        seed: seed of the sign flips.
-        flips: number of sign flips.
-
-    Returns:
-        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
-    """
+    """Test whether paired differences in parts of the questions are 0 on average; see ``permuted_labels_test``."""
     cells, scores = _Cells.divided(parts), np.nan_to_num(scores)
     questions = np.arange(len(scores))
     size = np.sqrt(cells.sums(scores**2, questions))
@@ -161,22 +132,10 @@ def unit_flips_test(
     """Test parts of the questions where clusters of questions are the units, for many parts and runs at once.
 
     The questions of a cluster can be in different parts. So labels cannot be permuted over clusters: the signs of all scores of
-    a cluster are flipped together.
-
-    Args:
-        scores: as in ``permuted_labels_test`` or, unless ``against_whole``, in ``sign_flips_test``, shape (questions, runs).
-        parts: which questions are in each part, each of shape (questions, 1), or (questions, runs) if it differs between runs.
-        testable: as there.
-        unit: unit of each question, from 0, shape (questions,).
-        against_whole: whether the mean of the scores in a part is compared with the mean over all questions, or else with 0.
-        seed: seed of the sign flips.
-        flips: number of sign flips.
-
-    Returns:
-        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
-
-    Source:
-        Cameron, Gelbach & Miller 2008 (the wild cluster bootstrap with the null hypothesis imposed).
+    a cluster are flipped together. The mean in a part is compared with 0 or, if ``against_whole``, with the mean over all
+    questions. Parts have shape (questions, 1), or (questions, runs) if they differ between runs, and ``unit`` is that of each
+    question, from 0; the rest is as in ``permuted_labels_test``. Source: Cameron, Gelbach & Miller 2008 (the wild cluster
+    bootstrap with the null hypothesis imposed).
     """
     known, units = np.isfinite(scores), int(unit.max(initial=-1)) + 1
     scores = np.nan_to_num(scores)
@@ -198,12 +157,8 @@ def unit_flips_test(
 class _Cells(NamedTuple):
     """Parts of the questions, divided into cells of questions that are in the same parts.
 
-    Many overlapping parts consist of few cells, so the sums over all parts read each question once.
-
-    Attributes:
-        members: which cells are in each part, 1 or 0, shape (parts, cells).
-        places: questions in the order of their cells, shape (questions,).
-        ends: where cells begin and end in ``places``, shape (cells + 1,).
+    Many overlapping parts consist of few cells, so the sums over all parts read each question once. ``members``, 1 or 0, has
+    shape (parts, cells). ``places`` are the questions in the order of their cells, which ``ends`` bound, shape (cells + 1,).
     """
 
     members: Floats
@@ -212,26 +167,13 @@ class _Cells(NamedTuple):
 
     @classmethod
     def divided(cls, parts: Bools) -> _Cells:
-        """Divide parts into cells.
-
-        Args:
-            parts: which questions are in each part, shape (parts, questions).
-        """
+        """Divide parts of shape (parts, questions) into cells."""
         _, first, cell = np.unique(np.packbits(parts, axis=0), axis=1, return_index=True, return_inverse=True)
         ends = np.concatenate([[0], np.cumsum(np.bincount(cell.ravel()))])
         return cls(parts[:, first].astype(float), np.argsort(cell.ravel(), kind="stable"), ends)
 
     def sums(self, scores: Floats, order: NDArray[np.int64], factors: Floats | None = None) -> Floats:
-        """Sum scores over each part, with question ``order[k]`` in the place of question k.
-
-        Args:
-            scores: score of each question and run, shape (questions, runs).
-            order: permutation of the questions, shape (questions,).
-            factors: factor for the scores of each question, shape (questions,); None for 1.
-
-        Returns:
-            The sums, shape (parts, runs).
-        """
+        """Sum scores over each part, (parts, runs), with question ``order[k]`` in the place of question k, times any factors."""
         taken = order[self.places]
         values = np.ones(len(taken)) if factors is None else factors[taken]
         shape = (len(self.ends) - 1, len(scores))
@@ -239,12 +181,7 @@ class _Cells(NamedTuple):
 
 
 class _OwnCells(NamedTuple):
-    """Parts that differ between runs, divided into cells of questions that are in the same parts of a run.
-
-    Attributes:
-        members: which cells are in each part, 1 or 0, shape (parts, cells).
-        cell: cell of each question of each run, shape (questions, runs).
-    """
+    """Parts that differ between runs, divided into cells, shape (questions, runs), of questions in the same parts of a run."""
 
     members: Floats
     cell: NDArray[np.int64]
@@ -259,7 +196,6 @@ class _OwnCells(NamedTuple):
         return cls(flat[:, first].astype(float), cell.reshape(parts.shape[1:]))
 
     def sums(self, scores: Floats, order: NDArray[np.int64]) -> Floats:
-        """See ``_Cells.sums``."""
         cells, runs = self.members.shape[1], scores.shape[1]
         if not len(self.members):
             return np.zeros((0, runs))
@@ -275,30 +211,15 @@ def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Float
 
 
 def flips_within(additions: int, most: int = FLIPS) -> int:
-    """Return how many flips or permutations a test can use and still finish within a second or two.
-
-    Args:
-        additions: number of additions per flip: questions times runs.
-        most: one more than the largest possible result.
-
-    Returns:
-        Between 199 and ``most`` - 1.
-    """
+    """Return how many flips of so many additions a test can use in a second or two: from 199 to ``most`` - 1."""
     return int(np.clip(1_000_000_000 // max(additions, 1), 199, most - 1))
 
 
 def holm(p_values: Floats, families: int = 1) -> Floats:
     """Adjust the p-values of one family by Holm's step-down method; NaN stays NaN and does not count.
 
-    Args:
-        p_values: of the tests of this family, shape (k,).
-        families: number of families for which they are adjusted together, such as the pairs of runs by each of several metrics.
-            Each gets an equal part of the level (Bonferroni), so the p-values of the others need not be known.
-
-    Returns:
-        The adjusted p-values, shape (k,).
-
-    Source: Holm 1979.
+    With several ``families``, such as the pairs of runs by each of several metrics, each gets an equal part of the level
+    (Bonferroni), so the p-values of the others need not be known. Source: Holm 1979.
     """
     adjusted = np.full_like(p_values, np.nan)
     defined = np.flatnonzero(np.isfinite(p_values))
@@ -309,29 +230,18 @@ def holm(p_values: Floats, families: int = 1) -> Floats:
 
 
 def pairs_that_differ(p_values: Floats, families: int = 1) -> Bools:
-    """Return which pairs of runs are shown to differ, symmetric, shape (runs, runs).
+    """Return which pairs of runs are shown to differ, from two-sided unadjusted p-values; symmetric, shape (runs, runs).
 
-    The runs that are not shown to be worse than another contain all that are truly best with 95 % confidence: one of these is
-    left out only if a pair is judged wrongly. Mogstad, Romano, Shaikh & Wilhelm (2024) define such sets. Theirs, from maxima over
-    bootstrap replicates, is hardly smaller, covers too seldom with 30 questions, and need not agree with the letters.
-
-    Args:
-        p_values: two-sided, unadjusted, symmetric, shape (runs, runs); NaN where a pair cannot be tested.
-        families: see ``holm``.
+    NaN marks a pair that cannot be tested. The runs that are not shown to be worse than another contain all that are truly best
+    with 95 % confidence: one of these is left out only if a pair is judged wrongly. Mogstad, Romano, Shaikh & Wilhelm (2024)
+    define such sets. Theirs, from maxima over bootstrap replicates, is hardly smaller, covers too seldom with 30 questions, and
+    need not agree with the letters.
     """
     return holm_of_pairs(p_values, families) < SIGNIFICANCE
 
 
 def holm_of_pairs(p_values: Floats, families: int = 1) -> Floats:
-    """Adjust the p-values of all pairs of runs by ``holm``.
-
-    Args:
-        p_values: symmetric, shape (runs, runs); NaN where a pair cannot be tested.
-        families: see ``holm``.
-
-    Returns:
-        The adjusted p-values, symmetric, shape (runs, runs), NaN on the diagonal.
-    """
+    """Adjust the p-values of all pairs of runs by ``holm``; symmetric, shape (runs, runs), NaN where there is no test."""
     pairs = np.triu_indices(len(p_values), 1)
     adjusted = np.full(p_values.shape, np.nan)
     adjusted[pairs] = adjusted.T[pairs] = holm(p_values[pairs], families)

@@ -18,10 +18,7 @@ PRIMARY = {"votes": "dist_ce", FORECAST: "brier"}  # by kind of dataset
 class RankedMetrics(NamedTuple):
     """The metrics by which the runs of a dataset can be ranked, variants of the same metric left out.
 
-    Attributes:
-        primary: the metric that is named before looking.
-        others: number of the other metrics.
-        parts: number of parts of the questions in each of which runs are compared.
+    ``primary`` is named before looking; ``others`` counts the rest. Runs are compared in each of ``parts`` of the questions.
     """
 
     primary: Metric
@@ -29,19 +26,12 @@ class RankedMetrics(NamedTuple):
     parts: int = 1
 
     def adjusted_for(self, metric: Metric) -> int:
-        """Return for how many families of comparisons a claim by this metric is adjusted: one per part and, unless it is the
-        primary metric, one per other metric.
-        """
+        """Return the number of families of comparisons: one per part and, unless this is primary, one per other metric."""
         return self.parts * (1 if metric.key == self.primary.key else self.others)
 
 
 def ranked_metrics(snapshot: Snapshot, dataset: str) -> RankedMetrics:
-    """Return the primary metric of a dataset, and how many other metrics its runs can be ranked by.
-
-    Args:
-        snapshot: the store. Its people are those of the selection.
-        dataset: id of the dataset.
-    """
+    """Return the primary metric of a dataset, with the selection's people, and how many others its runs can be ranked by."""
     known = snapshot.rows(
         "select kind, exists(from votes v where v.dataset = d.dataset and votes > 0) from datasets d where dataset = $d",
         {"d": dataset},
@@ -60,10 +50,6 @@ def primary_metric(kind: str, people: bool) -> Metric:
 
     CalScore and the net score penalise bad guesses, which proper scores such as Brier's do not: a wrong guess at confidence 0 has
     the best possible Brier score.
-
-    Args:
-        kind: of the dataset.
-        people: whether human teams played it.
     """
     return CATALOGUE[PRIMARY.get(kind, "calscore" if people else "net_score")]
 

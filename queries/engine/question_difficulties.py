@@ -57,12 +57,7 @@ class _Sums(NamedTuple):
 class OtherRuns:
     """The difficulty of questions for each run, from the others: runs of other models with other answers.
 
-    Attributes:
-        questions: number of questions.
-        models: model of each run, by run id.
-        counted: the runs that make difficulties: those that are not withdrawn.
-        alike: runs of other models with the same answers, by run id; a run without any has no entry.
-        read: function from run ids to the shares of each of these runs, in their order.
+    Of the ``counted`` runs, which are not withdrawn, ``alike`` are those of other models with the same answers, by run id.
     """
 
     questions: int
@@ -73,10 +68,7 @@ class OtherRuns:
     _difficulties: dict[tuple[str, ...], Floats] = field(default_factory=dict, repr=False, compare=False)
 
     def difficulties(self, run: str) -> Floats:
-        """Return 1 - the mean share of right answers of a run's others, shape (questions,).
-
-        It is NaN for a question that fewer than ``MIN_OTHER_MODELS`` models among the others answered.
-        """
+        """Return 1 - the mean share of right answers of a run's others; NaN with fewer than ``MIN_OTHER_MODELS`` models."""
         alike = self.alike.get(run, ())
         no_others = tuple(other for other in self.counted if self.models[other] == self.models[run] or other in alike)
         if no_others not in self._difficulties:
@@ -111,14 +103,9 @@ class OtherRuns:
 
 @dataclass(frozen=True)
 class QuestionDifficulties:
-    """Difficulties of the questions of a selection.
+    """Difficulties of the questions of a selection as pages show them, NaN where unknown, and whether each comes from runs.
 
-    Attributes:
-        shown: difficulty of each question as pages show it, shape (questions,); NaN where unknown.
-        from_runs: whether each comes from runs, shape (questions,).
-        selected_by_answers: whether a filter on difficulties that come from runs selects the questions. Then no run is judged by
-            them.
-        others: the difficulties from runs; None if no difficulty comes from them.
+    No run is judged by those from runs if a filter on them selects the questions (``selected_by_answers``).
     """
 
     shown: Floats
@@ -133,15 +120,7 @@ class QuestionDifficulties:
         return self.shown if self.others is None else np.where(self.from_runs, self.others.difficulties(run), self.shown)
 
     def of_rows(self, runs: Sequence[str], run: Ints, questions: Ints) -> Floats:
-        """Return the difficulties by which runs are judged.
-
-        Args:
-            runs: ids of the runs.
-            run, questions: index of each row's run and question, shape (rows,).
-
-        Returns:
-            Shape (rows,), NaN where there is none.
-        """
+        """Return the difficulties by which runs are judged, NaN for none, from the index of each row's run and question."""
         if self.others is None:
             return self.of_run("")[questions]
         result = np.full(len(run), np.nan)
@@ -167,11 +146,6 @@ def read_difficulties(snapshot: Snapshot, selection: Selection, questions: pl.Da
     """Read the difficulties of the questions of a selection.
 
     Difficulties that come from runs are made of first gradings, of all runs that are not withdrawn, whatever runs are selected.
-
-    Args:
-        snapshot: the store.
-        selection: its dataset, and its filter on difficulty.
-        questions: the selected questions, with ascending ``position``, ``difficulty`` and ``difficulty_source``.
     """
     from_runs = (questions["difficulty_source"] == FROM_RUNS).fill_null(False).to_numpy()
     by_answers = selects_by_answers(snapshot, selection)
@@ -227,8 +201,7 @@ def _alike(snapshot: Snapshot, dataset: str, models: Mapping[str, str]) -> dict[
 def _guesses(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.uint64]]:
     """Return clues of evenly spread questions and a hash of the guess at each, above 0, shape (2, clues) for each run.
 
-    Case and surrounding spaces do not matter. Without a guess, the correctness stands for it. Of forecasts, the likelier side is
-    the guess.
+    Case and surrounding spaces do not matter. Without a guess, the correctness stands for it; for a forecast, its likelier side.
     """
     guess = "sign(confidence - 0.5)" if has_forecasts(snapshot, dataset) else "coalesce(lower(trim(guess)), correct::varchar)"
     first = run_columns.clues(snapshot, dataset).first

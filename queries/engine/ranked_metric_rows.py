@@ -69,8 +69,7 @@ class MetricCell(msgspec.Struct):
 class RunRow(msgspec.Struct):
     """One run. Which answers are its ``items`` depends on the metrics; for most, those with a confidence.
 
-    ``no_confidence``, ``unparsed``, ``abstained`` and ``failed`` are the numbers of its other responses to the selection, by
-    state; ``shares`` are their shares of all its responses, in (0, 1], without those that are 0.
+    Its other responses are counted by state; ``shares`` are their shares of all its responses, without those that are 0.
     """
 
     run: str
@@ -97,19 +96,11 @@ def run_rows(
     tested: RankedMetrics | None = None,
     margin: float | None = None,
 ) -> list[RunRow]:
-    """Compute a row for each run.
+    """Compute a row for each run, in the order of ``evidence.runs``.
 
-    Args:
-        evidence: evidence gathered for the metrics.
-        metrics: the metrics, in the order of the row.
-        states: numbers of responses by run and state; see ``stored_or_computed_rows.counts_by_run``.
-        intervals: whether to compute intervals.
-        tested: the metrics among which claims are adjusted, to compute letters along with intervals; only valid for runs that
-            answered the same clues. None for no letters.
-        margin: the difference below which runs are equal, in the units of each metric; None to leave this out.
-
-    Returns:
-        One row per run, in the order of ``evidence.runs``.
+    ``states`` are from ``stored_or_computed_rows.counts_by_run``. ``tested`` are the metrics among which claims are adjusted, for
+    letters along with intervals; it is only valid for runs that answered the same clues. ``margin`` is the difference below which
+    runs are equal, in the units of each metric.
     """
     cells = {metric.key: metric_cells(metric, evidence, intervals, tested, margin) for metric in metrics}
     return [
@@ -129,19 +120,14 @@ def remove_ranks(rows: Iterable[RunRow]) -> None:
 
 
 def state_fields(states: Mapping[State, int]) -> dict[str, Any]:
-    """Return the fields of ``RunRow`` on responses by state. ``states`` are the numbers by state, empty if all are answered."""
+    """Return the fields of ``RunRow`` on responses by state. ``states`` is empty if all are answered."""
     counts = {state: states.get(state, 0) for state in OTHER_STATES}
     responses = sum(states.values())
     return counts | {"shares": {state: count / responses for state, count in counts.items() if count}}
 
 
 def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[CountedAnswers, list[Metric]]:
-    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group.
-
-    Args:
-        metrics: in any order.
-        other_states: whether there are responses other than answers with a confidence. If not, nearly all metrics count the same.
-    """
+    """Group metrics by the answers that they count, those that need a confidence first. There is at least one group."""
     groups: dict[CountedAnswers, list[Metric]] = {}
     for metric in metrics:
         groups.setdefault(metric.counted if other_states or metric.counted.attempts else CONFIDENT, []).append(metric)
@@ -150,12 +136,7 @@ def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[Cou
 
 
 def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list[R]:
-    """Merge the rows of runs that were computed for different groups of metrics.
-
-    Args:
-        parts: the rows of each group. What a row says besides its metrics is taken from the first group that has the run.
-        metrics: all metrics, in the order of the rows.
-    """
+    """Merge the rows of runs for different groups of metrics; other facts are those of the first group that has the run."""
     merged: dict[str, R] = {}
     for row in (row for part in parts for row in part):
         known = merged.setdefault(row.run, row)
@@ -172,17 +153,7 @@ def metric_cells(
     tested: RankedMetrics | None = None,
     margin: float | None = None,
 ) -> list[MetricCell]:
-    """Compute a metric of each run, with its rank among the runs.
-
-    Args:
-        metric: a metric that the evidence was gathered for.
-        evidence: evidence of the runs.
-        intervals: whether to compute intervals of value and rank.
-        tested, margin: see ``run_rows``.
-
-    Returns:
-        A cell per run, in the order of ``evidence.runs``.
-    """
+    """Compute a metric of each run, with its rank among the runs and, if asked, intervals of both; see ``run_rows``."""
     values = evidence.values(metric)
     cells = [
         MetricCell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
@@ -216,10 +187,7 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
 def _add_letters(
     cells: list[MetricCell], metric: Metric, evidence: RunEvidence, metrics: int, several: NDArray[np.bool_]
 ) -> None:
-    """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics.
-
-    Where no two runs can be tested, or the metric is not ranked, there is neither.
-    """
+    """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics, where any can be tested."""
     if not metric.ranks or not evidence.same_questions or evidence.selected_by_answers:
         return
     different = pairs_that_differ(difference_tests(evidence, metric), metrics)
@@ -251,11 +219,7 @@ def _add_equivalences(
 def ranks(loss: Floats) -> Floats:
     """Rank runs by ascending loss, from 1. Ties, to within 1e-12, share their mean rank.
 
-    Args:
-        loss: loss of each run, shape (..., runs); NaN or infinite for a run without a value.
-
-    Returns:
-        Ranks, shape (..., runs); NaN for a run without a value.
+    Arrays have shape (..., runs). A run without a value has a NaN or infinite loss, and a NaN rank.
 
     >>> ranks(np.array([0.3, 0.1, np.nan, 0.3]))
     array([2.5, 1. , nan, 2.5])

@@ -94,12 +94,7 @@ DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # metrics for which the e
 
 
 def reliability_diagrams(evidence: Evidence, band: BandKind | None = DEFAULT_BAND) -> list[ReliabilityDiagram]:
-    """Compute the reliability diagram of each run.
-
-    Args:
-        evidence: evidence gathered for ``DIAGRAM_METRICS``.
-        band: the kind of consistency band; None for neither bands nor intervals.
-    """
+    """Compute diagrams from evidence gathered for ``DIAGRAM_METRICS``; without a ``band``, there are no intervals either."""
     uncertain = band is not None
     totals = evidence.values(BIN_TOTALS)
     ends = _intervals(evidence, totals, uncertain)
@@ -144,15 +139,9 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
 
 
 def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:
-    """Compute the Wilson interval of each bin's accuracy for the effective number of items.
+    """Compute the Wilson interval of each bin's accuracy for the effective number of items, shape (2, runs, bins).
 
-    Args:
-        evidence: evidence of the runs.
-        totals: items, sum of confidence and sum of correctness of each bin, shape (runs, bins, 3).
-        uncertain: whether to compute the intervals.
-
-    Returns:
-        Both ends, shape (2, runs, bins); NaN if not computed, or if fewer than two units are selected.
+    ``totals`` are as in ``BIN_TOTALS``. Ends are NaN unless ``uncertain``, and if fewer than two units are selected.
     """
     if not uncertain or evidence.units.count < 2 or not evidence.runs:
         return np.full((2, *totals.shape[:2]), np.nan)

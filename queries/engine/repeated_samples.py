@@ -13,22 +13,13 @@ from queries.metrics.kernels.arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of questions that have several.
-
-    Attributes:
-        row: row of the evidence that each sample belongs to, shape (samples,).
-        sums: statistics of the samples, each of shape (samples,).
-    """
+    """The samples of questions that have several: their statistics by name, and the evidence's row of each, shape (samples,)."""
 
     row: Ints
     sums: dict[str, Floats]
 
     def of_rows(self, rows: NDArray[np.bool_]) -> Samples:
-        """Select the samples of some rows and renumber the rows.
-
-        Args:
-            rows: whether each row of the evidence is kept, shape (rows,).
-        """
+        """Select the samples of the rows for which ``rows``, shape (rows,), is true, and renumber the rows."""
         kept = rows[self.row]
         number = np.cumsum(rows) - 1
         return Samples(number[self.row[kept]], {name: values[kept] for name, values in self.sums.items()})
@@ -41,13 +32,6 @@ class Samples:
         """Replace the value of each row that has samples by the mean over its samples.
 
         If there is a column ``questions``, which says where a metric is defined, the mean is that over the samples where it is.
-
-        Args:
-            columns: columns of the samples, each of shape (samples,).
-            rows: columns of the evidence, each of shape (rows,).
-
-        Returns:
-            The columns of the evidence, each of shape (rows,).
         """
         result = {}
         for name, values in rows.items():

@@ -30,11 +30,7 @@ V = TypeVar("V", bound=Sized)
 class SparseColumn:
     """A mostly zero column of shape (rows, width), stored as its entries by row and, within a row, by bin.
 
-    Attributes:
-        first: index of each row's first entry and, last, the number of entries, shape (rows + 1,).
-        bin: bin of each entry, shape (entries,).
-        values: value of each entry, shape (entries,).
-        width: number of bins.
+    ``first`` is the index of each row's first entry and, last, the number of entries, shape (rows + 1,).
     """
 
     first: Ints
@@ -52,16 +48,7 @@ class SparseColumn:
 
 
 def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Floats:
-    """Sum a column over the rows at each place.
-
-    Args:
-        column: the column, shape (rows, ...).
-        places: place of each row, from 0, shape (rows,).
-        count: number of places.
-
-    Returns:
-        Totals, shape (count, ...).
-    """
+    """Sum a column of shape (rows, ...) over the rows at each place, from 0; shape (count, ...)."""
     if isinstance(column, SparseColumn):
         width = column.width
         cells = np.repeat(places * width, np.diff(column.first)) + column.bin
@@ -95,12 +82,8 @@ def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
 class RunItems:
     """The items of one run, sorted by question, sample and clue. Each question is a row.
 
-    Attributes:
-        positions: position in the dataset of the question of each row, ascending, shape (rows,).
-        first: index of each row's first item and, last, the number of items, shape (rows + 1,).
-        clue, confidence, correct: clue, confidence and correctness of each item, shape (items,).
-        sample: number of each item's sample, consistent across questions, shape (items,). None if the run has one answer to each
-            clue.
+    ``positions`` are those of the rows' questions in the dataset, ascending. ``first`` is the index of each row's first item and,
+    last, the number of items. ``sample`` is consistent across questions, None if the run has one answer to each clue.
     """
 
     positions: NDArray[np.int32]
@@ -112,19 +95,11 @@ class RunItems:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         arrays = (self.positions, self.first, self.clue, self.confidence, self.correct, self.sample)
         return sum(array.nbytes for array in arrays if array is not None)
 
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the items of some rows.
-
-        Args:
-            rows: indices of rows, ascending, shape (rows,).
-
-        Returns:
-            Indices of the items, shape (items,), and the number of items of each row, shape (rows,).
-        """
+        """Return the items of some ascending rows, shape (items,), and the number of items of each row, shape (rows,)."""
         first, items = entries_of(self.first, rows)
         return items, np.diff(first)
 
@@ -133,12 +108,8 @@ class RunItems:
 class Clues:
     """The clues of a dataset, in the order of its questions.
 
-    Attributes:
-        first: index of the first clue of the question at each position, shape (positions,).
-        order: index of each clue among the dataset's rows in the table, shape (clues,).
-        words: number of words of each clue, shape (clues,).
-        curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None if the dataset
-            has no curves.
+    ``first`` is the index of the first clue at each position, and ``order`` that of each clue in the table. Human curves at each
+    clue are NaN where no human team heard the question, None if the dataset has none.
     """
 
     first: Ints
@@ -148,7 +119,6 @@ class Clues:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return (
             self.first.nbytes
             + self.order.nbytes
@@ -167,30 +137,14 @@ class Clues:
 
 
 def row_positions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.int32]]:
-    """Return the position in the dataset of the question of each row of the runs' statistics.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-
-    Returns:
-        For each run, ascending positions, shape (rows,).
-    """
+    """Return the position in the dataset of the question of each row of each run's statistics, ascending, shape (rows,)."""
     return _statistics(snapshot, dataset, runs, "positions", ["position"], lambda table: table["position"].to_numpy())
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], names: Collection[str]) -> dict[str, list[Floats]]:
-    """Return columns of the runs' statistics. Columns that are not cached are read in one scan.
+    """Return columns of the runs' statistics, shape (rows,) per name and run, in the order of ``row_positions``, NaN for null.
 
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        names: names of the columns.
-
-    Returns:
-        For each name, an array of shape (rows,) per run in the order of ``row_positions``, NaN for null.
+    Columns that are not cached are read in one scan.
     """
     tables: dict[str, pl.DataFrame] = {}
 
@@ -212,7 +166,6 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
 
 
 def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Iterator[tuple[str, Items]]:
-    """Yield the items of each run with the human curves at their clues."""
     of_clues = clues(snapshot, dataset)
     for run, part in zip(runs, run_items(snapshot, dataset, runs), strict=True):
         row = np.repeat(np.arange(len(part.positions)), np.diff(part.first))
@@ -222,41 +175,20 @@ def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Ite
 
 
 def sequence_starts(question: Ints, sample: Ints) -> Ints:
-    """Return where each sample of each question begins in a sorted list of items, and last the number of items.
-
-    Args:
-        question: question of each item, from 0, ascending, shape (items,).
-        sample: number of each item's sample, from 0, shape (items,).
-    """
+    """Return where each sample of each question begins in items sorted by both, and last the number of items."""
     new = (np.diff(question, prepend=-1) != 0) | (np.diff(sample, prepend=-1) != 0)
     return np.append(np.flatnonzero(new), len(question))
 
 
 def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
-    """Return the bins of confidence in the runs' statistics.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-
-    Returns:
-        The bins of each run, with rows in the order of ``row_positions``.
-    """
+    """Return the bins of confidence in each run's statistics, with rows in the order of ``row_positions``."""
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
 def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[RunItems]:
-    """Return the items of each run, by question and clue.
+    """Return the items of each run, by question and clue; by default, their rows are those of the run's statistics.
 
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        counted: which answers are items. An item without a confidence has confidence 0.
-
-    Returns:
-        The items of each run, in the order of ``runs``. By default, their rows are those of the run's statistics.
+    Items without a confidence have confidence 0.
     """
     correct = f"(not {among_states(('abstained', 'failed'))})::double as correct" if counted.attempts else "correct"
 
@@ -290,17 +222,7 @@ def cache_name(what: str, states: tuple[State, ...]) -> str:
 
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[Floats]:
-    """Return the sum of the token log-probabilities of each item's guess.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        counted: as in ``run_items``.
-
-    Returns:
-        For each run, an array of shape (items,) in the order of ``run_items``, NaN where unknown.
-    """
+    """Return the sum of the token log-probabilities of each item's guess, NaN where unknown, in the order of ``run_items``."""
 
     def read(missing: list[str]) -> dict[str, Floats]:
         columns = ("list_sum(token_logprobs) as logprob",)
@@ -337,17 +259,7 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
 
 
 def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlParameters) -> NDArray[np.bool_]:
-    """Check whether each clue of a dataset meets an SQL condition.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the clues.
-        condition: SQL condition on the table ``clues c``.
-        parameters: parameters of the condition, and ``dataset``.
-
-    Returns:
-        True or False in the order of ``Clues``, shape (clues,).
-    """
+    """Check whether each clue of a dataset, in the order of ``Clues``, meets an SQL condition on ``clues c``, shape (clues,)."""
     # DuckDB returns rows in the order of the table. Sorting them in SQL takes eight times as long.
     sql = f"select coalesce({condition}, false) as met from clues c where c.dataset = $dataset"
     met: NDArray[np.bool_] = snapshot.frame(sql, parameters)["met"].to_numpy()
@@ -368,31 +280,14 @@ def float_array(column: pl.Series) -> Floats:
 
 
 def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
-    """Concatenate one-dimensional arrays; the result is empty if there are none.
-
-    Args:
-        parts: the arrays, of any lengths.
-        kind: dtype of the result.
-    """
+    """Concatenate one-dimensional arrays; the result is empty if there are none."""
     return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
 
 
 def _statistics(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
 ) -> list[V]:
-    """Read columns of each run's statistics, which have one row per question, and convert them.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        name: name of the result in the cache.
-        columns: names of the columns.
-        convert: function from a run's table to the result.
-
-    Returns:
-        The results, in the order of ``runs``.
-    """
+    """Read columns of each run's statistics and convert them, from and to the cache as ``name``, in the order of ``runs``."""
 
     def read(missing: list[str]) -> dict[str, V]:
         return {run: convert(table) for run, table in snapshot.read_runs("statistics", missing, columns).items()}
@@ -404,10 +299,8 @@ def _statistics(
 class ResponseOrder:
     """How to sort the responses of a run by question, and those of a question by clue.
 
-    Attributes:
-        positions: positions of the questions in the dataset, ascending, shape (questions,).
-        first: index of each question's first response and, last, the number of responses, shape (questions + 1,).
-        rows: row of each response in the stored file, in sorted order, shape (responses,).
+    ``rows`` are those of the sorted responses in the stored file. ``positions`` are those of the questions, ascending, ``first``
+    the index of each question's first response and, last, the number of responses.
     """
 
     positions: NDArray[np.int32]
@@ -418,18 +311,7 @@ class ResponseOrder:
 def responses_in_order(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], states: tuple[State, ...] = CONFIDENT.states
 ) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
-    """Yield columns of each run's responses as stored, by question id and clue, and how to sort them.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs.
-        runs: ids of the runs.
-        columns: SQL expression of each column.
-        states: only responses in one of these states.
-
-    Yields:
-        The run, the order and the table of each run.
-    """
+    """Yield SQL columns of each run's responses as stored, by question id and clue, and how to sort them."""
     # If the statistics count every response, they say how many each question has. Reading the question ids takes longer.
     sizes_of_runs = statistic_columns(snapshot, dataset, runs, ["items"])["items"]
     tables = snapshot.read_runs("responses", runs, columns)
@@ -473,13 +355,7 @@ def _responses_by_id(
 
 
 def _response_order(positions: NDArray[np.int32], sizes: Ints, order: Ints) -> ResponseOrder:
-    """Return how to sort responses.
-
-    Args:
-        positions: positions of the questions, ascending, shape (questions,).
-        sizes: number of responses to each question, in the order of the file, shape (questions in the file,).
-        order: index of each question in the order of the file, shape (questions,).
-    """
+    """Return how to sort responses, from their numbers in the order of the file and each question's index in it."""
     counts = sizes[order]
     first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes
     rows = np.repeat(starts[order] - first[:-1], counts) + np.arange(first[-1])

@@ -37,32 +37,24 @@ class MeasuredRuns:
         self._units: dict[str, Ints] = {}
 
     def values(self, metric: Metric) -> Floats:
-        """See ``Evidence.values``."""
         if metric.key not in self._values:
             self._values[metric.key] = self.evidence.values(metric)
         return self._values[metric.key]
 
     def tests(self, metric: Metric) -> Floats:
-        """See ``difference_tests``. The runs must have answered the same questions."""
+        """Return what ``difference_tests`` gives. The runs must have answered the same questions."""
         if metric.key not in self._tests:
             self._tests[metric.key] = difference_tests(self.evidence, metric)
         return self._tests[metric.key]
 
     def units(self, metric: Metric) -> Ints:
-        """See ``Evidence.units_with``."""
         if metric.key not in self._units:
             self._units[metric.key] = self.evidence.units_with(metric)
         return self._units[metric.key]
 
 
 class RunPair(NamedTuple):
-    """Two measured runs that answered the same questions.
-
-    Attributes:
-        measured: measured runs, including these two.
-        a, b: indices of the two runs.
-        questions: number of questions that both answered.
-    """
+    """Two measured runs, by their indices, that answered the same questions, and how many questions these are."""
 
     measured: MeasuredRuns
     a: int
@@ -71,15 +63,9 @@ class RunPair(NamedTuple):
 
 
 def runs_by_id(snapshot: Snapshot, selection: Selection, **compared: str | None) -> dict[str, RunName]:
-    """Return the runs of the selection's dataset by id, and check the runs to be compared.
+    """Return the runs of the selection's dataset by id, and check those to be compared, by address key, None if left out.
 
-    Args:
-        snapshot: the store.
-        selection: names the dataset.
-        compared: the runs to be compared, by the address key that names each; None for a key that is left out.
-
-    Raises:
-        BadRequest: the dataset has no such run, or a run is compared with itself.
+    Raises ``BadRequest`` if the dataset has no such run, or a run is compared with itself.
     """
     rows = snapshot.rows(
         "select run, model, elicitation from runs where dataset = $d order by position", {"d": selection.dataset}
@@ -94,25 +80,14 @@ def runs_by_id(snapshot: Snapshot, selection: Selection, **compared: str | None)
 
 
 def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
-    """Gather some runs on the questions and clues of a selection.
-
-    Args:
-        snapshot: the store.
-        selection: its filters on runs do not apply.
-        runs: ids of the runs, in any order.
-        metrics: metrics that can then be computed.
-    """
+    """Gather some runs on the questions and clues of a selection, whose filters on runs do not apply."""
     return MeasuredRuns(gather(snapshot, selection.on_runs(runs), metrics))
 
 
 def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:
     """Gather two runs on the questions and clues of a selection that both answered; None if there are none.
 
-    Args:
-        snapshot: the store.
-        selection: its filters on runs only matter if it asks for the questions that its runs have in common.
-        a, b: ids of the runs.
-        metrics: metrics that can then be computed.
+    Filters on runs only matter if the selection asks for the questions that its runs have in common.
     """
     counted, _ = restrict(snapshot, selection)
     shared = shared_selections(snapshot, counted, [(a, b)])
@@ -124,10 +99,6 @@ def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
 
     Both must have answered the same clues of each common question. Runs that answered the same questions, as most do, reuse what
     was measured. Other pairs are measured again.
-
-    Args:
-        measured: measured runs, including these two.
-        a, b: ids of the two runs.
     """
     evidence = measured.evidence
     index = {run.run: place for place, run in enumerate(evidence.runs)}

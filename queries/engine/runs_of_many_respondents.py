@@ -26,40 +26,29 @@ from queries.metrics.metric import unchanged_sums
 class RespondentCells:
     """The answers of a run that contains the answers of many people.
 
-    Attributes:
-        cells: evidence of this run only, with one row for the answers of each respondent to each question.
-        respondent: respondent of each row of ``cells``, from 0, shape (rows,).
+    ``cells`` has one row for the answers of each ``respondent``, from 0, to each question.
     """
 
     cells: Evidence
     respondent: Ints
 
     def can_draw(self, metric: Metric) -> bool:
-        """Check whether it has the statistics a metric needs: those of whole distributions only exist by question."""
+        """Check whether the metric can be computed: statistics of whole distributions only exist by question."""
         return set(metric.reads(self.cells.conventions)) <= self.cells.statistics.keys()
 
     def of_questions(self, places: Ints) -> RespondentCells:
-        """Select the answers to some questions, by their places in the selection."""
         rows = np.isin(self.cells.places, places)
         return RespondentCells(self.cells.select_rows(rows), np.unique(self.respondent[rows], return_inverse=True)[1])
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
-        """Compute replicates with the variance of a metric over questions and respondents.
+        """Compute replicates with the variance of a metric over questions and respondents, shape (REPLICATES,).
 
         Replicates whose weights are products of draws of questions and draws of respondents count the noise of single answers
         three times. They are therefore shrunk towards their centre, so that their variance is the variance over questions, plus
         that over respondents, minus that over single answers, which the first two both include; but at least the larger of the
         first two. ``tests/statistics`` simulates the coverage.
 
-        Args:
-            metric, step: see ``Evidence.replicates``.
-
-        Returns:
-            Shape (REPLICATES,), NaN where undefined.
-
-        Source:
-            Owen 2007, "The pigeonhole bootstrap", on products of weights; Cameron, Gelbach & Miller 2011 on the
-            variance.
+        Source: Owen 2007, "The pigeonhole bootstrap", on products of weights; Cameron, Gelbach & Miller 2011 on the variance.
         """
         both, questions, people, answers = (self.draw(metric, kind, step) for kind in ("both", "questions", "people", "answers"))
         spread, of_questions, of_people, of_answers = (
@@ -72,16 +61,9 @@ class RespondentCells:
         return drawn_together
 
     def draw(self, metric: Metric, kind: DrawnKind, step: float = 1.0) -> Floats:
-        """Compute the metric in each replicate of one kind of bootstrap.
+        """Compute the metric in each replicate of one kind of ``Draws``, shape (REPLICATES,), NaN where undefined.
 
         A metric that is not a sum over items is computed from the weighted sums of each question, as in ``Evidence``.
-
-        Args:
-            metric, step: see ``Evidence.replicates``.
-            kind: what is drawn: ``questions``, ``people``, ``both`` (products of the two) or ``answers``, one by one.
-
-        Returns:
-            Shape (REPLICATES,), NaN where undefined.
         """
         cells = self.cells
         draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
@@ -108,26 +90,15 @@ class RespondentCells:
 
     @property
     def _row_of_items(self) -> Ints:
-        """Row of each item, shape (items,)."""
         return np.repeat(np.arange(len(self.respondent)), self.cells.sums["items"].astype(np.int64))
 
     def _mass_bins(self, draws: Draws) -> dict[str, Floats]:
-        """Compute totals per equal-mass bin in each replicate, shape (REPLICATES, bins)."""
         assert self.cells.conventions.mass_bins is not None
         bins = mass_bins_replicates(*self.cells.items_of(0), self._row_of_items, draws, self.cells.conventions.mass_bins)
         return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
 
     def _from_questions(self, metric: Metric, weights: Iterable[tuple[Floats, Floats]], starts: Ints) -> dict[str, Floats]:
-        """Sum a metric's contributions over questions, computed from the weighted sums of each question.
-
-        Args:
-            metric: the metric.
-            weights: for each replicate, how often the question of each row is drawn and how often the row is drawn within it.
-            starts: first row of each question.
-
-        Returns:
-            By name, the sums in each replicate, shape (replicates, ...).
-        """
+        """Sum a metric's contributions, from the weighted sums of each question, over questions, shape (replicates, ...)."""
         reads = {name: dense(self.cells.statistics[name]) for name in metric.reads(self.cells.conventions)}
         rows: list[dict[str, Floats]] = []
         for questions, within in weights:

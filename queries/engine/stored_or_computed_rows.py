@@ -28,15 +28,10 @@ READ_AT_ONCE = 5_000_000  # items
 
 @dataclass(frozen=True)
 class StatisticRows:
-    """Statistics by run and, within a run, by question.
+    """Statistics by run and, within a run, by question, shape (rows,).
 
-    Attributes:
-        run, places: index of each row's run and question among the chosen ones, shape (rows,).
-        sums: plain statistics by name, each of shape (rows,).
-        bins: statistics of bins of confidence; None if not requested.
-        pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,) each; None if not
-            requested.
-        sample: number of each row's sample, shape (rows,); empty unless there is one row per sample.
+    ``run`` and ``places`` are indices among the chosen runs and questions. ``pairs`` are confidence and correctness of the items,
+    in the order of rows and clues; like ``bins``, None if not requested. ``sample`` is empty unless there is one row per sample.
     """
 
     run: Ints
@@ -50,15 +45,7 @@ class StatisticRows:
 def stored_rows(
     snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool
 ) -> StatisticRows:
-    """Return rows for whole questions from the statistics that were stored at ingest.
-
-    Args:
-        snapshot: the store.
-        dataset: dataset of the runs and questions.
-        runs, questions: the chosen runs, with column ``run``, and the chosen questions, with ascending ``position``.
-        reads: names of the statistics.
-        pairs: whether to return items.
-    """
+    """Return rows for whole questions from the statistics that were stored at ingest, and the items if ``pairs``."""
     names = runs["run"].to_list()
     rows, places = rows_of_questions(run_columns.row_positions(snapshot, dataset, names), questions["position"].to_numpy())
 
@@ -85,16 +72,7 @@ def stored_rows(
 
 
 def rows_of_questions(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
-    """Return the rows of each run that are about the chosen questions.
-
-    Args:
-        positions: for each run, the position of the question of each row, ascending.
-        questions: positions of the chosen questions, ascending.
-
-    Returns:
-        For each run, the ascending indices of these rows, and the index of each row's question among the chosen ones; arrays of
-        shape (rows,).
-    """
+    """Return the rows of each run about chosen questions, and the index of each row's question, from ascending positions."""
     place_of = np.full(max([-1, *(part.max(initial=-1) for part in positions), questions.max(initial=-1)]) + 1, -1)
     place_of[questions] = np.arange(len(questions))
     places_of_runs = [place_of[part] for part in positions]
@@ -103,13 +81,7 @@ def rows_of_questions(positions: Sequence[NDArray[np.int32]], questions: Ints) -
 
 
 class Responses(NamedTuple):
-    """Items of one run, in the order of questions, samples and clues.
-
-    Attributes:
-        place: index of each item's question among the chosen ones, shape (items,).
-        clue, confidence, correct: clue, confidence and correctness of each item, shape (items,).
-        sample: see ``RunItems``.
-    """
+    """Items of one run, in the order of questions, samples and clues. ``place`` is that of the chosen question."""
 
     place: Ints
     clue: NDArray[np.integer[Any]]
@@ -128,17 +100,10 @@ def computed_rows(
     replaced: Mapping[str, Responses] | None = None,
     by_sample: bool = False,
 ) -> StatisticRows:
-    """Compute rows from the items that a selection keeps.
+    """Compute rows from the items that a selection keeps, and return the items if ``pairs``.
 
-    Args:
-        snapshot: the store.
-        selection: its dataset and its filters on clues and responses are applied.
-        runs, questions: the chosen runs, with column ``run``, and the chosen questions, with ascending ``position``.
-        reads: names of the statistics.
-        pairs: whether to return items.
-        replaced: by run, the responses to use instead of the stored ones. They must already be filtered.
-        by_sample: whether to return a row for each sample of a question instead of one for the question. All runs must then have
-            samples.
+    Runs and questions are as in ``stored_rows``. The responses in ``replaced``, by run, are used instead of the stored ones and
+    must already be filtered. With ``by_sample``, there is a row for each sample of a question, and all runs must have samples.
     """
     clues, names = run_columns.clues(snapshot, selection.dataset), runs["run"].to_list()
     positions = questions["position"].to_numpy()
@@ -185,10 +150,7 @@ def computed_rows(
 def _responses(
     snapshot: Snapshot, selection: Selection, names: Sequence[str], positions: Ints, clues: Clues
 ) -> Iterator[tuple[int, Responses]]:
-    """Yield the index and the responses of each run that the selection keeps, from the cached items.
-
-    Which answers are items depends on the metrics that the selection is for.
-    """
+    """Yield the index and the responses of each run that the selection keeps, from the cached items."""
     dataset, item_filter = selection.dataset, ItemFilter.read(snapshot, selection)
     for indices in batches_of_runs(snapshot, dataset, names):
         check_time_limit()
@@ -215,11 +177,7 @@ def batches_of_runs(snapshot: Snapshot, dataset: str, names: Sequence[str]) -> I
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
-    """Return the runs and questions that a selection's filters keep.
-
-    Returns:
-        Ids of the runs in order of import, and positions of the questions in the dataset, ascending, shape (questions,).
-    """
+    """Return the runs, in order of import, and the ascending positions of the questions that a selection's filters keep."""
     clauses, parameters = selection_clauses(selection)
     runs = snapshot.rows(f"{clauses} select run from chosen_runs order by place", parameters)
     questions = snapshot.frame(f"{clauses} select position from chosen_questions order by place", parameters)
@@ -252,12 +210,7 @@ def selected_responses(
 ) -> str:
     """Return SQL for the responses that a selection keeps, to follow the clauses of ``selection_clauses``.
 
-    Args:
-        snapshot: the store.
-        selection: the filters.
-        parameters: parameters of the query; those of the responses are added in place.
-        states: only responses in one of these states; those of the selection's items by default.
-        mark_disputed: whether to add the column ``disputed``; see ``Objects.graded_responses``.
+    Parameters are added in place. By default, states are those of the selection's items. ``mark_disputed`` adds ``disputed``.
     """
     graded = snapshot.with_grading(selection.grading_in_force)
     if mark_disputed:
@@ -284,11 +237,9 @@ def has_other_states(runs: pl.DataFrame, counted: CountedAnswers) -> bool:
 
 
 def state_counts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Count the responses at the clues of a selection by state, whether it counts them or not.
+    """Count the responses at the clues of a selection by run, ``question_id`` and state, whether it counts them or not.
 
-    Returns:
-        Columns ``run``, ``question_id`` and each of ``STATES``, with the number of responses. Runs that have nothing but answers
-        with a confidence, in the whole dataset, are left out.
+    Runs that have nothing but answers with a confidence are left out.
     """
     with_clauses, parameters = selection_clauses(selection)
     any_state = " + ".join(OTHER_STATES)

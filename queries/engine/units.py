@@ -24,10 +24,8 @@ ONE_CLUSTER = "its questions are all in one cluster, which does not show how muc
 class Units:
     """The units of a selection: clusters of questions, or single questions.
 
-    Attributes:
-        name: what a unit is, as in ``Selection.cluster``.
-        keys: id of each unit, shape (units,): that of a question, or the value that the questions of a cluster share.
-        of_questions: unit of each question of the selection, from 0, in the dataset's order, shape (selected,).
+    ``keys``, shape (units,), are ids of questions, or the value that the questions of a cluster share. ``of_questions``, shape
+    (selected,), is the unit of each question, from 0.
     """
 
     name: str
@@ -36,21 +34,15 @@ class Units:
 
     @classmethod
     def single(cls, questions: NDArray[Any]) -> Units:
-        """Return single questions as units.
-
-        Args:
-            questions: their ids, shape (selected,).
-        """
+        """Return single questions, given by their ids, as units."""
         return cls(QUESTION, questions, np.arange(len(questions)))
 
     @property
     def count(self) -> int:
-        """Number of units."""
         return len(self.keys)
 
     @property
     def are_questions(self) -> bool:
-        """Whether each unit is a single question."""
         return self.name == QUESTION
 
     @property
@@ -64,14 +56,7 @@ class Units:
         return question_clusters(self.count)[self.of_questions]
 
     def sums(self, columns: Floats) -> Floats:
-        """Sum columns over the questions of each unit.
-
-        Args:
-            columns: shape (selected, k).
-
-        Returns:
-            Shape (units, k).
-        """
+        """Sum columns of shape (selected, k) over the questions of each unit, shape (units, k)."""
         return columns if self.are_questions else sum_by_place(columns, self.of_questions, self.count)
 
     def with_one_more(self) -> Units:
@@ -80,12 +65,7 @@ class Units:
 
 
 class UnitCounts(msgspec.Struct):
-    """How many units a selection has.
-
-    Attributes:
-        name: what a unit is, as in ``Selection.cluster``.
-        units, questions: number of units, and of the questions that are in them.
-    """
+    """How many units a selection has; ``name`` is what a unit is, as in ``Selection.cluster``."""
 
     name: str
     units: int
@@ -93,12 +73,7 @@ class UnitCounts(msgspec.Struct):
 
 
 def count_units(snapshot: Snapshot, selection: Selection) -> UnitCounts:
-    """Return how many units the questions of a selection are in.
-
-    Args:
-        snapshot: the store.
-        selection: its filters on questions, and its ``cluster``.
-    """
+    """Return how many units the questions of a selection are in."""
     condition, parameters = selection.question_filter()
     questions = snapshot.frame(f"select question_id from questions q where {condition} order by position", parameters)
     units = read_units(snapshot, selection, questions["question_id"].to_numpy())
@@ -106,19 +81,13 @@ def count_units(snapshot: Snapshot, selection: Selection) -> UnitCounts:
 
 
 def read_units_at(snapshot: Snapshot, selection: Selection, positions: Ints) -> Units:
-    """Return the units of the questions at some positions of the dataset; see ``read_units``."""
+    """Return the units of the questions at some positions of the dataset."""
     sql = "select question_id from questions where dataset = $d order by position"
     return read_units(snapshot, selection, snapshot.frame(sql, {"d": selection.dataset})["question_id"].to_numpy()[positions])
 
 
 def read_units(snapshot: Snapshot, selection: Selection, questions: NDArray[Any]) -> Units:
-    """Return the units of a selection. A question without the attribute that names its cluster is a unit of its own.
-
-    Args:
-        snapshot: the store.
-        selection: its ``cluster`` says what the units are; blank for the default of the dataset.
-        questions: ids of the questions of the selection, in the dataset's order, shape (selected,).
-    """
+    """Return the units of questions, by ids in the dataset's order; one without the cluster attribute is a unit of its own."""
     name = selection.cluster or default_cluster(snapshot, selection.dataset)
     if name == QUESTION:
         return Units.single(questions)

@@ -42,18 +42,10 @@ READING = (
 
 
 def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conventions | None = None) -> float:
-    """Compute a metric over some items.
+    """Compute a metric that reads confidence and correctness over some items; NaN where undefined.
 
     Each item is treated as a separate question with a single clue that nobody has solved. Difficulty rises evenly from 0 for
     the first item to 1 for the last.
-
-    Args:
-        metric: a catalogue entry that reads confidence and correctness.
-        items: confidence and correctness of each item, in order.
-        conventions: how to compute it; None for the defaults.
-
-    Returns:
-        The value, NaN where undefined.
     """
     conventions = conventions or Conventions()
     confidence, correct = np.array(items, float).reshape(-1, 2).T

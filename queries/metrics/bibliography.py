@@ -273,14 +273,6 @@ def citation_keys(source: str) -> list[str]:
 
 
 def bibtex(metrics: Iterable[MetricFacts], more: Iterable[str] = ()) -> str:
-    """Return the BibTeX entries of the metrics' sources, each once.
-
-    Args:
-        metrics: metrics whose sources are cited.
-        more: further keys of ``ENTRIES``.
-
-    Returns:
-        The entries, separated by blank lines.
-    """
+    """Return the BibTeX entries of the metrics' sources and of further keys, each once, separated by blank lines."""
     keys = [*(key for metric in metrics for key in citation_keys(metric.source)), *more]
     return "\n\n".join(ENTRIES[key] for key in dict.fromkeys(keys))

@@ -10,13 +10,10 @@ from data.store.answer_states import State
 class CountedAnswers(msgspec.Struct, frozen=True):
     """Which answers are the items of a metric.
 
-    Attributes:
-        states: the states of its items. Where an item has no confidence, the metric does not use it; an abstention has
-            confidence 0.
-        shared: the states in which an answer counts when runs are measured on the clues that all of them answered.
-        answering: the states in which a clue counts as answered when it is decided whether a run takes part.
-        with_failed: whether failed calls count, too, if the selection counts them as wrong.
-        attempts: whether items are right where the model attempted an answer, whatever it was.
+    Items are in ``states``. Where one has no confidence, the metric does not use it; an abstention has confidence 0. An answer in
+    ``shared`` counts when runs are measured on the clues that all of them answered, in ``answering`` when it is decided whether a
+    run takes part. ``with_failed`` says whether failed calls count, too, if the selection counts them as wrong. With
+    ``attempts``, items are right where the model attempted an answer, whatever it was.
     """
 
     states: tuple[State, ...]

@@ -33,15 +33,10 @@ HUMAN_CURVES = CURVES
 class Conventions:
     """The analyst's choices about how metrics are computed.
 
-    Attributes:
-        binning: ``width10``, ``width10r``, ``width10+1`` or ``massB``.
-        human: estimator of the human curve; None for each metric's own default.
-        beta: weight of R_U relative to R_O in HMR, above 0.
-        t: confidence threshold of the net score, in [0, 1): an item is answered where its confidence is above t.
-        head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the team curve unless another one
-            is chosen. This is a property of the dataset, not a choice.
-        forecasts: whether items are forecasts: confidence is the probability of yes, and correctness is the outcome. This is a
-            property of the dataset, too.
+    ``binning`` is ``width10``, ``width10r``, ``width10+1`` or ``massB``. ``beta``, above 0, is the weight of R_U relative to R_O
+    in HMR. In the net score, an item is answered where its confidence is above ``t``, in [0, 1). The last two are properties of
+    the dataset: if teams played ``head_to_head``, ``survival`` is the team curve unless another one is chosen; of ``forecasts``,
+    confidence is the probability of yes, and correctness is the outcome.
     """
 
     binning: str = "width10"
@@ -95,10 +90,8 @@ def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
 class Counterexample:
     """A change for the worse in the confidences of some items that a metric does not penalise.
 
-    Attributes:
-        items: confidence and correctness of each item before the change.
-        changes: index and new confidence of each changed item. A correct item loses confidence (U), an incorrect one gains
-            confidence (O), or one of each changes (UO).
+    ``changes`` are the index and new confidence of each changed item. A correct item loses confidence (U), an incorrect one gains
+    confidence (O), or one of each changes (UO).
     """
 
     items: tuple[ItemPair, ...]
@@ -106,7 +99,6 @@ class Counterexample:
 
     @property
     def axiom(self) -> Axiom:
-        """The axiom that this counterexample refutes."""
         if len(self.changes) == 2:
             return "UO"
         ((index, _),) = self.changes
@@ -114,13 +106,12 @@ class Counterexample:
 
     @property
     def after(self) -> tuple[ItemPair, ...]:
-        """The items after the change."""
         changed = dict(self.changes)
         return tuple((changed.get(index, c), y) for index, (c, y) in enumerate(self.items))
 
 
 class Wording(NamedTuple):
-    """Name, short name and words of a metric, as in ``MetricFacts``."""
+    """What a metric is called, as in ``MetricFacts``."""
 
     name: str
     label: str
@@ -136,15 +127,11 @@ class MetricFacts:
 
     Attributes:
         key: name in addresses and files.
-        name: display name.
         label: short name for a narrow column.
         symbol: short mathematical symbol, in LaTeX.
-        direction: which values are best.
         low, high: range, inclusive; infinite where it is unbounded.
         formula: definition in LaTeX.
         words: the formula in words, one or two sentences.
-        source: paper and equation.
-        needs: what the data must contain.
         caveat: what a reader must know before trusting the metric.
         undefined: the reason shown where there is no value. It completes "missing where ...".
         level: ``item`` pools all items, ``question`` averages over questions.
@@ -172,9 +159,7 @@ class MetricFacts:
 class AnalysisMetric(MetricFacts):
     """A metric that a separate analysis computes, because it is not a function of sums over questions.
 
-    Attributes:
-        fields: dotted paths of the metric in the JSON of ``address``; a list on the path stands for each of its elements.
-        address: address of the JSON that contains the metric.
+    ``fields`` are dotted paths in the JSON of ``address``; a list on the path stands for each of its elements.
     """
 
     fields: tuple[str, ...]
@@ -192,17 +177,12 @@ class Metric(MetricFacts):
     replicates of it. A metric with ``pairs`` is computed item by item instead.
 
     Attributes:
-        reads: names of the statistics that the metric is computed from, under given conventions.
-        value: function from totals to the metric.
         contributions: function from statistics to the columns to be summed. A column named ``questions`` is 1 where a question
             has what the metric needs, else 0.
-        counted: which answers are its items, by their state.
         counts: where there is no ``questions`` column, the statistic that counts the items the metric can use.
         human: the default human curve, None if the metric uses no human curve.
-        binned: whether the metric is computed from bins, so that the binning matters.
         cross_fitted: whether it is computed from totals by fold of questions and bin (see ``kernels.bins.fold_totals``) instead
             of contributions. Equal-mass bins are then those of the data in every replicate.
-        thresholded: whether it depends on the confidence threshold ``Conventions.t``.
         floor: values below the floor rank as if they were equal to it.
         pairs: for a metric that is not a function of sums, its kernel: a function of confidence, correctness and weights of
             items sorted by confidence. ``value`` is then not called.
@@ -298,14 +278,7 @@ class Metric(MetricFacts):
         return self.human and (conventions.human or self.human)
 
     def of_pairs(self, confidence: Floats, correct: Floats) -> float:
-        """Compute a metric of pairs over items.
-
-        Args:
-            confidence, correct: in [0, 1], in the order of questions and clues, shape (n,).
-
-        Returns:
-            The value, NaN where undefined.
-        """
+        """Compute a metric of pairs over items in the order of questions and clues; NaN where undefined."""
         return float(self.select_part(self.kernel_values(confidence, correct)))
 
     def kernel_values(self, confidence: Floats, correct: Floats) -> Floats:

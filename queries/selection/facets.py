@@ -39,9 +39,7 @@ class Facets(msgspec.Struct, frozen=True):
     def human_collection(self, people: str) -> tuple[str, str] | None:
         """Return run and name of the human collection that an address chooses; None where it chooses the imported people.
 
-        Args:
-            people: the key of a selection. If it is blank, the imported people are chosen or, if there are none, the newest
-                collection that is not withdrawn.
+        If ``people`` is blank, these are chosen or, if there are none, the newest collection that is not withdrawn.
         """
         if people:
             return next((part for part in self.human_collections if part[0] == people), None)
@@ -61,32 +59,26 @@ class Facets(msgspec.Struct, frozen=True):
 
     @property
     def forecasts(self) -> bool:
-        """Whether answers are forecasts: a probability of yes, and an outcome."""
         return self.kind == FORECAST
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Models in order of import."""
         return self._texts("model")
 
     @property
     def elicitations(self) -> tuple[str, ...]:
-        """Elicitations in order of import."""
         return self._texts("elicitation")
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Categories in ascending order."""
         return self._texts("category")
 
     @property
     def subcategories(self) -> tuple[str, ...]:
-        """Subcategories in ascending order."""
         return self._texts("subcategory")
 
     @property
     def radii(self) -> tuple[int, ...]:
-        """Radii in ascending order."""
         return tuple(value for value in self.values.get("radius", ()) if isinstance(value, int))
 
     def _texts(self, key: str) -> tuple[str, ...]:

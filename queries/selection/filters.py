@@ -37,15 +37,7 @@ MAX_OFFERED = 100  # values of a named key; with more, there is no control, but 
 
 @dataclass(frozen=True)
 class ChoicesControl:
-    """A control that sets any number of named values.
-
-    Attributes:
-        label: of the control.
-        options: values and their names.
-        chosen: values in force.
-        blank: text shown while nothing is chosen.
-        folded: whether the options are always in a menu, even if there are few.
-    """
+    """A control that sets any number of named values, those ``chosen`` being in force; if ``folded``, always by a menu."""
 
     label: str
     options: tuple[tuple[Value, str], ...]
@@ -85,52 +77,28 @@ Control = ChoicesControl | MenuControl | RangeControl | TextControl
 
 @dataclass(frozen=True)
 class SelectionKey(Kind[T]):
-    """A key of the selection with a control.
-
-    Attributes:
-        label: of its control.
-    """
+    """A key of the selection with a control."""
 
     label: str
 
     def control(self, key: str, value: T, facets: Facets) -> Control | None:
-        """Return the control that sets the key; None where there is nothing to choose.
-
-        Args:
-            key: name of the key.
-            value: in force.
-            facets: what the dataset offers.
-        """
+        """Return the control that sets the key; None where there is nothing to choose."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Filter(SelectionKey[T]):
-    """A key that says what counts.
-
-    Attributes:
-        narrows: what it filters.
-        shown_by_default: whether pages offer it unless they say otherwise.
-    """
+    """A key that says what counts: which runs, questions, clues or responses. Pages offer it unless they say otherwise."""
 
     narrows: Narrows
     shown_by_default: bool = field(default=True, kw_only=True)
 
     def condition(self, key: str, value: T, table: str) -> Condition:
-        """Return the filter as SQL.
-
-        Args:
-            key: name of the key.
-            value: in force; not one that keeps everything.
-            table: SQL name of the rows that it filters.
-
-        Returns:
-            A condition and its parameters, whose names start with the key.
-        """
+        """Return the filter as SQL: a condition, and parameters whose names start with the key. The value must narrow."""
         raise NotImplementedError
 
     def sentence(self, key: str, value: T) -> str:
-        """Return the filter in words, such as "category Arts or History"; ``key`` and ``value`` are as in ``condition``."""
+        """Return the filter in words, such as "category Arts or History"."""
         raise NotImplementedError
 
 
@@ -141,31 +109,25 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
     repeatable: ClassVar[bool] = True
 
     def options(self, key: str, facets: Facets) -> Sequence[Value]:
-        """Return the values that an address can name."""
         return facets.values.get(key, ())
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
-        """See ``Kind``."""
         known = {str(option): option for option in self.options(key, facets)}
         names = [allowed(key, text, [*known], facets, "Dataset {dataset!r} has no {key} {value!r}.") for text in texts]
         return tuple(known[name] for name in dict.fromkeys(names))
 
     def write(self, value: tuple[Value, ...]) -> list[str]:
-        """See ``Kind``."""
         return [str(element) for element in value]
 
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         options = self.options(key, facets)
         named = tuple((option, str(option)) for option in options)
         return ChoicesControl(self.label, named, value) if len(options) > 1 else None
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
-        """See ``Filter``."""
         return f"list_contains(${key}_values, {table}.{key})", {f"{key}_values": list(value)}
 
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
-        """See ``Filter``."""
         return f"{key} {' or '.join(map(str, value))}"
 
 
@@ -173,11 +135,8 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
 class NamedFilter(ColumnFilter):
     """Rows by facts that each dataset names itself, such as tags; each has a key of its own: ``tag.reasoning=yes``.
 
-    Attributes:
-        facts: name of the table of the facts, with a row for each fact.
-        name: the column of this table that has the name of the fact.
-        identity: the column that says whose fact it is, both in this table and in the rows that are filtered.
-        unknown: the error for a name that the dataset does not have, with placeholders ``dataset`` and ``name``.
+    ``facts`` is the table of the facts, in which ``name`` is the column of their names, and ``identity`` that of whose facts they
+    are, as in the rows that are filtered. ``unknown`` is the error, with placeholders ``dataset`` and ``name``.
     """
 
     named: ClassVar[bool] = True
@@ -187,7 +146,6 @@ class NamedFilter(ColumnFilter):
     unknown: str
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
-        """See ``Kind``."""
         field, name = split_key(key)
         if key in facets.many_valued:
             raise BadRequest("unknown_key", f"{name!r} has too many values in dataset {facets.dataset!r} to choose from.", key)
@@ -197,7 +155,6 @@ class NamedFilter(ColumnFilter):
         return super().read(key, texts, facets)
 
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         named = tuple((option, str(option)) for option in self.options(key, facets))
         if len(named) > MAX_OFFERED and not value:
             return None
@@ -206,7 +163,6 @@ class NamedFilter(ColumnFilter):
         return ChoicesControl(name, named, value, folded=names > MAX_UNFOLDED)
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
-        """See ``Filter``."""
         field, name = split_key(key)
         parameter = f"{field}_{name.encode().hex()}"  # a name can contain characters that a parameter cannot
         having = f"{self.name} = ${parameter}_name and list_contains(${parameter}_values::varchar[], value)"
@@ -214,7 +170,6 @@ class NamedFilter(ColumnFilter):
         return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
 
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
-        """See ``Filter``."""
         return f"{split_key(key)[1]} {' or '.join(map(str, value))}"
 
 
@@ -223,7 +178,6 @@ class ResponseAttributeFilter(NamedFilter):
     """Responses by their attributes. A blank value means responses without the attribute."""
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
-        """See ``Filter``."""
         field, name = split_key(key)
         parameter = f"{field}_{name.encode().hex()}"
         sql = f"list_contains(${parameter}_values::varchar[], coalesce({table}.attributes[${parameter}_name], ''))"
@@ -235,44 +189,33 @@ class RunFilter(ColumnFilter):
     """Runs by their ids."""
 
     def options(self, key: str, facets: Facets) -> Sequence[str]:
-        """See ``ColumnFilter``."""
         return facets.all_runs
 
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
         return ChoicesControl(self.label, named, value, "All runs", folded=True) if len(named) > 1 else None
 
 
 @dataclass(frozen=True)
 class RangeFilter(Filter[Range | None]):
-    """Rows with a number in a range, both ends included, in the column named like the key; None means all of 0 to 1.
-
-    Attributes:
-        offered: says whether the dataset has such numbers; there is no control otherwise.
-    """
+    """Rows with a number in a range, both ends included, in the column named like the key; None means all of 0 to 1."""
 
     offered: Callable[[Facets], bool]
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Range | None:
-        """See ``Kind``."""
         return read_range(key, texts[0])
 
     def write(self, value: Range | None) -> list[str]:
-        """See ``Kind``."""
         return [format_range(value)] if value else []
 
     def control(self, key: str, value: Range | None, facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         return RangeControl(self.label, value) if self.offered(facets) else None
 
     def condition(self, key: str, value: Range | None, table: str) -> Condition:
-        """See ``Filter``."""
         low, high = value or (0.0, 1.0)
         return f"{table}.{key} between ${key}_low and ${key}_high", {f"{key}_low": low, f"{key}_high": high}
 
     def sentence(self, key: str, value: Range | None) -> str:
-        """See ``Filter``."""
         low, high = map(format_number, value or (0.0, 1.0))
         return f"{key} {low} to {high}"
 
@@ -282,46 +225,35 @@ class SearchFilter(Filter[str]):
     """Questions whose id, text or answer contains a text; upper and lower case count as the same."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         return texts[0]
 
     def control(self, key: str, value: str, facets: Facets) -> Control:
-        """See ``SelectionKey``."""
         return TextControl(self.label, value, "in questions and answers")
 
     def condition(self, key: str, value: str, table: str) -> Condition:
-        """See ``Filter``."""
         searched = f"concat_ws(' ', {table}.question_id, {table}.text, {table}.answer)"
         return f"contains(lower({searched}), lower(${key}_text))", {f"{key}_text": value}
 
     def sentence(self, key: str, value: str) -> str:
-        """See ``Filter``."""
         return f"text “{value}”"
 
 
 @dataclass(frozen=True)
 class ThresholdConvention(SelectionKey[float]):
-    """A confidence from 0 to below 1, with a menu of suggestions.
-
-    Attributes:
-        suggestions: values of the menu, the standard one first.
-    """
+    """A confidence from 0 to below 1, with a menu of suggestions, the standard one first."""
 
     suggestions: tuple[float, ...]
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
-        """See ``Kind``."""
         number = read_number(key, texts[0])
         if not number < 1:
             raise BadRequest("bad_value", f"{key} must be at least 0 and below 1.", key)
         return number
 
     def write(self, value: float) -> list[str]:
-        """See ``Kind``."""
         return [format_number(value)]
 
     def control(self, key: str, value: float, facets: Facets) -> Control:
-        """See ``SelectionKey``."""
         standard, *others = map(format_number, dict.fromkeys((*self.suggestions, value)))
         text = format_number(value)
         options = (("", standard), *((other, other) for other in others))
@@ -330,26 +262,18 @@ class ThresholdConvention(SelectionKey[float]):
 
 @dataclass(frozen=True)
 class Switch(SelectionKey[bool]):
-    """0 or 1, 0 by default.
-
-    Attributes:
-        names: labels of 0 and 1.
-        offered: says whether the switch matters for the dataset; there is no control otherwise.
-    """
+    """0 or 1, 0 by default; ``names`` are their labels. There is no control where the switch is not ``offered``."""
 
     names: tuple[str, str]
     offered: Callable[[Facets], bool]
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool:
-        """See ``Kind``."""
         return allowed(key, texts[0], ("0", "1"), facets) == "1"
 
     def write(self, value: bool) -> list[str]:
-        """See ``Kind``."""
         return [str(int(value))]
 
     def control(self, key: str, value: bool, facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         off, on = self.names
         return MenuControl(self.label, (("", off), ("1", on)), "1" if value else "") if self.offered(facets) else None
 
@@ -359,11 +283,9 @@ class GradingChoice(SelectionKey[str]):
     """One of the gradings of a dataset's runs; blank for ``reviewed`` or, where a run lacks it, its first grading."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         return allowed(key, texts[0], facets.gradings, facets, "No run of dataset {dataset!r} has a grading {value!r}.")
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         default = "reviewed, else first" if REVIEWED in facets.gradings else "first of each run"
         options = (("", default), *((name, name) for name in facets.gradings))
         return MenuControl(self.label, options, value) if len(facets.gradings) > 1 else None
@@ -374,12 +296,10 @@ class PeopleChoice(SelectionKey[str]):
     """The people who were imported with a dataset, or one of its human collections: see ``reference_people``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         options = [IMPORTED, *(run for run, _ in facets.human_collections)]
         return allowed(key, texts[0], options, facets, "Dataset {dataset!r} has no human collection {value!r}.")
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
-        """See ``SelectionKey``. There is a control even for a single collection, because it says who the people are."""
         if not facets.human_collections:
             return None
         offered = {run: name for run, name in facets.human_collections if run not in facets.withdrawn or run == value}
@@ -396,12 +316,10 @@ class ClusterChoice(SelectionKey[str]):
     """The unit of intervals, tests and bands, see ``clusters``; blank for the default of the dataset."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         unknown = "Questions of dataset {dataset!r} have no attribute {value!r}, so it cannot be their cluster."
         return texts[0] and allowed(key, texts[0], facets.clusters, facets, unknown)
 
     def control(self, key: str, value: str, facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         default, *others = facets.clusters
         options = (("", default), *((name, name) for name in others))
         return MenuControl(self.label, options, "" if value == default else value) if others else None
@@ -409,14 +327,10 @@ class ClusterChoice(SelectionKey[str]):
 
 @dataclass(frozen=True)
 class Convention(SelectionKey[str]):
-    """A convention of how metrics are computed.
+    """A convention of how metrics are computed: one of ``names``, which have labels, or another text that matches ``pattern``.
 
-    Attributes:
-        names: values and their labels.
-        standard: label of an absent key, and the value that it means; None where that is none of ``names``.
-        unknown: the error for another value, with the placeholder ``value``.
-        people: whether it is about human data; if so, datasets without human teams have no control for it.
-        pattern: further values that are allowed.
+    ``standard`` is the label of an absent key, and the value that it means; None where that is none of ``names``. ``unknown`` is
+    the error, with the placeholder ``value``. If it is about ``people``, datasets without human teams have no control for it.
     """
 
     names: Mapping[str, str]
@@ -426,13 +340,11 @@ class Convention(SelectionKey[str]):
     pattern: re.Pattern[str] | None = None
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         if texts[0] not in self.names and not (self.pattern and self.pattern.fullmatch(texts[0])):
             raise BadRequest("unknown_value", self.unknown.format(value=texts[0]), key, [*self.names])
         return texts[0]
 
     def control(self, key: str, value: str | None, facets: Facets) -> Control | None:
-        """See ``SelectionKey``."""
         if self.people and not facets.human_teams:
             return None
         name, standard = self.standard

@@ -20,13 +20,8 @@ NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
 class BadRequest(Exception):
     """A request names something unknown or malformed, or cannot be answered now.
 
-    Attributes:
-        code: of the error, for programs.
-        message: for people.
-        field: the key that is wrong; None where no single key is.
-        allowed: values that are allowed instead; empty where these are not listed.
-        status: HTTP status.
-        retry_after: seconds after which a retry may succeed; None where that is not known.
+    ``field`` is the key that is wrong, None where no single key is. ``allowed`` are the values that are allowed instead, if they
+    are listed. A retry may succeed after ``retry_after`` seconds.
     """
 
     def __init__(
@@ -45,11 +40,7 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """How the texts of a key are turned into a value, and back.
-
-    Attributes:
-        about: what the key means, for the documentation.
-    """
+    """How the texts of a key are turned into a value, and back; ``about`` says in the documentation what the key means."""
 
     about: str
     repeatable: ClassVar[bool] = False  # whether the key can be given more than once
@@ -57,16 +48,7 @@ class Kind(Generic[T]):
     named: ClassVar[bool] = False  # whether the field collects all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> T:
-        """Return the value of a key that is given.
-
-        Args:
-            key: its name, for errors.
-            texts: what the address gives; exactly one text unless the kind is repeatable.
-            facets: what the dataset offers.
-
-        Raises:
-            BadRequest: a text is not allowed; the error names the key and what is allowed.
-        """
+        """Return the value of a key that is given by one text, unless it is repeatable, or raise ``BadRequest``."""
         raise NotImplementedError
 
     def default(self, facets: Facets) -> T | None:
@@ -83,7 +65,6 @@ class Text(Kind[str]):
     """Any text."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         return texts[0]
 
 
@@ -94,11 +75,9 @@ class Texts(Kind[tuple[str, ...]]):
     repeatable: ClassVar[bool] = True
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
-        """See ``Kind``."""
         return tuple(dict.fromkeys(texts))
 
     def write(self, value: tuple[str, ...]) -> list[str]:
-        """See ``Kind``."""
         return list(value)
 
 
@@ -106,11 +85,8 @@ class Texts(Kind[tuple[str, ...]]):
 class Choice(Kind[str]):
     """One of some values.
 
-    Attributes:
-        options: the values.
-        unknown: the error for any other value, with placeholders ``key``, ``value`` and ``dataset``.
-        blank: whether a blank text counts as an absent key.
-        dataset_default: gives the value of an absent key where it depends on the dataset.
+    ``unknown`` is the error for any other value, with placeholders ``key``, ``value`` and ``dataset``. ``blank`` says whether a
+    blank text counts as an absent key. ``dataset_default`` gives the value of an absent key where it depends on the dataset.
     """
 
     options: Options
@@ -119,13 +95,11 @@ class Choice(Kind[str]):
     dataset_default: Callable[[Facets], str] | None = None
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
         if self.blank and not texts[0]:
             return ""
         return allowed(key, texts[0], self.options, facets, self.unknown)
 
     def default(self, facets: Facets) -> str | None:
-        """See ``Kind``."""
         return self.dataset_default(facets) if self.dataset_default else None
 
 
@@ -138,11 +112,9 @@ class Choices(Kind[tuple[str, ...]]):
     repeatable: ClassVar[bool] = True
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
-        """See ``Kind``."""
         return tuple(dict.fromkeys(allowed(key, text, self.options, facets, self.unknown) for text in texts))
 
     def write(self, value: tuple[str, ...]) -> list[str]:
-        """See ``Kind``."""
         return list(value)
 
 
@@ -151,11 +123,9 @@ class Flag(Kind[bool]):
     """0 or 1."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool:
-        """See ``Kind``."""
         return allowed(key, texts[0], ("0", "1"), facets) == "1"
 
     def write(self, value: bool) -> list[str]:
-        """See ``Kind``."""
         return [str(int(value))]
 
 
@@ -164,12 +134,10 @@ class FlagOrAll(Kind[bool | Literal["all"]]):
     """0, 1 or ``all``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool | Literal["all"]:
-        """See ``Kind``."""
         text = allowed(key, texts[0], ("0", "1", "all"), facets)
         return "all" if text == "all" else text == "1"
 
     def write(self, value: bool | Literal["all"]) -> list[str]:
-        """See ``Kind``."""
         return [value if value == "all" else str(int(value))]
 
 
@@ -180,7 +148,6 @@ class Whole(Kind[int]):
     most: int
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> int:
-        """See ``Kind``."""
         text = texts[0]
         if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not 1 <= int(text) <= self.most:
             raise BadRequest("bad_value", f"{key} must be a whole number from 1 to {self.most}, not {text!r}.", key)
@@ -189,18 +156,12 @@ class Whole(Kind[int]):
 
 @dataclass(frozen=True)
 class Number(Kind[float]):
-    """A number above 0 and at most ``most``.
-
-    Attributes:
-        most: the largest number.
-        zero: whether 0 is allowed, too.
-    """
+    """A number above 0, or from 0 if ``zero``, and at most ``most``."""
 
     most: float
     zero: bool = False
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
-        """See ``Kind``."""
         number = read_number(key, texts[0])
         if number > self.most or (number == 0 and not self.zero):
             least = "from 0 to" if self.zero else "above 0 and at most"
@@ -208,7 +169,6 @@ class Number(Kind[float]):
         return number
 
     def write(self, value: float) -> list[str]:
-        """See ``Kind``."""
         return [format_number(value)]
 
 
@@ -219,11 +179,9 @@ class Fractions(Kind[Range | None]):
     blank: bool = False  # whether a blank text counts as an absent key
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Range | None:
-        """See ``Kind``."""
         return None if self.blank and not texts[0] else read_range(key, texts[0])
 
     def write(self, value: Range | None) -> list[str]:
-        """See ``Kind``."""
         return [format_range(value)] if value else []
 
 
@@ -237,17 +195,14 @@ class MetricChoice(Kind[Metric | None]):
     dataset_default: Callable[[Facets], str] | None = None
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Metric | None:
-        """See ``Kind``."""
         if self.blank and not texts[0]:
             return None
         return CATALOGUE[allowed(key, texts[0], [metric.key for metric in self.metrics], facets, self.unknown)]
 
     def default(self, facets: Facets) -> Metric | None:
-        """See ``Kind``."""
         return CATALOGUE[self.dataset_default(facets)] if self.dataset_default else None
 
     def write(self, value: Metric | None) -> list[str]:
-        """See ``Kind``."""
         return [value.key] if value else []
 
 
@@ -262,30 +217,22 @@ class MetricList(Kind[tuple[Metric, ...]]):
     longest: ClassVar[int | None] = 4 * MAX_VALUE_LENGTH  # holds the key of every metric
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Metric, ...]:
-        """See ``Kind``."""
         known = [metric.key for metric in self.metrics]
         names = [allowed(key, name, known, facets, self.unknown) for text in texts for name in text.split(",")]
         return tuple(CATALOGUE[name] for name in dict.fromkeys(names))
 
     def default(self, facets: Facets) -> tuple[Metric, ...] | None:
-        """See ``Kind``."""
         return tuple(CATALOGUE[name] for name in self.dataset_default(facets)) if self.dataset_default else None
 
     def write(self, value: tuple[Metric, ...]) -> list[str]:
-        """See ``Kind``."""
         return [",".join(metric.key for metric in value)] if value else []
 
 
 @dataclass(frozen=True)
 class Group(Generic[T]):
-    """Several keys that together make one value.
+    """Several keys that together make one value, which ``split`` takes apart.
 
-    Attributes:
-        about: what the keys mean together.
-        keys: the kind of each key, by name.
-        build: makes the value from keyword arguments: the keys that are given or whose default depends on the dataset. It can
-            raise ``BadRequest``.
-        split: returns the values of the keys by name; the inverse of ``build``.
+    ``build`` makes it from the keys that are given or whose default depends on the dataset. It can raise ``BadRequest``.
     """
 
     about: str
@@ -295,18 +242,7 @@ class Group(Generic[T]):
 
 
 def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str = "{key!r} cannot be {value!r}.") -> str:
-    """Return a value if it is one of the options.
-
-    Args:
-        key: of the address, for the error.
-        value: as written in the address.
-        options: what is allowed.
-        facets: what the dataset offers.
-        unknown: the error message, with placeholders ``key``, ``value`` and ``dataset``.
-
-    Raises:
-        BadRequest: the value is not one of the options.
-    """
+    """Return a value if it is one of the options; else raise ``BadRequest`` with the message ``unknown``, see ``Choice``."""
     known = options(facets) if callable(options) else options
     if value not in known:
         message = unknown.format(key=key, value=value, dataset=facets.dataset)
@@ -315,22 +251,14 @@ def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str
 
 
 def read_number(key: str, text: str) -> float:
-    """Read a number that is not negative.
-
-    Raises:
-        BadRequest: the text is not such a number.
-    """
+    """Read a number that is not negative, or raise ``BadRequest``."""
     if not NUMBER.fullmatch(text):
         raise BadRequest("bad_value", f"{key} must be a number, not {text!r}.", key)
     return float(text)
 
 
 def read_range(key: str, text: str) -> Range | None:
-    """Read a range ``lo..hi`` within 0 to 1; None means the whole range.
-
-    Raises:
-        BadRequest: the text is not such a range.
-    """
+    """Read a range ``lo..hi`` within 0 to 1, or raise ``BadRequest``; None means the whole range."""
     low, dots, high = text.partition("..")
     if not dots:
         raise BadRequest("bad_value", f"{key} is a range such as 0.2..0.8, not {text!r}.", key)

@@ -44,11 +44,8 @@ def has_imported_people(snapshot: Snapshot, dataset: str) -> bool:
 def with_people(snapshot: Snapshot, dataset: str, people: str) -> Snapshot:
     """Return the snapshot with the human data of only those people that an address names.
 
-    Args:
-        snapshot: of the store, with the imported people.
-        dataset: id of the dataset.
-        people: ``imported``, or the id of the run of a human collection. Blank means the imported people if there are any, else
-            the newest collection that is not withdrawn.
+    ``people`` is ``imported``, or the id of the run of a human collection. Blank means the imported people if there are any, else
+    the newest collection that is not withdrawn.
     """
     run = people
     if not people and not has_imported_people(snapshot, dataset):

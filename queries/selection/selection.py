@@ -107,12 +107,9 @@ RESPONSE_ATTRIBUTE = ResponseAttributeFilter(
 
 
 class ClueMask(msgspec.Struct, frozen=True):
-    """Some of the clues of a dataset.
+    """Some of the clues of a dataset, as a text of 1 and 0.
 
-    Attributes:
-        width: number of clues of the longest question.
-        bits: a text of 1 and 0, where 1 selects a clue. A clue is at ``width`` times the position of its question plus its own
-            number.
+    A clue is at ``width`` times the position of its question plus its own number; the longest question has ``width`` clues.
     """
 
     width: int
@@ -255,7 +252,6 @@ class Selection(Parameters, frozen=True):
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
-        """Return the filters by key."""
         return {key: kind for key, kind in cls.kinds().items() if isinstance(kind, Filter)}
 
     @property
@@ -264,11 +260,7 @@ class Selection(Parameters, frozen=True):
         return self.counted.including_failed() if self.failed else self.counted
 
     def for_metrics(self, metrics: Collection[Metric]) -> Selection:
-        """Return the same selection with the answers that some metrics count as items.
-
-        If they do not all count the same answers, only those with a confidence are items, so that all values are of the same
-        answers.
-        """
+        """Return the same selection with the answers that metrics count as items; if they differ, those with a confidence."""
         counted = {metric.counted for metric in metrics}
         return self.replace(counted=counted.pop() if len(counted) == 1 else CONFIDENT)
 
@@ -377,15 +369,7 @@ class Selection(Parameters, frozen=True):
 
 
 def read_facets(snapshot: Snapshot, dataset: str | None) -> Facets:
-    """Return what a dataset offers to filter by.
-
-    Args:
-        snapshot: the store.
-        dataset: its id; None for the first one.
-
-    Raises:
-        BadRequest: there is no such dataset, or the store is empty.
-    """
+    """Return what a dataset, None for the first one, offers to filter by. Raises ``BadRequest`` if there is none."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if not known:
         raise BadRequest("empty_store", "The store holds no dataset yet.", "dataset", status=404)
@@ -470,14 +454,7 @@ def has_forecasts(snapshot: Snapshot, dataset: str) -> bool:
 
 @dataclass(frozen=True)
 class Request(Generic[P]):
-    """What an address asks for.
-
-    Attributes:
-        selection: filters and conventions.
-        facets: what the dataset offers.
-        parameters: the view's own keys.
-        ignored: unknown keys, where they are not an error.
-    """
+    """What an address asks for; ``ignored`` are unknown keys, where they are not an error."""
 
     selection: Selection
     facets: Facets
@@ -494,15 +471,8 @@ def read_address(
 ) -> Request[P]:
     """Read a query string: the keys of the selection, and those of a view.
 
-    Args:
-        query: keys and values in the order of the address.
-        facets_of: returns what a dataset offers, None for the first dataset; raises ``BadRequest`` for an unknown dataset.
-        parameters: the struct of the view's own keys; ``NoParameters`` if it has none.
-        dataset: id of the dataset if the path names it, else None.
-        ignore_unknown: whether to leave unknown keys out instead of rejecting them.
-
-    Raises:
-        BadRequest: a key or value is unknown; the error names what is allowed.
+    ``facets_of`` returns what a dataset offers, None for the first one. ``dataset`` is the one that the path names, if any.
+    Raises ``BadRequest``, which names what is allowed, for an unknown value and, unless ``ignore_unknown``, for an unknown key.
     """
     texts, ignored = collect(query, Selection.kinds() | parameters.kinds(), ignore_unknown)
     named = texts.get("dataset", [None])[0]
@@ -548,15 +518,7 @@ NOTHING = Facets("", "", "", False, None, 0, 0, 0, {}, None, None, (), ())
 
 
 def read_parameters(query: Iterable[tuple[str, str]], parameters: type[P]) -> P:
-    """Read the query string of a view that takes no selection.
-
-    Args:
-        query: keys and values in the order of the address.
-        parameters: the struct of the view's keys.
-
-    Raises:
-        BadRequest: a key or value is unknown.
-    """
+    """Read the query string of a view that takes no selection. Raises ``BadRequest`` for an unknown key or value."""
     texts, _ = collect(query, parameters.kinds())
     return decode(parameters, texts, NOTHING)
 

@@ -15,16 +15,7 @@ MAX_VALUES = 1000  # values of a key; more are too many to choose from
 def named_values(
     snapshot: Snapshot, dataset: str, filters: Iterable[tuple[str, Filter[Any]]]
 ) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """Return the values of each named key in a dataset.
-
-    Args:
-        snapshot: the store.
-        dataset: id of the dataset.
-        filters: fields and their kinds; kinds other than ``NamedFilter`` are ignored.
-
-    Returns:
-        Values by key, with numbers sorted by size and texts alphabetically; and the keys with too many values.
-    """
+    """Return the values of each named key in a dataset, sorted as numbers or texts, and the keys with too many values."""
     values: dict[str, tuple[str, ...]] = {}
     many: list[str] = []
     for field, kind in filters:

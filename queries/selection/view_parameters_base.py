@@ -40,11 +40,7 @@ class Parameters(msgspec.Struct, frozen=True):
         }
 
     def pairs(self, defaults: bool = False) -> list[tuple[str, str]]:
-        """Return the keys and values of a query string that gives this struct, in the order of the fields.
-
-        Args:
-            defaults: whether it also names defaults that are not blank, which may change some day.
-        """
+        """Return the pairs of a query string that gives this struct; ``defaults`` adds defaults, which may change some day."""
         annotations = _annotations(type(self))
         pairs = []
         for field in declared_fields(type(self)):
@@ -64,7 +60,6 @@ class Parameters(msgspec.Struct, frozen=True):
         return pairs
 
     def replace(self: P, **changes: object) -> P:
-        """Return a copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
 
@@ -74,10 +69,7 @@ class NoParameters(Parameters, frozen=True):
 
 @cache
 def declared_fields(cls: type[Parameters]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """Return the fields of a struct of keys.
-
-    They are cached because msgspec evaluates annotations at each call, and a page has hundreds of links.
-    """
+    """Return the fields of a struct of keys, cached: msgspec evaluates annotations anew, and a page has hundreds of links."""
     return msgspec.structs.fields(cls)
 
 
@@ -126,13 +118,7 @@ def collect(
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Return the texts of each key of an address, and the unknown keys.
 
-    Args:
-        query: keys and values in the order of the address.
-        kinds: kinds of the known keys, by key.
-        ignore_unknown: whether to leave unknown keys out instead of rejecting them.
-
-    Raises:
-        BadRequest: a key is unknown, given too often, or too long.
+    Raises ``BadRequest`` for a key that is given too often or too long and, unless ``ignore_unknown``, for an unknown one.
     """
     texts: dict[str, list[str]] = {}
     ignored: dict[str, None] = {}
@@ -153,17 +139,7 @@ def collect(
 
 
 def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **known: object) -> P:
-    """Read a struct from the texts of its keys.
-
-    Args:
-        cls: class of the struct.
-        texts: what the address gives, by key; see ``collect``. Keys of other structs are ignored.
-        facets: what the dataset offers.
-        known: values of fields that are not read from the texts.
-
-    Raises:
-        BadRequest: a required key is missing, or a value is not allowed.
-    """
+    """Read a struct from the texts of its keys, except ``known`` fields, or raise ``BadRequest`` for a missing or wrong value."""
     annotations = _annotations(cls)
     for field in declared_fields(cls):
         if field.required and field.name not in texts and field.name not in known:

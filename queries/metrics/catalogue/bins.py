@@ -14,11 +14,7 @@ from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, 
 
 
 def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:
-    """Return the ``Metric.value`` of a kernel.
-
-    Args:
-        kernel: function of the number of items, the sum of confidence and the sum of correctness per bin, shape (..., bins).
-    """
+    """Return the ``Metric.value`` of a kernel of items, sum of confidence and sum of correctness per bin, shape (..., bins)."""
 
     def value(totals: Sums, conventions: Conventions) -> Floats:
         parts = [totals[name] for name in BIN_COLUMNS]

@@ -1,7 +1,4 @@
-"""Tests of calibration: p-values of the hypothesis that a run is calibrated.
-
-They are computed in ``queries.triptych``.
-"""
+"""Tests of calibration: p-values of the hypothesis that a run is calibrated. ``queries.triptych`` computes them."""
 
 from __future__ import annotations
 

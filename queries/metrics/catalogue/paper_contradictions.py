@@ -7,15 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Note:
-    """A contradiction or gap in a source.
-
-    Attributes:
-        key: name in addresses.
-        title: what it is about.
-        source: paper and place.
-        text: what the source says, and what this product does.
-        metrics: keys of the metrics concerned; can be empty.
-    """
+    """A contradiction or gap in a source, and what this product does. ``metrics`` are keys of those concerned."""
 
     key: str
     title: str

@@ -59,11 +59,7 @@ def _with_side(metric: Metric) -> Metric:
 
 
 def mean_over_questions(values: Floats) -> Sums:
-    """Return the contributions of a metric that is averaged over the questions where it is defined.
-
-    Args:
-        values: the metric of each question, NaN where undefined, any shape.
-    """
+    """Return the contributions of a metric that is averaged over the questions where it is not NaN, any shape."""
     defined = np.isfinite(values)
     return {"value": np.where(defined, values, 0.0), "questions": defined.astype(float)}
 
@@ -84,9 +80,5 @@ def uncertainty(totals: Sums, conventions: Conventions) -> Floats:
 
 
 def not_from_sums(totals: Sums, conventions: Conventions) -> Floats:
-    """Stand in for ``Metric.value`` of a metric that is not a function of sums and must be computed with its ``pairs``.
-
-    Raises:
-        TypeError: always.
-    """
+    """Stand in for ``Metric.value`` of a metric that is not a function of sums: raise ``TypeError``."""
     raise TypeError("this metric is not a function of sums: it has ``pairs``")

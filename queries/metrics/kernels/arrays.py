@@ -32,16 +32,10 @@ def clip(values: Floats) -> Floats:
 
 
 def distinct(values: Floats) -> tuple[Floats, Ints]:
-    """Return the distinct values and the index of each value among them, like ``np.unique`` with ``return_inverse``.
+    """Return the distinct values, ascending, and the index of each value among them, like ``np.unique`` with ``return_inverse``.
 
-    Numbers in [0, 1] with at most four decimals, the usual form of stated confidences, are counted instead of sorted, which is
+    Numbers in [0, 1] with at most four decimals, the usual form of stated confidences, are counted instead of sorted: it is
     faster.
-
-    Args:
-        values: shape (n,).
-
-    Returns:
-        The distinct values, ascending, shape (k,), and the index of each value among them, shape (n,).
 
     >>> distinct(np.array([0.5, 0.2, 0.5]))
     (array([0.2, 0.5]), array([1, 0, 1]))
@@ -55,12 +49,5 @@ def distinct(values: Floats) -> tuple[Floats, Ints]:
 
 
 def first_of_ties(ascending: Floats) -> NDArray[np.int64]:
-    """Return the index of the first value of each group of equal values.
-
-    Args:
-        ascending: sorted values, shape (n,).
-
-    Returns:
-        Ascending indices, shape (groups,).
-    """
+    """Return the index of the first value of each group of equal values, shape (groups,)."""
     return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])

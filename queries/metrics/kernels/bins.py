@@ -1,4 +1,8 @@
-"""Kernels of bins of confidence. They take totals per bin, shape (..., bins)."""
+"""Kernels of bins of confidence.
+
+``bin_items``, ``bin_confidence`` and ``bin_correct`` are number of items, sum of c and sum of y in each bin, shape (..., bins).
+Values then have shape (...,), NaN without items.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +27,18 @@ HALVES: Floats = (reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 4)[1:] > 0).as
 def fold_bins(bins: Floats, binning: str) -> Floats:
     """Convert the eleven stored bins to an equal-width binning.
 
-    Args:
-        bins: totals per bin, shape (..., 11); the last bin holds confidence 1.
-        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10r`` also has ten: its eleventh is empty.
-            ``width10+1`` keeps all eleven.
-
-    Returns:
-        Totals per bin, shape (..., 10) or (..., 11).
+    The eleventh bin of the totals, shape (..., 11), holds confidence 1. ``width10`` has ten bins, the last one closed, [0.9, 1].
+    ``width10r`` also has ten: its eleventh is empty. ``width10+1`` keeps all eleven.
     """
     return bins if binning == "width10+1" else np.concatenate([bins[..., :9], bins[..., 9:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
-    """Compute totals per equal-mass bin. Sakai 2026; Naeini et al. 2015.
+    """Compute items, sum of confidence and sum of correctness per equal-mass bin, shape (count,). Sakai 2026; Naeini et al. 2015.
 
-    Items are sorted by confidence, ties in the order given, and cut into bins whose sizes differ by at most one. The larger bins
-    come first. With fewer items than bins, the last bins are empty.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,).
-        count: number of bins.
-        sizes: number of items of each part, shape (parts,), if the items consist of several consecutive parts. Each part is
-            binned separately.
-
-    Returns:
-        Number of items, sum of confidence and sum of correctness in each bin, each of shape (count,) or (parts, count).
+    Items, in [0, 1], shape (n,), are sorted by confidence, ties in the order given, and cut into bins whose sizes differ by at
+    most one. The larger bins come first. With fewer items than bins, the last bins are empty. ``sizes``, shape (parts,), divides
+    the items into consecutive parts, which are binned separately: results then have shape (parts, count).
 
     >>> mass_bins(np.array([0.9, 0.1, 0.5]), np.array([1.0, 0.0, 1.0]), 2)
     (array([2., 1.]), array([0.6, 0.9]), array([1., 1.]))
@@ -66,15 +57,8 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
 def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeights, count: int) -> Floats:
     """Compute totals per equal-mass bin of weighted items, as if each item were repeated according to its weight.
 
-    Copies of one item can fall into two bins.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings: whole numbers.
-        count: number of bins.
-
-    Returns:
-        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+    Copies of one item can fall into two bins. Items are sorted by confidence; their weights in k weightings are whole numbers.
+    Returns number of items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
 
     >>> weights = ItemWeights(np.array([0, 1, 2]), np.array([[1.0], [0.0], [3.0]]))
     >>> mass_bins_of_weights(np.array([0.1, 0.5, 0.9]), np.array([0.0, 1.0, 1.0]), weights, 2)[:, :, 0]
@@ -95,17 +79,10 @@ def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeigh
 def cut_bins_of_weights(
     confidence: Floats, correct: Floats, weights: ItemWeights, count: int, cuts_of: Callable[[Floats], Floats]
 ) -> Floats:
-    """Compute totals per bin of weighted items that are cut at given places; see ``mass_bins_of_weights``.
+    """Compute ``mass_bins_of_weights`` of other bins.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings: whole numbers.
-        count: number of bins.
-        cuts_of: function from the number of items in each weighting, shape (k,), to the number of items before each cut, shape
-            (count + 1, k).
-
-    Returns:
-        Number of items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+    ``cuts_of`` is a function from the number of items in each weighting, shape (k,), to the number of items before each cut,
+    shape (count + 1, k).
     """
     parts = [_cut_bins(confidence, correct, batch, count, cuts_of) for batch in weights.batches(WEIGHTINGS_AT_ONCE)]
     return np.concatenate([np.empty((3, count, 0)), *parts], axis=-1)
@@ -142,15 +119,9 @@ def _cut_bins(
 
 
 def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Assign items to equal-mass bins, separately in each part.
+    """Assign items, shape (n,), to equal-mass bins, separately in consecutive parts of some sizes, shape (parts,).
 
-    Args:
-        confidence: shape (n,), one part after the other.
-        sizes: number of items of each part, shape (parts,).
-        count: number of bins.
-
-    Returns:
-        Indices of the items sorted by part and confidence, and the bin of each item in that order, from 0; shape (n,) each.
+    Returns indices of the items sorted by part and confidence, and the bin of each item in that order, from 0; shape (n,) each.
     """
     part = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((confidence, part))
@@ -161,27 +132,14 @@ def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -
 
 
 def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Compute the calibration gap of each bin: abs(mean c - mean y).
-
-    Args:
-        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
-
-    Returns:
-        In [0, 1], shape (..., bins); NaN in empty bins.
-    """
+    """Compute the calibration gap of each bin: abs(mean c - mean y), in [0, 1], shape (..., bins); NaN in empty bins."""
     return np.abs(ratio(bin_confidence - bin_correct, bin_items))
 
 
 def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
     """Compute the expected calibration error: the sum over bins of (n_b / N) abs(mean c - mean y).
 
-    Source: Naeini et al. 2015; GRACE app. G; LifeEval eq. 9; Sakai eq. 1.
-
-    Args:
-        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+    Source: Naeini et al. 2015; GRACE app. G; LifeEval eq. 9; Sakai eq. 1. The value is in [0, 1]; 0 is best.
 
     >>> ece(np.array([2.0, 1.0]), np.array([0.6, 0.9]), np.array([1.0, 1.0])).round(4)  # (0.4 + 0.1) / 3
     np.float64(0.1667)
@@ -192,13 +150,8 @@ def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Float
 def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
     """Compute the maximum calibration error: the largest abs(mean c - mean y) of any non-empty bin.
 
-    Source: Naeini et al. 2015 and Sakai eq. 1. Both call it MCE; GRACE's MCE is a different metric.
-
-    Args:
-        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+    Source: Naeini et al. 2015 and Sakai eq. 1. Both call it MCE; GRACE's MCE is a different metric. The value is in [0, 1]; 0 is
+    best.
 
     >>> float(max_ce(np.array([2.0, 1.0]), np.array([0.6, 0.9]), np.array([1.0, 1.0])).round(4))
     0.2
@@ -210,15 +163,8 @@ def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Fl
 def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tuple[Floats, Floats, Floats]:
     """Decompose the Brier score over bins into reliability, resolution and uncertainty. Murphy 1973.
 
-    brier = reliability - resolution + uncertainty + residual. The residual comes from the variation of confidence and
-    correctness within bins.
-
-    Args:
-        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
-
-    Returns:
-        Reliability in [0, 1], 0 is best; resolution in [0, 1/4], higher is better; uncertainty in [0, 1/4]. Each has shape
-        (...,), NaN without items.
+    brier = reliability - resolution + uncertainty + residual. The residual comes from the variation of confidence and correctness
+    within bins. Reliability is in [0, 1], 0 is best; resolution in [0, 1/4], higher is better; uncertainty in [0, 1/4].
 
     >>> [float(part.round(4)) for part in murphy(np.array([2.0, 2.0]), np.array([0.4, 1.6]), np.array([0.0, 2.0]))]
     [0.04, 0.25, 0.25]
@@ -232,43 +178,25 @@ def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tu
 
 
 def uncertainty(items: Floats, correct: Floats, correct_sq: Floats | None = None) -> Floats:
-    """Compute the Brier score of always stating the accuracy: y (1 - y) for the mean y. Murphy 1973.
+    """Compute the Brier score of always stating the accuracy: y (1 - y) for the mean y, in [0, 1/4]. Murphy 1973.
 
-    Args:
-        items, correct: number of items and sum of y, shape (...,).
-        correct_sq: sum of y^2, shape (...,), where y is an outcome of forecasts: the value is then the variance of y, which is
-            the same unless outcomes are shares.
-
-    Returns:
-        In [0, 1/4], shape (...,), NaN without items.
+    ``correct_sq`` is the sum of y^2, where y is an outcome of forecasts: the value is then the variance of y, which is the same
+    unless outcomes are shares.
     """
     base = ratio(correct, items)
     return base * (1 - base) if correct_sq is None else np.maximum(ratio(correct_sq, items) - base * base, 0)
 
 
 def question_folds(questions: Iterable[str]) -> Ints:
-    """Assign questions to folds by a hash of their ids, so that the fold is the same in every selection and process.
-
-    Args:
-        questions: ids, n of them.
-
-    Returns:
-        Fold of each question, from 0 to ``FOLDS`` - 1, shape (n,).
-    """
+    """Assign questions to folds by a hash of their ids, so that the fold is the same in every selection and process."""
     return np.array([blake2b(question.encode(), digest_size=1).digest()[0] % FOLDS for question in questions], dtype=np.int64)
 
 
 def fold_totals(gaps: Floats, items: Floats, correct: Floats, correct_sq: Floats, fold: Ints) -> dict[str, Floats]:
     """Sum the statistics of one run's questions by fold, as input of the debiased ECE.
 
-    Args:
-        gaps: sum of c - y in each bin, shape (questions, bins).
-        items, correct, correct_sq: number of items, sum of y and sum of y^2, shape (questions,).
-        fold: fold of each question, from 0 to ``FOLDS`` - 1, shape (questions,).
-
-    Returns:
-        The totals by fold ``gaps_by_fold``, shape (FOLDS * bins,), and ``items_by_fold``, shape (FOLDS,); and the totals
-        ``correct`` and ``correct_sq``, shape ().
+    Gaps have shape (questions, bins), the rest (questions,). Returns the totals ``gaps_by_fold``, shape (FOLDS * bins,),
+    ``items_by_fold``, shape (FOLDS,), and ``correct`` and ``correct_sq``, shape ().
     """
     by_fold, items_by_fold = np.zeros((FOLDS, gaps.shape[1])), np.zeros(FOLDS)
     np.add.at(by_fold, fold, gaps)
@@ -292,15 +220,9 @@ def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
     halves in ``FOLDS`` - 1 balanced ways, the rows of a Hadamard matrix. The result is the average over the splits in which both
     halves have items. ``benchmarks/ece_bias.py`` compares it with other corrections.
 
-    Args:
-        gaps: sum of c - y in each fold and bin, shape (..., FOLDS, bins).
-        items: number of items in each fold, shape (..., FOLDS).
-
-    Returns:
-        In [-1, 1], 0 on average for a calibrated run; shape (...,), NaN where fewer than two folds have items.
-
-    Source:
-        After Chernozhukov et al. 2018 (cross-fitting) and McCarthy 1969 (balanced half-samples).
+    ``gaps`` are sums of c - y in each fold and bin, shape (..., FOLDS, bins), ``items`` numbers in each fold, shape (..., FOLDS).
+    The value is in [-1, 1], shape (...,), NaN where fewer than two folds have items. Source: after Chernozhukov et al. 2018
+    (cross-fitting) and McCarthy 1969 (balanced half-samples).
     """
     shape = items.shape[:-1]
     gaps, items = gaps.reshape(-1, *gaps.shape[-2:]), items.reshape(-1, items.shape[-1])

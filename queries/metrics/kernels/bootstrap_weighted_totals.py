@@ -18,9 +18,7 @@ FEW_WEIGHTINGS = 16  # with fewer weightings, numpy's cumulative sum along an ax
 class ItemWeights:
     """How often each item counts, in each of k weightings. The items of a group share their weights.
 
-    Attributes:
-        group: group of each item, from 0, shape (n,).
-        by_group: weight of each group in each weighting, shape (groups, k).
+    ``group`` is that of each item, from 0, shape (n,), and ``by_group`` the weights of groups, shape (groups, k).
     """
 
     group: Ints
@@ -28,24 +26,15 @@ class ItemWeights:
 
     @classmethod
     def equal(cls, items: int) -> ItemWeights:
-        """Return the weights of the data themselves: one weighting, in which each item counts once.
-
-        Args:
-            items: number of items.
-        """
+        """Return the weights of the data themselves: one weighting, in which each item counts once."""
         return cls(np.zeros(items, np.int64), np.ones((1, 1)))
 
     @property
     def count(self) -> int:
-        """Number of weightings, k."""
         return int(self.by_group.shape[1])
 
     def sorted(self, order: Ints) -> ItemWeights:
-        """Return the weights of reordered items.
-
-        Args:
-            order: indices of the items in the new order, shape (n,).
-        """
+        """Return the weights of the items in a new order, shape (n,)."""
         return ItemWeights(self.group[order], self.by_group)
 
     def batches(self, size: int) -> Iterator[ItemWeights]:
@@ -60,30 +49,14 @@ class ItemWeights:
         return weighted
 
     def totals(self, values: Floats, firsts: Ints) -> Floats:
-        """Return the weighted sums over consecutive groups of items.
-
-        Args:
-            values: value of each item, shape (n,).
-            firsts: index of the first item of each group, ascending from 0.
-
-        Returns:
-            Shape (len(firsts), k).
-        """
+        """Return the weighted sums of values, shape (n,), over groups of items from each of ``firsts`` on, shape (groups, k)."""
         if self.count == 1 and len(firsts):
             return np.add.reduceat(values * self.by_group[self.group, 0], firsts)[:, None]
         result: Floats = self._matrix(values, firsts) @ self.by_group
         return result
 
     def totals_in_parts(self, firsts: Ints, *columns: Floats) -> Iterator[tuple[Floats, ...]]:
-        """Yield the totals of each column for some groups at a time, so that the arrays fit in the processor's cache.
-
-        Args:
-            firsts: index of the first item of each group, ascending from 0.
-            columns: values of the items, each of shape (n,).
-
-        Yields:
-            An array of shape (some groups, k) per column, which the caller can change.
-        """
+        """Yield the totals, which the caller can change, for some groups at a time, to fit in the processor's cache."""
         if self.count == 1:
             if len(firsts):
                 yield tuple(self.totals(column, firsts) for column in columns)
@@ -101,14 +74,9 @@ class ItemWeights:
 
 
 def cumulate(totals: Floats, before: Floats) -> Floats:
-    """Turn totals into running totals, in place.
+    """Turn totals of shape (rows, k), at least one row, into running totals, in place.
 
-    Args:
-        totals: shape (rows, k), at least one row; changed in place.
-        before: running total before the first row, shape (k,).
-
-    Returns:
-        The last row, a copy of shape (k,).
+    ``before``, shape (k,), is the running total before the first row. Returns a copy of the last row.
     """
     totals[0] += before
     if totals.shape[1] < FEW_WEIGHTINGS:

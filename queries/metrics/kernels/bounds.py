@@ -15,10 +15,8 @@ Bounds = tuple[float, float]  # NaN where the metric is undefined for any confid
 def mean_bounds(value: float, items: int, low: Floats, high: Floats) -> Bounds:
     """Return the bounds of a mean over items.
 
-    Args:
-        value: the mean over the items with a confidence; not used if there are none.
-        items: their number.
-        low, high: the least and the greatest value of each item without a confidence, shape (m,).
+    ``value`` is the mean over the ``items`` with a confidence, and not used if there are none. ``low`` and ``high`` are the least
+    and the greatest value of each item without one, shape (m,).
 
     >>> mean_bounds(0.25, 3, np.array([0.0]), np.array([1.0]))
     (0.1875, 0.4375)
@@ -32,11 +30,9 @@ def mean_bounds(value: float, items: int, low: Floats, high: Floats) -> Bounds:
 def auroc_bounds(confidence: Floats, correct: Floats, lacking: Floats) -> Bounds:
     """Return the bounds of ``sorted_items.auroc``.
 
-    Args:
-        confidence, correct: of the items with a confidence, in [0, 1], shape (n,), in any order.
-        lacking: correctness of the items without one, shape (m,), in any order.
-
-    If all confidences are turned into 1 - c, the AUROC is 1 minus what it was, so the least value follows from the greatest one.
+    ``confidence`` and ``correct``, shape (n,), are those of the items with a confidence, ``lacking`` the correctness of the
+    others, shape (m,). All are in [0, 1], in any order. If all confidences are turned into 1 - c, the AUROC is 1 minus what it
+    was, so the least value follows from the greatest one.
 
     >>> auroc_bounds(np.array([0.2, 0.9]), np.array([0.0, 1.0]), np.array([1.0]))
     (0.5, 1.0)
@@ -72,7 +68,7 @@ def _greatest_pairs_won(confidence: Floats, correct: Floats, lacking: Floats) ->
     between = float((np.cumsum(1 - y) - (1 - y)) @ y)  # of lacking items with each other, ascending by correctness
 
     def tied(start: int, end: int) -> Floats:
-        """Weight of the pairs that each lacking item wins where it ties with the items from ``start`` to ``end``, shape (m,)."""
+        """Return the weight of the pairs that each lacking item wins where it ties with the items from ``start`` to ``end``."""
         gained: Floats = (y * (below[start] + below[end]) + (1 - y) * (above[start] + above[end])) / 2
         return gained
 

@@ -1,6 +1,6 @@
 """Kernels of buzzing: at which clue a player buzzes at a given confidence threshold, and what the buzz is worth.
 
-Answers are rows sorted by question and clue; ``question`` is the number of each row's question, non-decreasing.
+Answers are rows sorted by question and clue, shape (n,); ``question`` is the number of each row's question, non-decreasing.
 At threshold tau a player buzzes at the first clue with a score strictly above tau. The score is a confidence in [0, 1] or the
 sum of the guess's token log-probabilities, at most 0 (thresholds in GRACE app. E.3: -0.03 for GPT, -0.05 for Mistral).
 """
@@ -21,13 +21,8 @@ TIED = 1e-12  # values within this of the maximum are equal to it up to rounding
 def chance_unanswered(revealed: ArrayLike) -> Floats:
     """Compute the probability that the opponent has not answered yet: pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3.
 
-    Source: GRACE app. E.3, which leaves out the constant 1. As printed, the polynomial is negative.
-
-    Args:
-        revealed: fraction t of the question revealed, in [0, 1], any shape.
-
-    Returns:
-        pi(t), the same shape; 1 at t = 0, 0.3875 at t = 1.
+    Source: GRACE app. E.3, which leaves out the constant 1. As printed, the polynomial is negative. t, in [0, 1], is the fraction
+    of the question revealed; pi is 1 at t = 0 and 0.3875 at t = 1.
 
     >>> chance_unanswered([0.0, 0.5, 1.0])
     array([1.     , 0.79275, 0.3875 ])
@@ -40,12 +35,9 @@ def chance_unanswered(revealed: ArrayLike) -> Floats:
 class Buzzpoints(NamedTuple):
     """Rows at which a player buzzes for some threshold: at ``rows[i]`` if and only if low[i] <= tau < high[i].
 
-    ``low`` is -inf where no score precedes the row in its question. The intervals of a question never overlap.
-
-    Attributes:
-        rows: ascending, shape (n,).
-        scores: -inf and then all distinct scores, ascending, shape (m,).
-        below, at: indices of ``low`` and ``high`` in ``scores``, shape (n,) each.
+    ``low`` is -inf where no score precedes the row in its question. The intervals of a question never overlap. ``rows`` are
+    ascending, shape (n,). ``scores`` are -inf and then all distinct scores, ascending, shape (m,), to which ``below`` and ``at``
+    point.
     """
 
     rows: Ints
@@ -67,12 +59,7 @@ class Buzzpoints(NamedTuple):
 def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
     """Find every row at which a player buzzes for some threshold: its score is above all earlier scores in its question.
 
-    Args:
-        question: number of each row's question, non-decreasing, shape (n,).
-        score: score of each row, shape (n,); a row with a NaN score passes no threshold.
-
-    Returns:
-        The rows and the thresholds that lead to them.
+    A row with a NaN score passes no threshold.
     """
     scored = ~np.isnan(score)
     values, ranks = distinct(score[scored])
@@ -87,14 +74,7 @@ def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
 
 
 def buzzpoints_at(possible: Buzzpoints, threshold: float) -> Ints:
-    """Return the rows at which a player buzzes at a given threshold.
-
-    Args:
-        possible: from ``possible_buzzpoints``.
-        threshold: the score must be strictly above it.
-
-    Returns:
-        Row indices, ascending, at most one per question.
+    """Return the rows at which a player buzzes at a given threshold, ascending, at most one per question.
 
     >>> possible = possible_buzzpoints(np.array([0, 0, 0]), np.array([0.2, 0.7, 0.9]))
     >>> buzzpoints_at(possible, 0.5)
@@ -119,16 +99,7 @@ class StepFunction(NamedTuple):
 
 
 def totals_by_threshold(possible: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
-    """Compute the total worth of all buzzes as a function of the threshold, from ``floor`` up.
-
-    Args:
-        possible: possible buzzpoints, n of them.
-        worth: worth of each buzz, shape (n,) or (n, kinds).
-        floor: the lowest threshold; can be -inf.
-
-    Returns:
-        A step function with totals of shape (m,) or (m, kinds). Its steps are at scores.
-    """
+    """Compute the total worth, shape (n,) or (n, kinds), of all buzzes by threshold, from ``floor``, which can be -inf, up."""
     count = len(possible.scores)
     kinds = worth.reshape(len(worth), math.prod(worth.shape[1:])).T
     change = [np.bincount(possible.at, kind, count) - np.bincount(possible.below, kind, count) for kind in kinds]
@@ -147,14 +118,9 @@ class ThresholdInterval(NamedTuple):
 
 
 def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
-    """Find the best thresholds of a step function. The result is exact because all steps are known.
+    """Find the lowest interval of best thresholds of a step function. The result is exact because all steps are known.
 
-    Args:
-        thresholds: start of each step, ascending, shape (m,).
-        values: value of each step, shape (m,). Values within 1e-12 of the maximum count as equal to it.
-
-    Returns:
-        The lowest interval of best thresholds.
+    Values within 1e-12 of the maximum count as equal to it.
     """
     ahead = values >= values.max() - TIED
     first = int(np.argmax(ahead))
@@ -186,14 +152,6 @@ def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> Conditi
 
     Guesses after the buzz do not count. In a question without a buzz, all clues count. A correctness between 0 and 1 counts as
     the probability of being correct.
-
-    Args:
-        question: number of each row's question, non-decreasing, shape (n,).
-        correct: in [0, 1], shape (n,).
-        buzzes: row of each buzz, from ``buzzpoints_at``.
-
-    Returns:
-        Totals over all questions.
     """
     last = np.full(int(question[-1]) + 1 if len(question) else 0, len(question))
     last[question[buzzes]] = buzzes
@@ -205,12 +163,7 @@ def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> Conditi
 def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
     """Compute the survey score of buzzes: 20 - 20 (share of the clues seen) if correct, -5 if incorrect. GRACE app. F.3.
 
-    Args:
-        seen: share of the question's clues seen at the buzz, in (0, 1], any shape.
-        correct: probability of being correct, in [0, 1], the same shape.
-
-    Returns:
-        Points in [-5, 20), the same shape.
+    Both arguments have any shape; seen is in (0, 1], correct in [0, 1]. Points are in [-5, 20).
 
     >>> survey_score([0.25, 0.25], [1.0, 0.0])
     array([15., -5.])
@@ -221,15 +174,6 @@ def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
 
 
 def latest_responses(question: Ints, revealed: Floats, mark: float) -> Ints:
-    """Return the last row of each question whose clue ends by a given fraction of the question. GRACE fig. 5, table 2.
-
-    Args:
-        question: number of each row's question, non-decreasing, shape (n,).
-        revealed: fraction of the question revealed at the end of each row's clue, shape (n,), increasing within a question.
-        mark: the fraction.
-
-    Returns:
-        Row indices, one per question that has such a clue.
-    """
+    """Return the last row of each question, if any, whose clue ends by a fraction of the question. GRACE fig. 5, table 2."""
     by_then = np.flatnonzero(revealed <= mark)
     return by_then[np.flatnonzero(np.diff(question[by_then], append=-1))]

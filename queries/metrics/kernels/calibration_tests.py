@@ -38,20 +38,11 @@ def calibration_tests(confidence: Floats, correct: Floats, cluster: Ints, cluste
     Cumulative sums are taken after each confidence or, if there are more than 250, after 250 of them.
 
     If any correctness is neither 0 nor 1, the statistics are compared with their values in 1,000 draws in which the residuals of
-    each cluster keep or change their sign at random.
+    each cluster keep or change their sign at random. p-values are at least 1 / 1,001.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,).
-        cluster: index of each item's question, or cluster of questions, from 0, shape (n,).
-        clusters: number of questions or clusters.
-        seed: seed of the draws.
-
-    Returns:
-        p-values, at least 1 / 1,001.
-
-    Source:
-        Spiegelhalter 1986; Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences). ``benchmarks/inference.md`` shows
-        how often they reject calibrated runs.
+    Items have shape (n,); ``cluster`` is the question, or cluster of questions, of each, from 0. Source: Spiegelhalter 1986;
+    Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences). ``benchmarks/inference.md`` shows how often they reject
+    calibrated runs.
     """
     if len(np.unique(cluster)) < 2:
         return CalibrationTests(np.nan, np.nan, np.nan)
@@ -97,16 +88,9 @@ def inflation(residual: Floats, spread: Floats, chances: Floats, cluster: Ints, 
     independent. F is the inflation if all items of a cluster were right or wrong together, and H the number of
     clusters expected to differ from what is likelier in that case.
 
-    Args:
-        residual: shape (n,).
-        spread: standard deviation of each residual if the run is calibrated, with the residual's sign where it has a factor,
-            shape (n,).
-        chances: chance of each item of such a run to be what is less likely, right or wrong, in [0, 1/2], shape (n,).
-        cluster: cluster of each item, from 0, shape (n,).
-        clusters: number of clusters.
-
-    Returns:
-        At least 1, and 1 if each cluster has one item.
+    Arrays have shape (n,). ``spread`` is the standard deviation of each residual if the run is calibrated, with the residual's
+    sign where it has a factor. ``chances``, in [0, 1/2], are those of each item of such a run to be what is less likely, right or
+    wrong. The inflation is 1 if each cluster has one item.
     """
     totals, together = (np.bincount(cluster, values, clusters) for values in (residual, spread))
     items = np.maximum(np.bincount(cluster, minlength=clusters), 1)
@@ -119,11 +103,7 @@ def inflation(residual: Floats, spread: Floats, chances: Floats, cluster: Ints, 
 
 
 def _groups(confidence: Floats) -> tuple[Ints, Ints]:
-    """Return start and end of consecutive groups of items: of equal confidence or, if there are too many, of similar confidence.
-
-    Args:
-        confidence: ascending, shape (n,).
-    """
+    """Return start and end of groups of consecutive items with equal or, if there are too many, similar ascending confidences."""
     firsts = first_of_ties(confidence)
     if len(firsts) > MAX_GROUPS:
         steps = np.linspace(0, len(confidence), MAX_GROUPS, endpoint=False).astype(np.int64)
@@ -158,18 +138,10 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
     intercept comes from a regression with the slope fixed at 1: 0 for a calibrated run, above 0 if confidences are too low
     overall. Intervals use the sandwich estimator with questions as clusters, and Student's t.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,).
-        question: index of each item's question, or cluster of questions, from 0, shape (n,).
-        questions: number of questions or clusters.
-
-    Returns:
-        The estimates and intervals on the scale of the coefficients. NaN where the likelihood has no maximum: everything is
-        correct, or nothing is, or, for the slope, confidence separates right from wrong completely. The ends of the intervals
-        are also NaN with fewer than two questions.
-
-    Source:
-        Cox 1958; Liang & Zeger 1986 (the sandwich).
+    Items have shape (n,); ``question`` is that, or the cluster of questions, of each, from 0. Estimates are on the scale of the
+    coefficients. They are NaN where the likelihood has no maximum: everything is correct, or nothing is, or, for the slope,
+    confidence separates right from wrong completely. The ends of the intervals are also NaN with fewer than two questions.
+    Source: Cox 1958; Liang & Zeger 1986 (the sandwich).
     """
     stated, number = distinct(confidence)
     odds = log_odds(stated)
@@ -188,12 +160,7 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
 class _Items(NamedTuple):
     """Items grouped by confidence: a run states few distinct confidences, and the likelihood needs only their totals.
 
-    Attributes:
-        sizes, right: number of items and sum of correctness at each distinct confidence, shape (k,).
-        number: index of each item's confidence, shape (n,).
-        correct: correctness of each item, in [0, 1], shape (n,).
-        question: index of each item's question, shape (n,).
-        questions: number of questions.
+    ``sizes`` and ``right`` are totals at each distinct confidence, shape (k,), ``number`` the index of each item's confidence.
     """
 
     sizes: Floats
@@ -205,13 +172,7 @@ class _Items(NamedTuple):
 
 
 def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, float, float]:
-    """Fit a logistic regression; return its first coefficient and both ends of the 95 % interval.
-
-    Args:
-        columns: regressors at each distinct confidence, shape (coefficients, k).
-        offset: added to the linear predictor, shape (k,).
-        items: the items whose correctness is the outcome.
-    """
+    """Fit a logistic regression on columns, (coefficients, k), and an offset, (k,); return its first coefficient and interval."""
 
     def loss(coefficients: Floats) -> float:
         predictor = coefficients @ columns + offset

@@ -1,7 +1,7 @@
 """Kernels that compare whole distributions with human votes: one item per row, one class per column.
 
 ``shares`` is the model's distribution f, shape (..., classes), non-negative, summing to 1; ``votes`` are counts of the same
-shape. Columns are in class order, which also breaks ties.
+shape. Columns are in class order, which also breaks ties. Values of items have shape (...,).
 """
 
 from __future__ import annotations
@@ -20,14 +20,7 @@ DIGITS = 12  # decimals of a distance that count; the rest is rounding error, an
 
 
 def vote_shares(votes: Counts) -> Floats:
-    """Compute the share pi of each class in the votes.
-
-    Args:
-        votes: counts, shape (..., classes).
-
-    Returns:
-        In [0, 1], shape (..., classes), NaN where there are no votes.
-    """
+    """Compute the share pi of each class in the votes, shape (..., classes), NaN where there are no votes."""
     counts = votes.astype(float)
     return ratio(counts, counts.sum(axis=-1, keepdims=True))
 
@@ -35,14 +28,8 @@ def vote_shares(votes: Counts) -> Floats:
 def total_variation(first: Floats, second: Floats) -> Floats:
     """Compute the total variation distance of two distributions: half the sum over classes of abs(first - second).
 
-    This is the DistCE of an item in Baan et al. 2022, sec. 4. The importer accepts distributions whose sum differs from 1 by
-    rounding, so the distance is clipped to 1.
-
-    Args:
-        first, second: shares, shape (..., classes).
-
-    Returns:
-        In [0, 1], shape (...,).
+    This is the DistCE of an item in Baan et al. 2022, sec. 4, in [0, 1]. The importer accepts distributions whose sum differs
+    from 1 by rounding, so the distance is clipped to 1.
 
     >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
     0.25
@@ -52,13 +39,7 @@ def total_variation(first: Floats, second: Floats) -> Floats:
 
 
 def entropy(shares: Floats) -> Floats:
-    """Compute the entropy -sum p ln p in nats, with 0 ln 0 = 0.
-
-    Args:
-        shares: p, shape (..., classes).
-
-    Returns:
-        In [0, ln classes], shape (...,).
+    """Compute the entropy -sum p ln p in nats, with 0 ln 0 = 0; in [0, ln classes].
 
     >>> float(entropy(np.array([0.5, 0.5])).round(4))
     0.6931
@@ -74,25 +55,12 @@ def ranking(values: Floats | Counts) -> NDArray[np.int64]:
 
     Of two tied classes, the later one therefore ranks higher. This is ``argsort(values)`` of arrays in class order, as Baan et
     al. compute it. Sorting by descending value would break ties the other way round and give a different score.
-
-    Args:
-        values: shares or counts, shape (..., classes).
-
-    Returns:
-        Class indices, shape (..., classes).
     """
     return np.argsort(values, axis=-1, kind="stable")
 
 
 def same_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
-    """Check whether the model ranks all classes as people do, ties broken by class order. RankCS of Baan et al. 2022.
-
-    Args:
-        shares, votes: shape (..., classes).
-
-    Returns:
-        True or False for each item, shape (...,).
-    """
+    """Check whether the model ranks all classes as people do, ties broken by class order. RankCS of Baan et al. 2022."""
     same: NDArray[np.bool_] = (ranking(shares) == ranking(votes)).all(axis=-1)
     return same
 
@@ -103,12 +71,6 @@ def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
     Such an order exists if and only if no two classes are ordered strictly one way by the model and strictly the other way by
     people. To check this, the classes are sorted by share and, among equal shares, by votes: a conflicting pair exists if and
     only if the votes then fall somewhere.
-
-    Args:
-        shares, votes: shape (..., classes).
-
-    Returns:
-        True or False for each item, shape (...,).
     """
     order = np.lexsort((votes, shares), axis=-1)
     falls = np.diff(np.take_along_axis(votes, order, axis=-1), axis=-1) < 0
@@ -119,13 +81,7 @@ def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
 def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
     """Count the pairs of classes that the model and people rank in opposite order, ties broken by class order.
 
-    This is Kendall's distance between the two rankings.
-
-    Args:
-        shares, votes: shape (..., classes).
-
-    Returns:
-        From 0, where ``same_ranking`` holds, to C (C - 1) / 2 for C classes; shape (...,).
+    This is Kendall's distance between the two rankings: from 0, where ``same_ranking`` holds, to C (C - 1) / 2 for C classes.
     """
     place = np.argsort(ranking(shares), axis=-1)  # place of each class in the model's ranking
     ordered = np.take_along_axis(place, ranking(votes), axis=-1)
@@ -138,12 +94,7 @@ def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
 def quadratic_score(shares: Floats, gold: Counts) -> Floats:
     """Compute the sum over classes of (p - gold)^2 / classes of each item; its mean is the normalised Brier score. Sakai eq. 2.
 
-    Args:
-        shares: p, shape (n, classes).
-        gold: index of the right class of each item, shape (n,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (n,).
+    ``gold`` is the index of the right class, shape (n,). Values are in [0, 1]; 0 is best.
     """
     distance = shares.copy()
     distance[np.arange(len(shares)), gold] -= 1
@@ -152,14 +103,7 @@ def quadratic_score(shares: Floats, gold: Counts) -> Floats:
 
 
 def error_bin(distance: Floats) -> Counts:
-    """Return the bin of each distance among the bins [k/30, (k+1)/30), the last one closed.
-
-    Args:
-        distance: in [0, 1], shape (...,).
-
-    Returns:
-        Bin from 0 to 29, shape (...,).
-    """
+    """Return the bin of each distance in [0, 1] among the 30 bins [k/30, (k+1)/30), the last one closed."""
     # Rounded so that 0.1, the lower edge of the fourth bin, falls into it however it was computed.
     return np.minimum(np.floor(np.round(distance * ERROR_BINS, DIGITS)).astype(np.int64), ERROR_BINS - 1)
 
@@ -173,15 +117,7 @@ def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_V
     """Draw votes without replacement, each remaining vote with equal probability.
 
     The i-th draw, i = 1, 2, ..., takes vote number (i-th output of splitmix64 seeded with the row's key) mod (remaining votes),
-    with votes numbered through the classes in order.
-
-    Args:
-        votes: counts, shape (n, classes).
-        keys: a seed per row, shape (n,).
-        count: votes to draw.
-
-    Returns:
-        Counts of the drawn votes, shape (n, classes); 0 in a row with fewer than ``count`` votes.
+    with votes numbered through the classes in order. In a row with fewer than ``count`` votes, none are drawn.
     """
     enough = votes.sum(axis=-1) >= count
     left = votes[enough].astype(np.int64)
@@ -203,13 +139,8 @@ def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_V
 def reference_distance(drawn: Counts, votes: Counts) -> Floats:
     """Compute the total variation distance between the shares of the drawn votes and those of all votes.
 
-    It is computed from whole numbers with a single division, so that a distance of exactly 0.15 is the float 0.15.
-
-    Args:
-        drawn, votes: counts, shape (..., classes).
-
-    Returns:
-        In [0, 1], shape (...,); NaN where no votes were drawn.
+    It is computed from whole numbers with a single division, so that a distance of exactly 0.15 is the float 0.15. NaN where no
+    votes were drawn.
     """
     drawn_total, total = drawn.sum(axis=-1), votes.sum(axis=-1)
     return ratio(np.abs(drawn * total[..., None] - votes * drawn_total[..., None]).sum(axis=-1), 2 * drawn_total * total)
@@ -218,18 +149,8 @@ def reference_distance(drawn: Counts, votes: Counts) -> Floats:
 def kl_divergence(reference: Floats, run: Floats) -> Floats:
     """Compute the Kullback-Leibler divergence sum p ln (p / q) in nats over the bins that are non-empty in both histograms.
 
-    Bins that are empty in either histogram are left out, as in the code of Baan et al. 2022, so the value can be slightly
-    below 0.
-
-    Args:
-        reference: counts of the histogram p, shape (..., bins).
-        run: counts of the histogram q, shape (..., bins).
-
-    Returns:
-        At least -1/e, shape (...,); NaN where no bin is non-empty in both.
-
-    Source:
-        Baan et al. 2022, table 2.
+    Bins that are empty in either histogram are left out, as in the code of Baan et al. 2022, table 2, so the value can be
+    slightly below 0, at least -1/e. Histograms are counts, shape (..., bins); NaN where no bin is non-empty in both.
 
     >>> float(kl_divergence(np.array([3.0, 1.0, 0.0]), np.array([1.0, 1.0, 2.0])).round(4))  # 3/4 ln 3 + 1/4 ln 1
     0.824
@@ -241,28 +162,15 @@ def kl_divergence(reference: Floats, run: Floats) -> Floats:
 
 
 def histogram_distance(reference: Floats, run: Floats) -> Floats:
-    """Compute the total variation distance of two histograms.
-
-    Args:
-        reference, run: counts, shape (..., bins).
-
-    Returns:
-        In [0, 1], shape (...,); NaN where either is empty.
-    """
+    """Compute the total variation distance of two histograms, counts of shape (..., bins); NaN where either is empty."""
     return total_variation(ratio(reference, reference.sum(axis=-1, keepdims=True)), ratio(run, run.sum(axis=-1, keepdims=True)))
 
 
 def classwise_ece(gaps: Floats, items: Floats) -> Floats:
     """Compute the classwise ECE: the mean over classes of the sum over bins of abs(sum p_k - items of class k) / N.
 
-    Source: Baan et al. 2022; Kull et al. 2019.
-
-    Args:
-        gaps: sum of p_k - [gold = k] over the items of each bin of p_k, shape (..., classes, bins).
-        items: number of items N, shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+    Source: Baan et al. 2022; Kull et al. 2019. ``gaps`` are sums of p_k - [gold = k] over the items of each bin of p_k, shape
+    (..., classes, bins). The value is in [0, 1], 0 is best; NaN without items.
     """
     classes = max(gaps.shape[-2], 1)
     return ratio(np.abs(gaps).sum(axis=(-2, -1)) / classes, items)

@@ -1,7 +1,8 @@
 """Calibration errors as other projects compute them, with their bin edges and the items that they leave out.
 
 Each is a ``Binning``: where items sorted by confidence are cut, which bins count, and how gaps are combined. Its error is a
-kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.sorted_items``; its bins can be drawn.
+kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.sorted_items``; its bins can be drawn. Confidence and
+correctness are in [0, 1], shape (n,), sorted by confidence; errors are in [0, 1], 0 is best.
 """
 
 from __future__ import annotations
@@ -52,15 +53,7 @@ class Binning:
     fewest: int = 1
 
     def error(self, confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-        """Compute the calibration error.
-
-        Args:
-            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-            weights: how often each item counts, in k weightings.
-
-        Returns:
-            In [0, 1], 0 is best; shape (k,), NaN with too few items.
-        """
+        """Compute the calibration error in each of k weightings, shape (k,), NaN with too few items."""
         items = weights.sums(np.ones_like(confidence))[0]
         if not len(confidence):
             return np.full(weights.count, np.nan)
@@ -73,15 +66,7 @@ class Binning:
         return np.where(items >= self.fewest, np.minimum(error, 1.0), np.nan)
 
     def bins(self, confidence: Floats, correct: Floats) -> list[VariantBin]:
-        """Return the non-empty bins.
-
-        Args:
-            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-
-        Returns:
-            Bins in ascending order, none with too few items. Edges that depend on the data are the lowest and highest
-            confidence in the bin.
-        """
+        """Return the non-empty bins, none with too few items. Edges that depend on the data are the extremes in the bin."""
         if len(confidence) < self.fewest:
             return []
         (count, stated, right), counted = (
@@ -99,14 +84,7 @@ class Binning:
         return results
 
     def left_out(self, confidence: Floats, correct: Floats) -> int:
-        """Return the number of items that are left out of the error, although it is divided by the number of all items.
-
-        Args:
-            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-
-        Returns:
-            0 with too few items, for which there is no error.
-        """
+        """Return the number of items that are left out of the error, although it is divided by the number of all items."""
         if len(confidence) < self.fewest:
             return 0
         return len(confidence) - sum(part.items for part in self.bins(confidence, correct) if part.counted)
@@ -117,13 +95,9 @@ def fixed(
 ) -> Binning:
     """Create a binning with fixed edges.
 
-    Args:
-        edges: ascending, from 0 to 1, shape (bins + 1,).
-        closed: which end of a bin belongs to it, ``left`` or ``right``. The bin at the other end of the range is closed on both
-            sides.
-        own_last: whether confidence 1 has a separate bin; only with bins closed on the left.
-        lose_first: whether confidence 0 is in no bin; only with bins closed on the right.
-        squared: see ``Binning``.
+    ``closed`` is the end, ``left`` or ``right``, that belongs to a bin. The bin at the other end of the range is closed on both
+    sides. With bins closed on the left, ``own_last`` gives confidence 1 a separate bin; on the right, ``lose_first`` leaves
+    confidence 0 out.
     """
     bins = len(edges) - 1
 
@@ -147,11 +121,7 @@ def fixed(
 
 
 def equal_mass(count: int) -> Binning:
-    """Create a binning of equal-mass bins, whose sizes differ by at most one; ties in the order of the items. Naeini et al. 2015.
-
-    Args:
-        count: number of bins.
-    """
+    """Create a binning of equal-mass bins, whose sizes differ by at most one; ties in the order of items. Naeini et al. 2015."""
     cut: Floats = np.arange(count + 1.0)[:, None]
 
     def cuts(items: Floats) -> Floats:
@@ -169,10 +139,8 @@ def equal_mass(count: int) -> Binning:
 def script_bins(*, last: bool) -> Binning:
     """Create the binning of the HLE and BrowseComp scripts: bins of 100 items, the last with the remainder; root mean square.
 
-    The script's loop ends before the last bin, so the most confident items are left out, although the sum is divided by all.
-
-    Args:
-        last: whether the last bin counts, as the script's authors say it should with a multiple of 100 items.
+    The script's loop ends before the last bin, so the most confident items are left out, although the sum is divided by all. The
+    last bin should count with a multiple of 100 items, the script's authors say.
     """
 
     def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
@@ -195,9 +163,6 @@ def mass_thresholds(count: int) -> Binning:
     """Create a binning of equal-mass bins with thresholds halfway between two items, so that equal confidences share a bin.
 
     This is how verified_calibration, which HELM uses, cuts bins. A tie that a cut would split belongs to the lower bin.
-
-    Args:
-        count: number of bins.
     """
 
     def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
@@ -230,15 +195,7 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
     smECE_s = s. Residuals are placed on a grid of 128 points, each split between its two neighbours. On this grid, the kernel is
     diagonal in the cosine basis.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        In [0, 1], 0 is best; shape (k,), NaN without items.
-
-    Source:
-        Blasiok & Nakkiran 2024.
+    Source: Blasiok & Nakkiran 2024. The errors have shape (k,), NaN without items.
 
     >>> smooth_ece(np.array([0.7]), np.array([1.0]), ItemWeights.equal(1)).round(6)
     array([0.3])
@@ -266,17 +223,9 @@ def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
 def smooth_curve(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
     """Compute the smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE with width smECE.
 
-    The width is at least 1 / 128, the distance between two points of the grid.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-
-    Returns:
-        Confidences, the smoothed accuracy there, and the smoothed density of items (share per unit of confidence), shape
-        (points,) each. Points with at most a hundredth of the highest density are left out.
-
-    Source:
-        Blasiok & Nakkiran 2024.
+    The width is at least 1 / 128, the distance between two points of the grid. Returns confidences, the smoothed accuracy there,
+    and the smoothed density of items (share per unit of confidence), shape (points,) each. Points with at most a hundredth of the
+    highest density are left out. Source: Blasiok & Nakkiran 2024.
     """
     (width,) = smooth_ece(confidence, correct, ItemWeights.equal(len(confidence)))
     if not len(confidence):

@@ -1,6 +1,7 @@
 """Isotonic regression of correctness on confidence: the CORP decomposition, its curve and its consistency band.
 
 ``corp`` is a kernel like those of ``sorted_items``. The curve and the band are computed from items grouped by confidence.
+Confidence and correctness are in [0, 1], shape (n,).
 """
 
 from __future__ import annotations
@@ -27,22 +28,15 @@ TOGETHER = 64  # rows fitted in one call: one call is faster, but loses more dig
 
 
 def corp(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Compute miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
+    """Compute miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty.
 
     The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so
     brier(mean y) - brier(p) is the mean of (p - mean y)^2. For a single weighting, brier(c) - brier(p) is also computed from
     distances, because they do not cancel as the scores do. For several weightings, it is computed from sums over blocks, which
     is accurate to about 1e-15.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        Shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; then discrimination in [0, 1/4], higher is better.
-
-    Source:
-        Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
+    Items are sorted by confidence. Returns shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; then
+    discrimination in [0, 1/4], higher is better. Source: Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
 
     >>> corp(np.array([0.2, 0.6]), np.array([0.0, 1.0]), ItemWeights.equal(2)).round(4).tolist()
     [[0.1], [0.25]]
@@ -85,27 +79,16 @@ def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -
 
 
 def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Group items by stated confidence.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), in any order.
-
-    Returns:
-        The distinct confidences, ascending, the number of items at each, and their sum of correctness, shape (k,) each.
-    """
+    """Return the distinct confidences, ascending, the number of items at each, and their sum of correctness, (k,) each."""
     stated, number = distinct(confidence)
     items, right = (np.bincount(number, weights, len(stated)).astype(float) for weights in (None, correct))
     return stated, items, right
 
 
 def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
-    """Return the isotonic recalibration as blocks of confidences that are mapped to the same accuracy.
+    """Return blocks of confidences that isotonic recalibration maps to the same accuracy, from ``confidence_levels``, ascending.
 
-    Args:
-        stated, items, right: from ``confidence_levels``, shape (k,) each.
-
-    Returns:
-        For each block, ascending: lowest and highest confidence, accuracy, number of items and mean confidence.
+    Each has its lowest and highest confidence, accuracy, number of items and mean confidence.
     """
     p = isotonic(right, items)
     firsts = first_of_ties(p)
@@ -126,20 +109,12 @@ def consistency_band(
     than 5,000 items, the numbers of right items at each confidence are drawn instead, from the normal distribution with the same
     means and covariances. If there are more than 1,000 distinct confidences, they are rounded to whole percents.
 
-    Args:
-        confidence, correct: in [0, 1], question by question, shape (n,).
-        sizes: number of items of each question, shape (questions,).
-        seed: seed of the draws.
-        simultaneous: whether a share ``level`` of the curves lies within the band at all confidences together; if False, at each
-            confidence separately.
-        level: share of the simulated curves, in (0, 1).
+    Items are question by question, ``sizes`` of them in each. If ``simultaneous``, a share ``level`` of the curves lies within
+    the band at all confidences together, otherwise at each confidence separately. Returns at most 201 of the stated confidences,
+    and the lower and upper end of the band there, shape (k,) each.
 
-    Returns:
-        At most 201 of the stated confidences, and the lower and upper end of the band there, in [0, 1], shape (k,) each.
-
-    Source:
-        Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (correlated draws). The simultaneous
-        band is the mean of the curves plus and minus a multiple of their pointwise standard deviation (``_simultaneous_margin``).
+    Source: Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (correlated draws). The simultaneous
+    band is the mean of the curves plus and minus a multiple of their pointwise standard deviation (``_simultaneous_margin``).
     """
     if len(np.unique(confidence)) > MAX_LEVELS:
         confidence = np.rint(confidence * FINE) / FINE
@@ -173,12 +148,8 @@ def consistency_band(
 def _simultaneous_margin(curves: Floats, level: float) -> tuple[Floats, Floats]:
     """Return the mean of curves, and margins around it that hold a further whole curve with probability ``level``.
 
-    Each curve is measured by the mean and standard deviation of the others, as a further one would be. Where nearly all curves
-    are equal, the standard deviation is not known, so it counts as at least ``MIN_SPREAD`` times the largest one.
-
-    Args:
-        curves: shape (curves, k).
-        level: in (0, 1).
+    Each curve, shape (k,), is measured by the mean and standard deviation of the others, as a further one would be. Where nearly
+    all curves are equal, the standard deviation is not known, so it counts as at least ``MIN_SPREAD`` times the largest one.
     """
     count, mean = len(curves), curves.mean(axis=0)
     off = curves - mean
@@ -198,15 +169,8 @@ def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: floa
     item's own draw is below a quantile. Given the question's draw, its items are independent, so the covariance of two items is
     the covariance of their conditional probabilities.
 
-    Args:
-        stated: the distinct confidences, shape (k,).
-        number: index of each item's confidence in ``stated``, question by question, shape (n,).
-        sizes: number of items of each question, shape (questions,).
-        shared: correlation of the normal draws of two items of a question, in (0, 1).
-        random: random number generator.
-
-    Returns:
-        Between 0 and the number of items at the confidence, shape (CURVES, k).
+    ``number`` is the index of each item's confidence in ``stated``, question by question. ``shared`` is the correlation of the
+    normal draws of two items of a question. Returns shape (CURVES, k).
     """
     count = np.bincount(number, minlength=len(stated)).astype(float)
     pairs = _pairs(number, sizes, len(stated)).toarray()
@@ -226,15 +190,7 @@ def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> fl
     products of the residuals y - c of two items of a question have the observed sum on average. The mean residual is subtracted
     first, so that uniform overconfidence does not look like correlation, and the sum is corrected for what this takes away.
 
-    Args:
-        confidence, correct: in [0, 1], question by question, shape (n,).
-        sizes: number of items of each question, shape (questions,).
-
-    Returns:
-        In [0, 0.95]; 0 if no question has two items.
-
-    Source:
-        Emrich & Piedmonte 1991 (correlated draws).
+    The value is in [0, 0.95]; 0 if no question has two items. Source: Emrich & Piedmonte 1991 (correlated draws).
     """
     question = np.repeat(np.arange(len(sizes)), sizes)
     pairs_of_items = float((sizes * (sizes - 1)).sum())
@@ -286,11 +242,8 @@ def _chance(stated: Floats, shared: float, nodes: Floats) -> Floats:
 def isotonic(totals: Floats, weights: Floats) -> Floats:
     """Compute non-decreasing weighted least-squares fits to totals / weights by pool-adjacent-violators.
 
-    Args:
-        totals, weights: weighted sums and their weights, shape (..., n). Places with weight 0 are ignored.
-
-    Returns:
-        The fits, shape (..., n). A place with weight 0 takes the value of the place before it, or 0 if there is none.
+    Arrays have shape (..., n). A place with weight 0 is ignored, and takes the value of the place before it, or 0 if there is
+    none.
 
     >>> isotonic(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 3.0]))
     array([0.5, 0.5, 1. ])
@@ -335,10 +288,7 @@ def _blocks(totals: Floats, weights: Floats) -> tuple[Ints, Floats, Floats]:
 
 
 def _block_ends(sums: Floats, sizes: Floats, row: Ints) -> Ints:
-    """Return the start of each block of the fits, and the end of the last one, shape (blocks + 1,).
-
-    The rows are fitted in one call: each is shifted above all values of the one before.
-    """
+    """Return the start of each block of the fits, and the end of the last one, shape (blocks + 1,), from one call."""
     from scipy.optimize import isotonic_regression
 
     means = sums / sizes

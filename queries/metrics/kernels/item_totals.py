@@ -1,4 +1,4 @@
-"""Kernels of totals over items. They take arrays of any shape, so one call also computes all replicates."""
+"""Kernels of totals over items. Arguments are sums over items, and ``items`` their number; arrays have one shape (...,)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,8 @@ from queries.metrics.kernels.arrays import Floats, clip, ratio
 def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats) -> Floats:
     """Compute the Brier score: the mean of (c - y)^2 + y (1 - y) = c^2 - 2 c y + y. Brier 1950; GRACE app. G.
 
-    For y in {0, 1} the second term is 0, and this is the usual Brier score. If y is a probability, it is the expected score.
-
-    Args:
-        items: number of items, shape (...,).
-        confidence_sq, confidence_correct, correct: sums of c^2, c y and y, shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+    For y in {0, 1} the second term is 0, and this is the usual Brier score. If y is a probability, it is the expected score. It
+    is in [0, 1], 0 is best; NaN without items.
 
     >>> c, y = np.array([0.9, 0.6]), np.array([1.0, 0.0])
     >>> float(brier(np.array(2.0), (c * c).sum(), (c * y).sum(), y.sum()).round(4))  # (0.1^2 + 0.6^2) / 2
@@ -29,12 +23,7 @@ def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, corr
 def brier_skill(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats, incorrect: Floats) -> Floats:
     """Compute the Brier skill score: 1 - brier / (brier of always stating the accuracy). Murphy 1973.
 
-    Args:
-        items: number of items, shape (...,).
-        confidence_sq, confidence_correct, correct, incorrect: sums of c^2, c y, y and 1 - y, shape (...,).
-
-    Returns:
-        At most 1, which is best; shape (...,), NaN where everything is correct or nothing is.
+    It is at most 1, which is best; NaN where everything is correct or nothing is.
     """
     always = ratio(correct, items) * ratio(incorrect, items)
     return 1 - ratio(brier(items, confidence_sq, confidence_correct, correct), always)
@@ -44,17 +33,7 @@ def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
     """Compute what each item earns if wrong answers are penalised: where c > t, 1 if right and -t / (1 - t) if wrong; else 0.
 
     A correctness between 0 and 1 earns its share of both. A player who knows the probability of being right earns most by
-    answering exactly where it is above t.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,).
-        threshold: t, in [0, 1).
-
-    Returns:
-        Reward in [-t / (1 - t), 1], shape (n,).
-
-    Source:
-        Kalai, Nachum, Vempala & Zhang 2025, sec. 4.2.
+    answering exactly where it is above t, in [0, 1). Source: Kalai, Nachum, Vempala & Zhang 2025, sec. 4.2.
 
     >>> net_reward(np.array([0.9, 0.8, 0.5]), np.array([1.0, 0.0, 1.0]), 0.5)
     array([ 1., -1.,  0.])
@@ -65,12 +44,7 @@ def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
 def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
     """Compute the overconfidence reward R_O = 1 - sum (1 - y) c / sum (1 - y). Sakai eq. 6.
 
-    Args:
-        items: number of items, shape (...,).
-        incorrect, confidence_incorrect: sums of 1 - y and c (1 - y), shape (...,).
-
-    Returns:
-        In [0, 1], 1 is best; shape (...,). It is 1 where nothing is incorrect, NaN without items.
+    It is in [0, 1], 1 is best; 1 where nothing is incorrect, NaN without items.
     """
     return np.where(items > 0, clip(1 - np.nan_to_num(ratio(confidence_incorrect, incorrect))), np.nan)
 
@@ -78,12 +52,7 @@ def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) 
 def reward_under(items: Floats, correct: Floats, confidence_correct: Floats) -> Floats:
     """Compute the underconfidence reward R_U = 1 - sum y (1 - c) / sum y. Sakai eq. 7.
 
-    Args:
-        items: number of items, shape (...,).
-        correct, confidence_correct: sums of y and c y, shape (...,).
-
-    Returns:
-        In [0, 1], 1 is best; shape (...,). It is 1 where nothing is correct, NaN without items.
+    It is in [0, 1], 1 is best; 1 where nothing is correct, NaN without items.
     """
     return np.where(items > 0, clip(1 - np.nan_to_num(ratio(correct - confidence_correct, correct))), np.nan)
 
@@ -91,12 +60,8 @@ def reward_under(items: Floats, correct: Floats, confidence_correct: Floats) -> 
 def hmr(over: Floats, under: Floats, beta: float = 1.0) -> Floats:
     """Compute the harmonic mean of rewards (beta^2 + 1) R_O R_U / (beta^2 R_O + R_U). Sakai eq. 8 and its footnote.
 
-    Args:
-        over, under: R_O and R_U in [0, 1], shape (...,).
-        beta: weight of R_U relative to R_O, above 0.
-
-    Returns:
-        In [0, 1], 1 is best; shape (...,). It is 0 where both rewards are 0, NaN where one is NaN.
+    Beta, above 0, is the weight of R_U relative to R_O. The mean is in [0, 1], 1 is best. It is 0 where both rewards are 0, NaN
+    where one is NaN.
 
     >>> hmr(np.array([0.5, 0.0]), np.array([1.0, 0.0])).round(4)
     array([0.6667, 0.    ])
@@ -108,15 +73,8 @@ def hmr(over: Floats, under: Floats, beta: float = 1.0) -> Floats:
 def macro_ce(correct: Floats, confidence_correct: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
     """Compute the macro-average calibration error: the average of mean 1 - c over correct items and mean c over incorrect items.
 
-    If y is a probability, the item counts as correct with weight y and as incorrect with weight 1 - y. Source: Si et al. 2022, in
-    GRACE app. N.
-
-    Args:
-        correct, confidence_correct: sums of y and c y, shape (...,).
-        incorrect, confidence_incorrect: sums of 1 - y and c (1 - y), shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN where nothing is correct or nothing is incorrect.
+    If y is a probability, the item counts as correct with weight y and as incorrect with weight 1 - y. The value is in [0, 1], 0
+    is best; NaN where nothing is correct or nothing is incorrect. Source: Si et al. 2022, in GRACE app. N.
 
     >>> float(macro_ce(np.array(1.0), np.array(0.9), np.array(1.0), np.array(0.6)).round(4))  # (0.1 + 0.6) / 2
     0.35

@@ -1,4 +1,7 @@
-"""Kernels of question-level metrics, from sums over the clues of each question, and of least-squares slopes over questions."""
+"""Kernels of question-level metrics, from sums over the clues of each question, and of least-squares slopes over questions.
+
+Sums and values have shape (...,), unless stated otherwise.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,6 @@ def unit_logistic(x: ArrayLike) -> Floats:
 
     It maps [-1, 1] onto [0, 1]. It is computed with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
 
-    Args:
-        x: in [-1, 1], any shape.
-
-    Returns:
-        r(x) in [0, 1], the same shape.
-
     >>> unit_logistic([-1.0, 0.0, 1.0])
     array([0. , 0.5, 1. ])
     """
@@ -29,13 +26,8 @@ def unit_logistic(x: ArrayLike) -> Floats:
 def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
     """Compute CalScore of each question: 1 - r(mean over clues t of (1 - h_t) g_t c_t), g = 2y - 1. GRACE eq. 1.
 
-    Args:
-        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,); NaN where nobody heard the
-            question.
-        items: number of items, shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items or human data.
+    The sum of (1 - h) g c is over the items of each question; NaN where nobody heard the question. The value is in [0, 1]; 0 is
+    best.
 
     >>> float(calscore(np.array(-0.61), np.array(4.0)).round(4))  # GRACE table 6
     0.5823
@@ -46,14 +38,8 @@ def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
 def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Floats:
     """Compute CalScore with normalised weights: 1 - r(sum_t (1 - h_t) g_t c_t / sum_t (1 - h_t)). A variant of GRACE eq. 1.
 
-    The paper's tables fit this variant better than eq. 1. A total weight that is 0 up to rounding counts as 0.
-
-    Args:
-        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,).
-        weight: sum of 1 - h over the items of each question, shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN where all weights are 0.
+    The paper's tables fit this variant better than eq. 1. A total weight, of 1 - h, that is 0 up to rounding counts as 0. The
+    value is in [0, 1], 0 is best; NaN where all weights are 0.
     """
     return 1 - unit_logistic(
         np.clip(ratio(weighted_sign_confidence, np.where(weight > ROUNDING_TOLERANCE, weight, 0.0)), -1.0, 1.0)
@@ -63,12 +49,8 @@ def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Float
 def tau_b(concordance: Floats, apart: Floats, other_apart: Floats) -> Floats:
     """Compute Kendall's tau-b from counts of pairs: (P - Q) / sqrt((pairs not tied in a) (pairs not tied in b)). Kendall 1945.
 
-    Args:
-        concordance: P - Q, pairs in the same order minus pairs in opposite order, shape (...,).
-        apart, other_apart: number of pairs that are not tied in the first and in the second list, shape (...,).
-
-    Returns:
-        In [-1, 1], shape (...,); NaN where all values of a list are equal.
+    ``concordance`` is P - Q, pairs in the same order minus pairs in opposite order; ``apart`` and ``other_apart`` count pairs
+    that are not tied in each list. The value is in [-1, 1]; NaN where all values of a list are equal.
 
     >>> float(tau_b(np.array(1.0), np.array(3.0), np.array(3.0)).round(3))
     0.333
@@ -79,14 +61,7 @@ def tau_b(concordance: Floats, apart: Floats, other_apart: Floats) -> Floats:
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
     """Compute GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
 
-    This is not the maximum calibration error, which is also called MCE.
-
-    Args:
-        sign_confidence: sum of g c over the items of each question, shape (...,).
-        items: number of items, shape (...,).
-
-    Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+    This is not the maximum calibration error, which is also called MCE. It is in [0, 1], 0 is best; NaN without items.
     """
     return 1 - unit_logistic(ratio(sign_confidence, items))
 
@@ -94,13 +69,8 @@ def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
 def buzz_mass(confidence: ArrayLike) -> Floats:
     """Compute where a player buzzes who buzzes at each clue with a probability equal to its confidence. GRACE app. M.
 
-    b_t = c_t prod_{i<t} (1 - c_i), with the last c set to 1, so that b adds up to 1.
-
-    Args:
-        confidence: confidence at each clue of one question, in order, in [0, 1], shape (T,).
-
-    Returns:
-        Probability b_t of buzzing at each clue, shape (T,).
+    b_t = c_t prod_{i<t} (1 - c_i), with the last c set to 1, so that b adds up to 1. Clues are those of one question, in order,
+    shape (T,).
 
     >>> buzz_mass([0.1, 0.7, 0.8, 0.5]).round(3)  # GRACE table 7
     array([0.1  , 0.63 , 0.216, 0.054])
@@ -112,14 +82,7 @@ def buzz_mass(confidence: ArrayLike) -> Floats:
 
 
 def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
-    """Compute the least-squares slope of y on x.
-
-    Args:
-        n: number of points, shape (...,).
-        x, y, xx, xy: sums of x, y, x^2 and x y, shape (...,).
-
-    Returns:
-        The slope, in units of y per unit of x; shape (...,), NaN where x does not vary.
+    """Compute the least-squares slope of y on x, from n points and sums of x, y, x^2 and x y; NaN where x does not vary.
 
     >>> float(slope(np.array(2.0), np.array(1.0), np.array(3.0), np.array(1.0), np.array(2.0)))  # through (0, 1) and (1, 2)
     1.0
@@ -133,13 +96,7 @@ def detrended(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Centre x and subtract the least-squares line from y, so that sums of their products do not cancel.
 
     Regression residuals, and therefore ``slope_error``, do not depend on which line is subtracted. This also holds for any subset
-    of the points.
-
-    Args:
-        x, y: coordinates of the points, finite, shape (n,).
-
-    Returns:
-        The new x and y, shape (n,) each.
+    of the points, which are finite.
     """
     if not len(x):
         return x, y
@@ -153,15 +110,8 @@ def slope_error(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Flo
     """Compute the standard error of the least-squares slope of y on x: sqrt(RSS / (n - 2) / S_xx).
 
     With A = n xx - x^2, and B and C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. Pass sums of ``detrended`` points:
-    sums of raw points cancel if the points are close to a line.
-
-    Args:
-        n: number of points, shape (...,).
-        x, y, xx, xy, yy: sums of x, y, x^2, x y and y^2, shape (...,).
-        raw_xx: sum of x^2 before centring, shape (...,). A spread of x that is rounding error relative to it counts as 0.
-
-    Returns:
-        The standard error, at least 0, shape (...,); NaN for n < 3 or where x does not vary.
+    sums of raw points cancel if the points are close to a line. A spread of x that is rounding error relative to ``raw_xx``, the
+    sum of x^2 before centring, counts as 0. The error is NaN for n < 3 or where x does not vary.
     """
     a, b, c = n * xx - x * x, n * xy - x * y, n * yy - y * y
     unexplained = a * c - b * b

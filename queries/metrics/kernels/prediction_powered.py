@@ -46,12 +46,8 @@ def prediction_powered_mean(
         one_error: by how much an error of the judge typically changes ``graded``, at least 0.
         level: nominal coverage, in (0, 1).
 
-    Returns:
-        The mean and its interval over questions.
-
-    Source:
-        Angelopoulos et al. 2023 (prediction-powered inference); Angelopoulos, Duchi & Zrnic 2023 (PPI++), sec. 6, for the tuning.
-        The questions that were not drawn are the unlabelled data. ``tests/statistics`` simulates the coverage.
+    Source: Angelopoulos et al. 2023 (prediction-powered inference); Angelopoulos, Duchi & Zrnic 2023 (PPI++), sec. 6, for the
+    tuning. The questions that were not drawn are the unlabelled data. ``tests/statistics`` simulates the coverage.
     """
     questions, sample = len(judged), len(drawn)
     others, share = questions - sample, sample / questions

@@ -12,13 +12,7 @@ def tau_b(a: Floats, b: Floats) -> float:
 
     P is the number of pairs in the same order in both lists, Q the number of pairs in opposite order. All pairs are compared,
     which is fast enough for a ranking of runs: ``scipy.stats.kendalltau``, which also tests the coefficient, takes 200 times as
-    long for 12 runs.
-
-    Args:
-        a, b: shape (n,).
-
-    Returns:
-        In [-1, 1]; NaN where all values of a list are equal.
+    long for 12 runs. The value is in [-1, 1]; NaN where all values of a list are equal.
 
     >>> tau_b(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))
     0.3333333333333333

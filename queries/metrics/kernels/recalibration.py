@@ -35,7 +35,6 @@ class LogOddsMap:
     intercept: float
 
     def __call__(self, stated: Floats) -> Floats:
-        """Map confidences in [0, 1] of any shape."""
         return np.asarray(expit(self.slope * log_odds(stated) + self.intercept), float)
 
 
@@ -50,13 +49,6 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMa
     The log-likelihood is concave in 1 / T. T is restricted to [1e-3, 1e3]: it has no lower bound if everything confident is
     correct, and no upper bound if confidence carries no information. If all confidences are 1/2, every T is equally likely, and
     T is 1.
-
-    Args:
-        confidence: the distinct stated confidences, shape (n,).
-        items, correct: number of items at each, and their sum of correctness, shape (n,).
-
-    Returns:
-        A map from confidences of any shape to [0, 1].
     """
     odds = log_odds(confidence)
 
@@ -86,12 +78,7 @@ def log_shares(shares: Floats) -> Floats:
 def tempered(shares: Floats, inverse: Floats) -> Floats:
     """Rescale distributions by temperatures: each share becomes proportional to its power 1 / T.
 
-    Args:
-        shares: shape (n, classes).
-        inverse: 1 / T of each distribution, shape (n,).
-
-    Returns:
-        Shape (n, classes); each row adds up to 1.
+    ``inverse`` is 1 / T of each distribution, shape (n,). Shares have shape (n, classes); each row adds up to 1.
 
     >>> tempered(np.array([[0.8, 0.2]]), np.array([0.5])).round(3)
     array([[0.667, 0.333]])
@@ -101,17 +88,10 @@ def tempered(shares: Floats, inverse: Floats) -> Floats:
 
 
 def distribution_temperature(shares: Floats, first: Ints, gold: Ints) -> float:
-    """Fit temperature scaling of whole distributions by maximum likelihood of the right classes. Guo et al. 2017, eq. 9.
+    """Fit the 1 / T of whole distributions by maximum likelihood, within [1e-3, 1e3]. Guo et al. 2017, eq. 9.
 
-    As ``temperature``, T is restricted to [1e-3, 1e3], and 1 if every T is equally likely.
-
-    Args:
-        shares: shares of the classes of each item, one item after another, shape (entries,).
-        first: index of the first entry of each item, shape (n,).
-        gold: index of the entry of each item's right class, shape (n,).
-
-    Returns:
-        1 / T.
+    If every T is equally likely, it is 1. Shares are those of the classes of one item after another, shape (entries,); ``first``
+    and ``gold`` are the entries of each item's first and right class, shape (n,).
     """
     logs = log_shares(shares)
     item = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(shares))))
@@ -131,13 +111,6 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
 
     The target of correct items is (n_1 + 1) / (n_1 + 2) and that of incorrect items 1 / (n_0 + 2), so the fit is finite even if
     confidence separates them perfectly. If all confidences are equal, one of many equally good fits is returned.
-
-    Args:
-        confidence: the distinct stated confidences, shape (n,).
-        items, correct: number of items at each, and their sum of correctness, shape (n,).
-
-    Returns:
-        A map from confidences of any shape to [0, 1].
     """
     odds = log_odds(confidence)
     right = float(correct.sum())
@@ -165,13 +138,6 @@ def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
 
     The map is linear between the confidences seen and constant beyond them.
 
-    Args:
-        confidence: the distinct stated confidences, shape (n,).
-        items, correct: number of items at each, and their sum of correctness, shape (n,).
-
-    Returns:
-        A map from confidences of any shape to [0, 1].
-
     >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9]))
     array([0.5 , 0.75, 1.  ])
     """
@@ -181,13 +147,7 @@ def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
 
 
 def _likelihood(x: Floats, items: Floats, aim: Floats) -> float:
-    """Return the log-likelihood of predicted log-odds.
-
-    Args:
-        x: predicted log-odds at each confidence, shape (n,).
-        items: number of items at each, shape (n,).
-        aim: sum of their targets, shape (n,).
-    """
+    """Return the log-likelihood of predicted log-odds ``x``, from the sums of targets ``aim``, shape (n,) each."""
     return math.fsum((aim * x - items * np.logaddexp(0, x)).tolist())
 
 
@@ -199,30 +159,15 @@ METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
 
 
 def fit(method: str, confidence: Floats, correct: Floats) -> Map:
-    """Fit a recalibration map to all items.
-
-    Args:
-        method: a key of ``METHODS``.
-        confidence, correct: in [0, 1], shape (n,).
-
-    Returns:
-        A map from confidences of any shape to [0, 1].
-    """
+    """Fit a recalibration map, by a key of ``METHODS``, to all items."""
     stated, place, items = np.unique(confidence, return_inverse=True, return_counts=True)
     return METHODS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
 
 
 def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Ints, folds: int) -> Floats:
-    """Recalibrate each confidence with a map that was fitted without the items of its fold.
+    """Recalibrate each confidence with a map that was fitted without the items of its fold, from 0.
 
-    Args:
-        method: a key of ``METHODS``.
-        confidence, correct: in [0, 1], shape (n,).
-        fold: fold of each item, from 0, shape (n,); all clues of a question must share one.
-        folds: number of folds. At least two of them must have items.
-
-    Returns:
-        Recalibrated confidences in [0, 1], shape (n,).
+    All clues of a question must share a fold, and at least two folds must have items.
     """
     stated, place = np.unique(confidence, return_inverse=True)
     where = fold * len(stated) + place

@@ -23,15 +23,10 @@ def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floa
 
     With the items in descending order of confidence, risk(j) is the mean of 1 - y over the first j of N items.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings; whole numbers.
-
-    Returns:
-        Shape (7, k), NaN without items: the mean of risk(j) over j (AURC, Geifman & El-Yaniv 2017); its excess over the AURC of
-        an oracle order (E-AURC, Geifman et al. 2019); the mean over j of the number of errors among the first j, divided by N
-        (AUGRC, Traub et al. 2024); the share of the possible gain in AURC over a random order (PRR, Malinin & Gales 2021), NaN
-        where all items are equally correct; and the accuracy of the most confident 50, 80 and 90 % of the items.
+    The values, shape (7, k), NaN without items, are the mean of risk(j) over j (AURC, Geifman & El-Yaniv 2017); its excess over
+    the AURC of an oracle order (E-AURC, Geifman et al. 2019); the mean over j of the number of errors among the first j, divided
+    by N (AUGRC, Traub et al. 2024); the share of the possible gain in AURC over a random order (PRR, Malinin & Gales 2021), NaN
+    where all items are equally correct; and the accuracy of the most confident 50, 80 and 90 % of the items.
 
     >>> selective(np.array([0.2, 0.6, 0.9]), np.array([0.0, 1.0, 1.0]), ItemWeights.equal(3)).round(4)[:4, 0].tolist()
     [0.1111, 0.0, 0.1111, 1.0]
@@ -46,16 +41,7 @@ def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floa
 
 
 def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Compute AURC, AUGRC and the accuracies at ``COVERAGES`` of items in a given order.
-
-    Args:
-        key: sort key of each item, ascending, shape (n,). Items with equal keys are tied.
-        correct: correctness of each item, in [0, 1], shape (n,).
-        weights: how often each item counts, in k weightings; whole numbers.
-
-    Returns:
-        In [0, 1], shape (5, k), NaN without items.
-    """
+    """Compute AURC, AUGRC and the accuracies at ``COVERAGES`` of items by ascending key, (5, k), NaN without items."""
     items = weights.sums(np.ones_like(correct))[0]
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1.0, items.max(initial=0.0) + 1)))
     before, wrong_before, risk, generalized = np.zeros((4, weights.count))
@@ -86,13 +72,8 @@ def log_score_of_items(confidence: Floats, correct: Floats) -> Floats:
 def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute the logarithmic score, and the share of items with a score that would be infinite without clipping. Good 1952.
 
-    Args:
-        confidence, correct: in [0, 1], shape (n,).
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        Shape (2, k), NaN without items: the mean of -(y ln c + (1 - y) ln(1 - c)), c clipped to [1e-6, 1 - 1e-6], in [0, 13.82];
-        and the share of items with c = 0 and y > 0, or c = 1 and y < 1, in [0, 1]. 0 is best in both.
+    Returns shape (2, k), NaN without items: the mean of ``log_score_of_items``, in [0, 13.82]; and the share of items with c = 0
+    and y > 0, or c = 1 and y < 1. 0 is best in both.
 
     >>> log_scores(np.array([0.5, 1.0]), np.array([1.0, 0.0]), ItemWeights.equal(2)).round(4).tolist()
     [[7.2543], [0.5]]
@@ -106,9 +87,6 @@ def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Flo
 def log_score_extremes(correct: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest logarithmic score of items over all confidences, shape (n,) each.
 
-    Args:
-        correct: in [0, 1], shape (n,).
-
     >>> [extreme.round(4).tolist() for extreme in log_score_extremes(np.array([1.0, 0.5]))]
     [[0.0, 0.6931], [13.8155, 6.9078]]
     """
@@ -117,14 +95,9 @@ def log_score_extremes(correct: Floats) -> tuple[Floats, Floats]:
 
 
 def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:
-    """Compute the risk of the most confident share of the items. A tie at the cut-off counts in part.
+    """Compute the risk, the mean of 1 - y, of the most confident shares of the items, in (0, 1], shape (m,); NaN without items.
 
-    Args:
-        coverage: shares of the items, in (0, 1], shape (m,).
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-
-    Returns:
-        The mean of 1 - y over each share, in [0, 1], shape (m,); NaN without items.
+    Items are sorted by confidence. A tie at the cut-off counts in part.
 
     >>> risk_at(np.array([0.5, 1.0]), np.array([0.2, 0.9]), np.array([0.0, 1.0]))
     array([0. , 0.5])

@@ -1,7 +1,7 @@
 """Kernels that need the confidence and correctness of each item, for metrics that are not functions of sums.
 
-Each takes items sorted by ascending confidence: ``confidence`` and ``correct``, shape (n,), and ``ItemWeights``, which say how
-often each item counts in each of k weightings, such as bootstrap replicates. It returns an array of shape (k,), NaN where the
+Each takes items sorted by ascending confidence: ``confidence`` and ``correct``, in [0, 1], shape (n,), and ``ItemWeights``:
+how often each item counts in each of k weightings, such as bootstrap replicates. It returns an array of shape (k,), NaN where the
 metric is undefined.
 """
 
@@ -16,16 +16,8 @@ from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights, cumul
 def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Compute the Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N.
 
-    Source: Gupta et al. 2021; Sakai eq. 4.
-
-    Items of equal confidence are taken together, so that their order does not matter.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        In [0, 1], 0 is best; shape (k,), NaN without items.
+    Source: Gupta et al. 2021; Sakai eq. 4. The value is in [0, 1], 0 is best; NaN without items. Items of equal confidence are
+    taken together, so that their order does not matter.
 
     >>> ks(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3)).round(4)  # (0.2 + 1.2 - 1) / 3
     array([0.1333])
@@ -34,15 +26,7 @@ def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
 
 def ks_sequential(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
-    """Compute ``ks`` item by item, with tied items in the order given, as in the paper's example. Sakai eq. 4.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        In [0, 1], 0 is best; shape (k,), NaN without items.
-    """
+    """Compute ``ks`` item by item, with tied items in the order given, as in the paper's example. Sakai eq. 4."""
     return _largest_sum(confidence, correct, weights, np.arange(len(confidence)))
 
 
@@ -51,14 +35,8 @@ def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
 
     This is the probability that a correct item has a higher confidence than an incorrect one; ties count 1/2. If y is a
     probability, the item counts as correct with weight y and as incorrect with weight 1 - y, but is not paired with itself: the
-    pair of items i and j weighs y_i (1 - y_j).
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        In [0, 1], 1 is best; shape (k,), NaN where nothing is correct, nothing is incorrect or there is one item.
+    pair of items i and j weighs y_i (1 - y_j). The area is in [0, 1], 1 is best; NaN where nothing is correct, nothing is
+    incorrect or there is one item.
 
     >>> auroc(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3))
     array([0.75])
@@ -78,14 +56,8 @@ def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Fl
     """Compute the Pearson correlation of confidence and correctness. LifeEval table 2.
 
     It is computed from the items because sums of squares cancel if a model's confidences are close together. Both are first
-    centred on all items, which leaves little to cancel in a replicate.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-
-    Returns:
-        In [-1, 1], higher is better; shape (k,), NaN where either does not vary.
+    centred on all items, which leaves little to cancel in a replicate. It is in [-1, 1], and NaN where
+    either does not vary.
     """
     x, y = _centred(confidence), _centred(correct)
     items, of_x, of_y, of_xx, of_yy, of_xy = weights.sums(np.ones_like(x), x, y, x * x, y * y, x * y)
@@ -96,16 +68,7 @@ def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Fl
 
 
 def _largest_sum(confidence: Floats, correct: Floats, weights: ItemWeights, firsts: Ints) -> Floats:
-    """Return the largest absolute cumulative sum of c - y at the end of a group of items, divided by the number of items.
-
-    Args:
-        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, in k weightings.
-        firsts: index of the first item of each group, ascending from 0.
-
-    Returns:
-        Shape (k,), NaN without items.
-    """
+    """Return the largest absolute cumulative sum of c - y at the end of a group of items, divided by the number of items."""
     walked, largest = np.zeros((2, weights.count))
     for (sums,) in weights.totals_in_parts(firsts, confidence - correct):
         walked = cumulate(sums, walked)

@@ -48,15 +48,11 @@ def opponent_probabilities(
     the end coincides with the player's, so that either is first with probability 1/2.
 
     Args:
-        question: number of each clue's question, non-decreasing, shape (clues,); clues of a question in order.
-        teams: number of teams that heard the question of each clue, shape (clues,).
-        correct, incorrect: number of buzzes of these teams inside each clue, shape (clues,). Buzzes after the end count in the
-            last clue.
-        late: number of the correct buzzes that came after the end, shape (clues,).
-        left: number of teams without a buzz whose question was ended during each clue, shape (clues,).
-
-    Returns:
-        The probabilities at each clue.
+        question: number of each clue's question, non-decreasing; clues of a question in order. Arrays have shape (clues,).
+        teams: number of teams that heard the question of each clue.
+        correct, incorrect: number of buzzes of these teams inside each clue. Buzzes after the end count in the last clue.
+        late: number of the correct buzzes that came after the end.
+        left: number of teams without a buzz whose question was ended during each clue.
     """
     ends = np.flatnonzero(np.diff(question, append=-1))
     last = np.zeros(len(question), bool)
@@ -73,15 +69,8 @@ def opponent_probabilities(
 def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
     """Compute the system score of buzzes: 10 for a correct buzz that comes first, -5 for an incorrect one before the end.
 
-    Source: GRACE sec. 4.
-
-    Args:
-        opponents: from ``opponent_probabilities``.
-        correct: probability that each buzz is correct, in [0, 1], shape (n,).
-        at: index of the clue of each buzz, shape (n,).
-
-    Returns:
-        Expected points over the teams, in [-5, 10], shape (n,); NaN where no team heard the question.
+    Source: GRACE sec. 4. ``correct`` is a probability, and ``at`` the index of the clue of each buzz, shape (n,). Points are
+    expected over the teams, in [-5, 10], shape (n,); NaN where no team heard the question.
     """
     return TOSSUP * correct * opponents.first[at] + NEG * (1 - correct) * (1 - opponents.unpenalised[at])
 
@@ -89,13 +78,8 @@ def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
 def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
     """Compute the total weight of the buzzes up to each fraction of the question. GRACE fig. 4.
 
-    Args:
-        revealed: fraction of the question revealed at each buzz, in (0, 1], shape (n,).
-        weight: weight of each buzz, shape (n,).
-        grid: fractions, ascending, shape (m,). The last one must not be below any ``revealed``.
-
-    Returns:
-        Total weight at each fraction, shape (m,).
+    ``revealed``, shape (n,), is the fraction at each buzz. The ``grid`` ascends, shape (m,). Its last fraction must not be below
+    any ``revealed``.
 
     >>> cumulative_weight(np.array([0.2, 0.9]), np.array([1.0, 1.0]), np.array([0.0, 0.5, 1.0]))
     array([0., 1., 2.])
@@ -107,13 +91,7 @@ def quartiles(total: ArrayLike) -> Ints:
     """Assign each team to a quartile by its total of correct buzzes, as in the released analysis of GRACE.
 
     The cuts are the 25th, 50th and 75th percentiles (linear interpolation). A team on a cut belongs below it, so equal totals are
-    never separated. With few teams or many ties, a quartile can be empty.
-
-    Args:
-        total: number of correct buzzes of each team, shape (teams,).
-
-    Returns:
-        Quartile from 1 (fewest) to 4, shape (teams,).
+    never separated. With few teams or many ties, a quartile, from 1 (fewest) to 4, can be empty.
 
     >>> quartiles([1, 2, 3, 4])
     array([1, 2, 3, 4])
@@ -128,16 +106,8 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
 
     Under the null hypothesis, the teams that are right on a question are a random sample of the teams that heard it. The teams'
     totals then have known means and covariances, and their squared distance from the means is approximately chi-squared.
-
-    Args:
-        question, team: question and team of each pair of a team and a question it heard, numbered from 0, shape (n,).
-        right: whether the team was right, shape (n,).
-
-    Returns:
-        p-value in [0, 1]; NaN if no question distinguishes teams, for example with a single team.
-
-    Source:
-        Landis, Heyman & Koch 1978; Agresti, Categorical Data Analysis, sec. 8.4.
+    Pairs of a team and a question it heard have shape (n,), both numbered from 0. The p-value is NaN if no question distinguishes
+    teams, for example with a single team. Source: Landis, Heyman & Koch 1978; Agresti, Categorical Data Analysis, sec. 8.4.
 
     Two teams, where only the first is right on each of ten questions:
 
@@ -175,20 +145,13 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
 
 
 def upper_half(score: ArrayLike) -> NDArray[np.bool_]:
-    """Check whether each player's score is above the median. Players at the median belong to the lower half.
-
-    Args:
-        score: shape (players,).
-
-    Returns:
-        True or False, shape (players,).
-    """
+    """Check whether each player's score is above the median. Players at the median belong to the lower half."""
     scores = np.asarray(score, float)
     return scores > np.median(scores) if len(scores) else np.zeros(0, bool)
 
 
 def _running(values: Floats, question: Ints) -> Floats:
-    """Return the cumulative sum of whole numbers within each question, shape (n,)."""
+    """Return the cumulative sum of whole numbers within each question."""
     total = np.cumsum(values)
     starts = np.searchsorted(question, question)
     return total - (total - values)[starts]

@@ -9,6 +9,7 @@ Sung et al. 2025, "GRACE: A Granular Benchmark for Evaluating Model Calibration 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,15 @@ from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
-from data.readers.shared.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, one_buzz_per_team
+from data.readers.shared.quizbowl_games import (
+    Buzz,
+    LeftOut,
+    PlayedQuestion,
+    add_people,
+    add_questions,
+    add_table,
+    one_buzz_per_team,
+)
 
 FORMAT = Format(
     key="grace",
@@ -147,8 +156,9 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
     staging.report.problems += problems
     add_questions(staging, packet.name, dataset, questions)
     add_table(staging, "clues", packet.name, dataset, clues, CLUES)
-    settled = one_buzz_per_team(buzzes, last_words, staging.report.repaired, one_answer=False)
-    add_people(staging, packet.name, dataset, _exposures(packet, last_words, settled), settled)
+    left_out: LeftOut = Counter()
+    settled = one_buzz_per_team(buzzes, last_words, staging.report.repaired, left_out, one_answer=False)
+    add_people(staging, packet.name, dataset, _exposures(packet, last_words, settled), settled, left_out)
 
 
 def _buzzes(packet: Packet, question_id: str, position: object, place: str, problems: list[Problem]) -> Iterator[Buzz]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from data.importing.report import Refused
+from data.readers.shared.quizbowl_games import SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.encrypted_zips import encrypted_zip
@@ -45,8 +46,9 @@ def test_buzzes_are_of_people_and_models(store, release):
     ]  # fmt: skip
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
-        "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first": 1,
+        f"left out: {SECOND_BUZZ}": 1,
     }
+    assert rows(store, "from left_out_plays") == [("grace", "3/128", "packet 3", SECOND_BUZZ, 1)]
     (warning,) = report.warnings
     assert "a team that buzzed in a packet counts as having heard all its questions" in warning
 

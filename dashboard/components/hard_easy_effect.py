@@ -17,6 +17,8 @@ from data.plurals import counted
 from queries.hard_easy_effect import Difficulty
 from queries.metrics import CATALOGUE
 
+RISING = "A rising line is the hard-easy effect; a calibrated run that cannot tell hard questions from easy ones has one, too"
+
 
 def hard_easy(
     result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = "", *, forecasts: bool
@@ -55,7 +57,7 @@ def hard_easy(
             hard_easy_figure(shown, names, colours, link, gap.name.lower()),
             f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
             "difficulty, with the least-squares line and its 95 % interval"
-            + ("" if forecasts else ". A rising line is the hard-easy effect")
+            + ("" if forecasts else f". {RISING}")
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to open its question",
         ),

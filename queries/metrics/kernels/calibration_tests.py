@@ -16,7 +16,7 @@ ITEM_BY_ITEM = 2_000  # items; above this, numbers of right items are drawn for 
 TELLING = 2  # clusters with a rare outcome that are expected before their number says how dependent items are
 MAX_GROUPS = 250  # of items; if there are more distinct confidences, similar ones are taken together
 CLOSE = 1e-10  # Newton's method stops at a step below this
-NO_WIDTH = 1e-6  # half the width of an interval that only rounding errors keep from being a point
+NO_WIDTH = 5e-4  # half the width of an interval that only the rounding of confidences keeps from being a point
 
 
 class CalibrationTests(NamedTuple):

@@ -14,6 +14,7 @@ from dashboard.components.table import row, table
 from dashboard.components.which_runs_get_panels import panels_note, with_panels
 from dashboard.figures.hard_easy_effect import hard_easy_figure
 from data.plurals import counted
+from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.hard_easy_effect import Difficulty
 from queries.metrics import CATALOGUE
 
@@ -42,7 +43,9 @@ def hard_easy(
         row(
             named(colours.get(run.run), names[run.run]),
             short(run.slope),
-            f"{short(run.low)} to {short(run.high)}" if run.low is not None else DASH,
+            f"{short(run.low)} to {short(run.high)}"
+            if run.low is not None
+            else html.Span(DASH, title=f"No interval, because {run.missing or NO_INTERVAL}"),
             f"{run.questions:,}",
         )
         for run in result.runs

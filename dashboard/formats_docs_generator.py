@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.importing.table_contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, GRADE_PREFIX, QUESTIONS, RESPONSES, VOTES, Column
+from data.importing.table_contract import (
+    BUZZES,
+    CLUES,
+    CORRECTIONS,
+    EXPOSURES,
+    GRADE_PREFIX,
+    LEFT_OUT_PLAYS,
+    QUESTIONS,
+    RESPONSES,
+    VOTES,
+    Column,
+)
 from data.readers import Format, formats
 
 ROOT = Path(__file__).parents[1]
 TABLES = {
-    "questions.csv": QUESTIONS, "clues.csv": CLUES, "exposures.csv": EXPOSURES, "buzzes.csv": BUZZES, "votes.csv": VOTES,
+    "questions.csv": QUESTIONS, "clues.csv": CLUES, "exposures.csv": EXPOSURES, "buzzes.csv": BUZZES,
+    "left_out_plays.csv": LEFT_OUT_PLAYS, "votes.csv": VOTES,
     "responses/*.csv": (*RESPONSES, Column(f"{GRADE_PREFIX}NAME", "truth", low=0, high=1)), "corrections.csv": CORRECTIONS,
 }  # fmt: skip
 TYPES = {
@@ -83,6 +95,8 @@ def documentation() -> str:
         "Any other column of `questions` or of responses is an attribute: at most 50 per table, of up to 500 characters each. "
         "Responses with more are imported without their attributes, with a warning; questions with more are refused.",
         STATES_OF_RESPONSES,
+        "`left_out_plays` counts what a reader left out of what people did, as an export writes it. `reason` says in words what "
+        "was left out and why; pages show it beside the human curve.",
         "`corrections` is the log of reviewers' corrections of grades and of answers drawn for review, as an export writes it.",
         "",
     ]

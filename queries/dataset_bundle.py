@@ -33,6 +33,9 @@ EXPOSURES = """
 BUZZES = """
     select question_id, match_id, team, word, correct, guess from buzzes where dataset = $dataset
     order by question_id, match_id, team"""
+LEFT_OUT_PLAYS = """
+    select question_id, match_id, reason, plays from left_out_plays where dataset = $dataset
+    order by question_id, match_id, reason"""
 VOTES = """
     select v.question_id, v.class, v.votes from votes v join questions q using (dataset, question_id)
     where v.dataset = $dataset order by q.position, v.class"""
@@ -70,7 +73,8 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
     parameters = {"dataset": dataset}
     questions = QUESTIONS.format(dataset=literal(dataset), attributes=_attributes(snapshot, dataset))
     tables = {"questions": Table(questions, {}), "clues": Table(CLUES, parameters)}
-    for name, sql in (("exposures", EXPOSURES), ("buzzes", BUZZES), ("votes", VOTES)):
+    people = {"exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS, "votes": VOTES}
+    for name, sql in people.items():
         if snapshot.rows(f"select 1 from {name} where dataset = $d limit 1", {"d": dataset}):
             tables[name] = Table(sql, parameters)
     runs = snapshot.rows("select run, withdrawn_at is null from runs where dataset = $d order by position", {"d": dataset})

@@ -60,7 +60,7 @@ class HardEasyFit(msgspec.Struct):
     Attributes:
         questions: number of questions behind the slope: answered, and with a difficulty.
         slope: of overconfidence on difficulty; None where ``missing`` says why.
-        low, high: 95 % interval of the slope.
+        low, high: 95 % interval of the slope; None where the questions do not show how much it varies.
         line: over the range of the difficulties.
         points: these questions in order of difficulty. If there are more than 1,000 (with more than five runs: 5,000 divided by
             the number of runs, but at least 100), only every n-th.
@@ -111,8 +111,8 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     ends, slope_ends = np.full(shape, np.nan), np.full((2, len(values)), np.nan)
     if evidence.units.count > 1 and evidence.runs:
         replicates = evidence.replicates(LINE)
-        ends = np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
-        slope_ends = np.stack(percentile_interval(evidence.replicates(HARD_EASY))[:2])
+        ends = _interval(replicates.reshape(len(replicates), -1)).reshape(shape)
+        slope_ends = _interval(evidence.replicates(HARD_EASY))
     overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
         data_version=snapshot.version,
@@ -136,6 +136,12 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
         ],
         untested=UNTESTED if evidence.selected_by_answers else None,
     )
+
+
+def _interval(replicates: Floats) -> Floats:
+    """Return both ends of the 95 % interval, shape (2, n); NaN where it has no width, so that it says nothing."""
+    ends = np.stack(percentile_interval(replicates)[:2])
+    return np.where(ends[0] < ends[1], ends, np.nan)
 
 
 def _rows_easiest_first(evidence: Evidence) -> Iterator[NDArray[np.int64]]:

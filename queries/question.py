@@ -17,6 +17,7 @@ from data.store.answer_states import STATES, State, among_states, state_sql
 from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
+from queries.engine.left_out_plays import left_out_plays
 from queries.engine.run_columns import float_array, sample_numbers
 from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
@@ -178,14 +179,16 @@ class QuestionFacts(msgspec.Struct):
 class Question(QuestionFacts):
     """Answer of ``/api/v1/questions/<dataset>/<question_id>``.
 
-    ``attributes`` are facts that the file states in columns of its own. ``model_buzzes`` are the buzzes of models that played as
-    teams; they are not part of ``human``. ``human_curve`` is the curve that CalScore is computed with. ``drawn_curve`` is the
-    curve that charts show: the chosen one, else the curve of CalScore squared.
+    ``attributes`` are facts that the file states in columns of its own. ``left_out_plays`` is the number of plays or buzzes that
+    the human curves do not contain, by what they are and why; ``human`` is None if no other is left. ``model_buzzes`` are
+    the buzzes of models that played as teams; they are not part of ``human``. ``human_curve`` is the curve that CalScore is
+    computed with. ``drawn_curve`` is the curve that charts show: the chosen one, else the curve of CalScore squared.
     """
 
     attributes: dict[str, str]
     clues: list[Clue]
     human: HumanRecord | None
+    left_out_plays: dict[str, int]
     model_buzzes: list[HumanBuzz]
     human_curve: str
     drawn_curve: str
@@ -230,6 +233,7 @@ def question(
         ),
         clues=[Clue(**clue) for clue in clues],
         human=human,
+        left_out_plays=left_out_plays(snapshot, one_question),
         model_buzzes=_buzzes(snapshot, this_question, identity, "model"),
         human_curve=curve,
         drawn_curve=selection.conventions.human or CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,

@@ -169,7 +169,7 @@ class _Measured(NamedTuple):
     """Measurements of each run on each part, each of shape (parts, runs).
 
     Attributes:
-        testable: whether there are enough questions and clusters, and the metric and its interval are defined.
+        testable: whether there are enough questions and clusters, the metric is defined, and its interval has a width.
         questions: number of questions of the part that the run answered.
         values: of the metric on the part.
         references: of the run itself on the whole selection, or of the reference run on the part.
@@ -225,8 +225,8 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
     else:
         testable[:, reference_run] = False
     differences = turn * (values - references)
-    testable &= np.isfinite(differences) & np.isfinite(low)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    testable &= np.isfinite(differences) & (low < high)  # without width, a difference is one of rounding errors
     return _Measured(testable, questions, values, references, differences, low, high)
 
 

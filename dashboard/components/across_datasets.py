@@ -19,8 +19,10 @@ SIGNS: dict[Sign, str] = {
     "overconfident": "Overconfident on",
     "underconfident": "Underconfident on",
     "neither": "Interval contains 0 on",
-    "unknown": "No interval on",
+    "unknown": "No interval, because there are too few questions, on",
 }
+UNRANKED = "No interval, because it is not ranked, on"
+FORECASTS = "Forecasts, which have a bias towards yes instead, on"
 MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
 MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
 MEAN_RANK = (
@@ -146,8 +148,8 @@ def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
         titles: titles of the datasets, by id.
     """
     parts = []
-    for sign, words in SIGNS.items():
-        cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if cell.sign == sign]
+    for words in (*SIGNS.values(), UNRANKED, FORECASTS):
+        cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if _finding(cell) == words]
         cells.sort(key=lambda part: -abs(part[1] or 0.0))
         names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MAX_NAMED]]
         if len(cells) > MAX_NAMED:
@@ -158,3 +160,10 @@ def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
     if {"overconfident", "underconfident"} <= signs:
         parts.append("The sign changes between these datasets.")
     return " ".join(parts)
+
+
+def _finding(cell: AcrossCell) -> str:
+    """Say what is known of the sign of a model's overconfidence on a dataset, or why nothing is."""
+    if cell.sign == "unknown" and cell.overconfidence_low is not None:
+        return FORECASTS
+    return UNRANKED if cell.sign == "unknown" and not cell.ranked else SIGNS[cell.sign]

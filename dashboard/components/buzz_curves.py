@@ -6,6 +6,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
+from dashboard.components.left_out_plays import left_out_note
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.table import table
@@ -38,7 +39,7 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
-    parts.append(html.P([note, *not_drawn], className="note"))
+    parts += [html.P([note, *not_drawn], className="note"), left_out_note(curves.left_out_plays)]
     if drawn:
         parts.append(
             figure(

@@ -14,8 +14,11 @@ from dashboard.components.table import row, table
 from dashboard.components.which_runs_get_panels import panels_note, with_panels
 from dashboard.figures.hard_easy_effect import hard_easy_figure
 from data.plurals import counted
+from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.hard_easy_effect import Difficulty
 from queries.metrics import CATALOGUE
+
+RISING = "A rising line is the hard-easy effect; a calibrated run that cannot tell hard questions from easy ones has one, too"
 
 
 def hard_easy(
@@ -40,7 +43,9 @@ def hard_easy(
         row(
             named(colours.get(run.run), names[run.run]),
             short(run.slope),
-            f"{short(run.low)} to {short(run.high)}" if run.low is not None else DASH,
+            f"{short(run.low)} to {short(run.high)}"
+            if run.low is not None
+            else html.Span(DASH, title=f"No interval, because {run.missing or NO_INTERVAL}"),
             f"{run.questions:,}",
         )
         for run in result.runs
@@ -55,7 +60,7 @@ def hard_easy(
             hard_easy_figure(shown, names, colours, link, gap.name.lower()),
             f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
             "difficulty, with the least-squares line and its 95 % interval"
-            + ("" if forecasts else ". A rising line is the hard-easy effect")
+            + ("" if forecasts else f". {RISING}")
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to open its question",
         ),

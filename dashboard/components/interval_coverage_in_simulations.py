@@ -19,8 +19,8 @@ def intervals_section(known: MetricDefinitions) -> html.Section:
         claims = [claim for claim in known.measured if claim.claim in kind.claims]
         parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
     lead = (
-        "The unit is always the question, because the clues of one question are correlated. Each claim was tested by simulating "
-        "runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
+        "The unit is the question, because its clues are correlated, or a cluster of questions. Each claim was tested by "
+        "simulating runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
     )
     return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
 

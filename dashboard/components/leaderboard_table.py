@@ -36,7 +36,7 @@ METHODS = {  # of an interval
 }
 NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
 REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
-TOO_FEW = "Not ranked, because they answered too little or lack confidences. Each is measured on its own questions"
+TOO_FEW = "Not ranked, because they answered too little or lack confidences. Measured on their own questions, without intervals"
 STATES: dict[State, str] = {
     "no_confidence": "Share of answers without a confidence. They count in accuracy, but in no metric that needs one.",
     "unparsed": "Share of answers that could not be read. They count as not right in accuracy, and in no other metric.",

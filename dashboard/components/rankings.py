@@ -40,7 +40,7 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, s
             figure(
                 "ranks",
                 ranks_figure(board, ranked, names, colours),
-                "Rank by each metric, best on top; bars: ranks in 95 % of replicates",
+                "Rank by each metric, best on top; bars: ranks in 95 % of replicates, for each run by itself",
                 table(["Run", *(metric.label for metric in ranked)], ranks, "Ranks"),
                 legend([row.run for row in board.rows], names, colours),
             ),

@@ -131,7 +131,8 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
             html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
             html.P(
                 f"Over the common questions; p-values are two-sided and, except by {CATALOGUE[result.primary].name}, the primary "
-                f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset.",
+                f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset. "
+                "Intervals are not adjusted: one can leave out 0 although the difference is not clear.",
                 className="note",
             ),
         ],

@@ -20,6 +20,7 @@ from dashboard.figures.triptych import (
 )
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.triptych import RunTriptych, Triptych
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
@@ -113,7 +114,7 @@ def sentence(result: Triptych, key: str) -> str:
     rejected = sum(value < SIGNIFICANCE for value in values)
     return (
         f"{name}: {question}? For {rejected} of {counted(len(values), 'run')}, p < {SIGNIFICANCE}: at most about one "
-        "calibrated run in twenty comes out like this (each run on its own; the clues of a question are taken together)."
+        "calibrated run in twenty comes out like this (each run on its own; answers that depend on each other count together)."
     )
 
 
@@ -135,9 +136,11 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     return table(head, rows, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> str:
+def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> str | html.Span:
     value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
-    return value if getattr(run, f"{key}_low") is None else f"{value} [{low}, {high}]"
+    if getattr(run, f"{key}_low") is None:
+        return html.Span(value, title=f"No interval, because {NO_INTERVAL}")
+    return f"{value} [{low}, {high}]"
 
 
 def _numbers_table(result: Triptych, names: Names) -> html.Div:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.claims_about_runs import adjustment, claims_section
+from dashboard.components.claims_about_runs import board_note, margin_menu
 from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
@@ -137,11 +137,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                html.P(
-                    "Each value has its rank next to it and its 95 % interval below. Runs that share a letter are not shown to "
-                    f"differ (p ≥ 0.05, {adjustment(board)}). {_zero_confidence_scores(shown)}",
-                    className="note",
-                ),
+                board_note(board, names, margin, _zero_confidence_scores(shown)),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
@@ -152,7 +148,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="below",
         ),
-        claims_section(board, names, margin),
+        margin_menu(board, margin),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from dashboard.components.answers_table import answers_section
 from dashboard.components.calscore_steps import clue_steps_section
 from dashboard.components.clue_text import clue_text
+from dashboard.components.left_out_plays import left_out_note
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.question_figure import question_figure
@@ -72,6 +73,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
         if any(run.buzzpoint for run in question.runs)
         else None,
         question_figure(question, names, colours, cursor),
+        left_out_note(question.left_out_plays),
         vote_shares(question, names, colours) if question.votes else None,
         answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=request.selection.undisputed)
         if question.runs

@@ -19,7 +19,7 @@ from data.store import Store, StoreError, StoreMoved
 from data.store.audit import Audit
 from data.store.tokens_and_readers import TokenError, Tokens
 
-NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring as well as runs
+NOT_RUNS = ("datasets", "exposures", "buzzes", "left_out_plays", "votes")  # what a file can bring as well as runs
 # What files may bring. "runs": only runs of one stored dataset; "datasets": also new datasets with their people; "all": also
 # changes to stored datasets.
 Content = Literal["runs", "datasets", "all"]
@@ -180,7 +180,7 @@ def check_content(staging: Staging, content: Content, paths: Sequence[Path], nam
     for what in NOT_RUNS if content != "all" else ():
         brought = [dataset for (dataset,) in run(f"select distinct dataset from new_{what} order by 1").fetchall()]
         if changed := [dataset for dataset in brought if dataset not in new]:
-            brings = "other questions" if what == "datasets" else what
+            brings = {"datasets": "other questions", "left_out_plays": "numbers of plays that are left out"}.get(what, what)
             reason = f"this brings {brings} for dataset {changed[0]!r}, which is in the store"
             raise refuse(name, reason, hint="replace_people")
         if content == "runs" and brought:

@@ -2,8 +2,8 @@
 
 Its relations, in the order in which they are filled:
 
-- ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``votes_read``: the rows of the
-  files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
+- ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``left_out_plays_read``,
+  ``votes_read``: the rows of the files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place through a view; rows of several files are copied.
 - ``grades_read``: the grades of further gradings, by file and ordinal. ``corrections_read``: what reviewers decided.
 - ``attributes_read``: what the files state about questions in columns other than those that Clueline knows.
@@ -63,6 +63,8 @@ create table exposures_read (dataset varchar, question_id varchar, match_id varc
     heard_words integer, ended_by varchar, file integer, ordinal bigint);
 create table buzzes_read (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
     guess varchar, file integer, ordinal bigint);
+create table left_out_plays_read (dataset varchar, question_id varchar, match_id varchar, reason varchar, plays integer,
+    file integer, ordinal bigint);
 create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
@@ -77,13 +79,14 @@ create table attributes_read (dataset varchar, question_id varchar, attribute va
 create table added_gradings (number integer, dataset varchar, run varchar, name varchar, "column" varchar);
 create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
     file integer, ordinal bigint);
--- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
+-- Whose people's rows are replaced (buzzes, exposures and plays that are left out together, or votes), and answers that follow
+-- from votes.
 create table replaced_people (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
-STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "tags", "attributes")
+STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "left_out_plays", "votes", "runs", "tags", "attributes")
 
 VIEWS = """
 create view datasets as
@@ -98,6 +101,8 @@ create view clues as
     from new_clues union all by name from store.clues anti join (select distinct dataset from new_clues) using (dataset);
 create view kept_exposures as from store.exposures anti join (from replaced_people where what = 'buzzes') using (dataset);
 create view kept_buzzes as from store.buzzes anti join (from replaced_people where what = 'buzzes') using (dataset);
+create view kept_left_out_plays as
+    from store.left_out_plays anti join (from replaced_people where what = 'buzzes') using (dataset);
 create view kept_votes as from store.votes anti join (from replaced_people where what = 'votes') using (dataset);
 create view exposures as from new_exposures union all by name from kept_exposures;
 create view votes as from new_votes union all by name from kept_votes;
@@ -353,7 +358,8 @@ class Staging:
         return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
     def changes(self) -> bool:
-        tables = (*(f"new_{table}" for table in ("datasets", "exposures", "buzzes", "votes", "runs")), "added_gradings")
+        changing = ("datasets", "exposures", "buzzes", "left_out_plays", "votes", "runs")
+        tables = (*(f"new_{table}" for table in changing), "added_gradings")
         return any(self.connection.execute(f"select 1 from {table} limit 1").fetchone() for table in tables)
 
 

@@ -106,6 +106,12 @@ VOTES = (
 
 
 GRADE_PREFIX = "correct."  # prefix of a column with a further grading; the grading's name follows
+LEFT_OUT_PLAYS = (
+    Column("question_id", required=True),
+    Column("match_id", required=True),
+    Column("reason", required=True, longest=MAX_NAME_LENGTH),
+    Column("plays", "integer", required=True, low=1),
+)
 CORRECTIONS = (
     Column("model", required=True),
     Column("elicitation", required=True),

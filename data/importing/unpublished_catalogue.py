@@ -27,6 +27,7 @@ from data.store.response_attribute_listing import list_attributes
 from data.store.run_files import Kind, Objects, copy_rows, graded_kind, record_objects, stored_objects
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # further tables of the catalogue with rows on runs
+PEOPLE = ("buzzes", "exposures", "left_out_plays")  # tables of what people did, which are replaced together
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # kinds of objects of a further grading
 GRADED_BY_QUESTION = f"r.graded not in ('file', 'person') and not {among_states(NEVER_RIGHT, 'r')}"
@@ -173,7 +174,7 @@ def make_unpublished_catalogue(
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:
     replaced = connection.execute("select dataset from scratch.replaced_people").fetchall()
-    return _datasets(connection, "datasets", "buzzes", "exposures", "votes", "answers") | {dataset for (dataset,) in replaced}
+    return _datasets(connection, "datasets", *PEOPLE, "votes", "answers") | {dataset for (dataset,) in replaced}
 
 
 def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
@@ -181,7 +182,7 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
     if run("select 1 from scratch.new_datasets limit 1").fetchone():
         for table in ("questions", "clues", "attributes", "datasets"):
             run(f"delete from {table} where dataset in (select dataset from scratch.new_datasets)")
-    for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
+    for what, tables in (("buzzes", PEOPLE), ("votes", ("votes",))):
         if run(f"select 1 from scratch.replaced_people where what = '{what}'").fetchone():
             for table in tables:
                 run(f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = '{what}')")
@@ -225,7 +226,7 @@ def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
 def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
     """Delete people's rows on questions that are gone, and withdraw runs that answered them or cannot be graded any more."""
     run = connection.execute
-    for table in ("exposures", "buzzes", "votes"):
+    for table in (*PEOPLE, "votes"):
         run(
             f"""delete from {table} t where t.dataset = $d and not exists (
                 select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)""",

@@ -17,6 +17,7 @@ from data.importing.table_contract import (
     CLUES,
     CORRECTIONS,
     EXPOSURES,
+    LEFT_OUT_PLAYS,
     MAX_ATTRIBUTE_VALUE_LENGTH,
     MAX_SHOWN_LENGTH,
     QUESTIONS,
@@ -33,7 +34,7 @@ from data.readers.responses import read_file
 FORMAT = Format(
     key="bundle",
     reads="A dataset as a bundle: a folder or a zip with `dataset.json` and tables of questions, clues, exposures, buzzes, "
-    "votes, responses, corrections of grades and tags of runs (CSV, JSON Lines or Parquet)",
+    "plays that are left out, votes, responses, corrections of grades and tags of runs (CSV, JSON Lines or Parquet)",
     recognised="`dataset.json`",
     becomes="A dataset, what people did, and runs",
 )
@@ -44,8 +45,8 @@ FACTS: dict[str, tuple[type, str]] = {
     "private": (bool, "true or false"),
 }  # fmt: skip
 TABLES: dict[str, tuple[Column, ...]] = {
-    "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "votes": VOTES,
-    "corrections": CORRECTIONS, "tags": TAGS,
+    "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS,
+    "votes": VOTES, "corrections": CORRECTIONS, "tags": TAGS,
 }  # fmt: skip
 
 

@@ -19,9 +19,11 @@ from data.importing.staging import ImportOptions, Staging
 from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
 from data.readers.shared.quizbowl_games import (
+    LEFT_OUT,
     NO_POSITION,
     Buzz,
     Hearing,
+    LeftOut,
     PlayedQuestion,
     add_people,
     add_questions,
@@ -51,7 +53,7 @@ NEEDED = {
 }  # fmt: skip
 VALUES = (-5, 0, 10, 15, 20)
 UNKNOWN = "buzzes whose game, player or tossup is not in the file, left out"
-OTHER_TEAM = "buzzes of a team that did not play in the game, left out"
+OTHER_TEAM = "buzzes of a team that did not play in the game"
 BEYOND = "buzzes on tossups beyond those that their game read; both teams count as having heard these"
 SAME_NUMBER = "tossups with the number of another one of their packet, which counts instead"
 LONG_GAME = "games that read more tossups than their packet has, counted as having read the packet"
@@ -74,7 +76,7 @@ class Game:
     """A game between two teams. Tournament, packet, teams and tossups heard are ids.
 
     ``tossups_read`` is None if the file does not say. ``buzzes`` are tossup, team, position and whether correct, in the order of
-    the file.
+    the file. ``left_out`` counts other buzzes, by tossup and reason.
     """
 
     tournament: int | None
@@ -83,6 +85,7 @@ class Game:
     teams: tuple[int, ...]
     heard: dict[int, None] = field(default_factory=dict)
     buzzes: list[tuple[int, int, int, bool]] = field(default_factory=list)
+    left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -185,9 +188,9 @@ class _Reading:
             if played is None or buzzer is None or read is None or read not in self.tossups:
                 self.repaired[UNKNOWN] += 1
             elif buzzer not in played.teams:
-                self.repaired[OTHER_TEAM] += 1
+                played.left_out[read, OTHER_TEAM] += 1
             elif word is None or word < 0 or points is None:
-                self.repaired[NO_POSITION] += 1
+                played.left_out[read, NO_POSITION] += 1
             else:
                 unusual[points] += points not in VALUES
                 played.buzzes.append((read, buzzer, word, points > 0))
@@ -275,6 +278,7 @@ class _Reading:
         add_questions(self.staging, self.name, dataset, questions)
         team_names = self._team_names(played, options.names)
         hearings, buzzes = [], []
+        left_out: LeftOut = Counter()
         for key in played.games:
             game, match = self.games[key], f"game {key}"
             teams = tuple(team_names[team] for team in game.teams)
@@ -282,9 +286,14 @@ class _Reading:
             buzzes += [
                 Buzz(str(tossup), match, team_names[team], word, correct, match) for tossup, team, word, correct in game.buzzes
             ]
+            for (tossup, reason), count in game.left_out.items():
+                if tossup in played.tossups:
+                    left_out[str(tossup), match, reason] += count
+                else:  # the dataset has no such question, so no curve lacks them
+                    self.repaired[LEFT_OUT.format(reason)] += count
         words = {str(tossup): self.words[tossup] for tossup in played.tossups}
-        settled = one_buzz_per_team(buzzes, words, self.repaired)
-        add_people(self.staging, self.name, dataset, exposure_rows(hearings, settled, words), settled)
+        settled = one_buzz_per_team(buzzes, words, self.repaired, left_out)
+        add_people(self.staging, self.name, dataset, exposure_rows(hearings, settled, words), settled, left_out)
 
     def _team_names(self, played: QuestionSet, keep: bool) -> dict[int, str]:
         """Return the names of the teams of a question set, or pseudonyms in an order that does not reveal their names."""

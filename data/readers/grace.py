@@ -8,30 +8,43 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import CLUES, EXPOSURES, MAX_SHOWN_LENGTH
+from data.importing.table_contract import CLUES, MAX_SHOWN_LENGTH
 from data.quizbowl.question_words import plain_text, sentences
 from data.readers import Format
 from data.readers.shared.evaluation_log import clean
-from data.readers.shared.quizbowl_games import Buzz, PlayedQuestion, add_people, add_questions, add_table, one_buzz_per_team
+from data.readers.shared.quizbowl_games import (
+    Buzz,
+    LeftOut,
+    PlayedQuestion,
+    add_people,
+    add_questions,
+    add_table,
+    one_buzz_per_team,
+)
 
 FORMAT = Format(
     key="grace",
     reads="The GRACE release: the encrypted zip of `packetN_buzzpoints.json`, a folder of them or one of them. It opens with the "
     "password that its authors print",
     recognised="The names `packetN_buzzpoints.json`, or `tossup_index` and `position` in a JSON list",
-    becomes="The dataset `grace` with the buzzes of people and of three models; all teams count as having heard all questions",
+    becomes="The dataset `grace` with the buzzes of people and of three models; a team that buzzed in a packet counts as having "
+    "heard all of it",
     source="Sung et al. 2025, CC BY 4.0",
     rules="The teams H1, H2, ... are people, and M1, M2, M3 are GPT-4, GPT-4o and Mistral-7b-Instruct. A question is identified "
     "by packet and `tossup_index`. Words are separated by white space; a buzz after the end counts as one on the last word.",
 )
 DATASET = "grace"
+WHO_HEARD = (
+    "the release does not say who heard a question; a team that buzzed in a packet counts as having heard all its questions to "
+    "the end, and no other team as having heard any"
+)
 NAME = re.compile(r"packet(?P<packet>\w+?)_buzzpoints\.json$", re.IGNORECASE)
 KEYS = {"tossup_index", "question", "position"}
 BUZZ = re.compile(r"\[?\s*(?P<team>[A-Za-z]+\d+)\s*,\s*(?P<sign>[+-])\s*\]?$")
@@ -76,11 +89,11 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         title=options.title or "GRACE tournaments",
         source="GRACE (Sung et al. 2025), as released",
         licence="CC BY 4.0",
-        note="The release does not say who heard a question: every team counts as having heard every question to its end.",
+        note=f"{WHO_HEARD[0].upper()}{WHO_HEARD[1:]}.",
     )
     for packet in _packets(incoming, staging):
         _read_packet(packet, dataset, staging)
-    _expose(staging, incoming.name, dataset)
+    staging.report.warnings.append(f"{incoming.name}: {WHO_HEARD}")
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -139,8 +152,9 @@ def _read_packet(packet: Packet, dataset: str, staging: Staging) -> None:
     staging.report.problems += problems
     add_questions(staging, packet.name, dataset, questions)
     add_table(staging, "clues", packet.name, dataset, clues, CLUES)
-    settled = one_buzz_per_team(buzzes, last_words, staging.report.repaired, one_answer=False)
-    add_people(staging, packet.name, dataset, [], settled)
+    left_out: LeftOut = Counter()
+    settled = one_buzz_per_team(buzzes, last_words, staging.report.repaired, left_out, one_answer=False)
+    add_people(staging, packet.name, dataset, _exposures(packet, last_words, settled), settled, left_out)
 
 
 def _buzzes(packet: Packet, question_id: str, position: object, place: str, problems: list[Problem]) -> Iterator[Buzz]:
@@ -150,9 +164,7 @@ def _buzzes(packet: Packet, question_id: str, position: object, place: str, prob
             for value in values if isinstance(values, list) else [values]:
                 match = BUZZ.match(value.strip()) if isinstance(value, str) else None
                 if match and str(word).strip().isdecimal() and len(str(word)) < 10:
-                    yield Buzz(
-                        question_id, f"packet {packet.packet}", match["team"].upper(), int(word), match["sign"] == "+", place
-                    )
+                    yield Buzz(question_id, _match(packet), match["team"].upper(), int(word), match["sign"] == "+", place)
                 elif value is not None:
                     shown = (clean(f"{word}: {value}") or "")[:MAX_SHOWN_LENGTH]
                     reason = 'must be a word and a buzz, such as {"54": "[H6, -]"}'
@@ -166,28 +178,18 @@ def _group(category: str | None) -> str | None:
     return GROUPS.get(key) or next((group for hint, group in HINTS.items() if hint in key), category)
 
 
-def _expose(staging: Staging, name: str, dataset: str) -> None:
-    """Add exposures: every team of the dataset heard every question."""
-    run = staging.connection.execute
-    run("delete from exposures_read where dataset = $d", {"d": dataset})
-    teams = [
-        team for (team,) in run("select distinct team from buzzes_read where dataset = $d order by 1", {"d": dataset}).fetchall()
-    ]
-    questions = [
-        q for (q,) in run("select distinct question_id from questions_read where dataset = $d", {"d": dataset}).fetchall()
-    ]
-    rows = [
+def _exposures(packet: Packet, questions: Iterable[str], buzzes: Iterable[Buzz]) -> list[dict[str, Any]]:
+    """Return a row for each question and team of a packet. A team that never buzzed in the packet did not play it."""
+    teams = sorted({buzz.team for buzz in buzzes})
+    return [
         {
-            "question_id": question, "match_id": f"packet {question.partition('/')[0]}", "team": team,
+            "question_id": question, "match_id": _match(packet), "team": team,
             "team_kind": "model" if team.startswith(MODEL) else "human", "place": f"question {question}",
         }
         for question in questions
         for team in teams
     ]  # fmt: skip
-    if rows:
-        add_table(staging, "exposures", name, dataset, rows, EXPOSURES)
-        kinds = Counter("models" if team.startswith(MODEL) else "teams of people" for team in teams)
-        staging.report.warnings.append(
-            f"{name}: the release does not say who heard a question; all {kinds['teams of people']} teams of people and "
-            f"{kinds['models']} models count as having heard each to its end"
-        )
+
+
+def _match(packet: Packet) -> str:
+    return f"packet {packet.packet}"

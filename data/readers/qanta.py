@@ -27,7 +27,7 @@ from data.readers import Format
 from data.readers.shared.evaluation_log import clean
 from data.readers.shared.merge_stored_questions import add_to_stored, read_stored
 from data.readers.shared.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
-from data.readers.shared.quizbowl_games import PlayedQuestion, add_questions, add_table
+from data.readers.shared.quizbowl_games import LeftOut, PlayedQuestion, add_left_out, add_questions, add_table
 
 FORMAT = Format(
     key="qanta",
@@ -35,13 +35,13 @@ FORMAT = Format(
     recognised="`run_outputs`; `nano` and `reveal_fraction`; `qid` with `tokens` or `answerline` in a JSON list",
     becomes="The dataset `qanta`, a run for each system, and plays, each by a separate team",
     rules="The words of a question are its tokens, including images and pauses. Its clues end where the runs were asked: all "
-    "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and runs "
-    "answer those that they cover. If the text was edited "
-    "after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
-    "placeholder: when it ended is unknown, so it is left out and counted. If there are two gradings of the same outputs, the "
-    "first by path is that of the run. The other one is stored under the name of its folder, even if it is imported later "
-    "(`other` if a file comes without a folder). Outputs for other packets that are imported later become a separate run, with a "
-    "warning: for one run, import the files of all packets together. Bonuses are ignored.",
+    "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and "
+    "runs answer those that they cover. If the text was edited after play, positions are scaled, and a warning names the "
+    "question. A censored play with the fraction 1.0 is a placeholder: when it ended is unknown, so it is left out and "
+    "counted beside the human curve. If there are two gradings of the same outputs, the first by path is that of the "
+    "run. The other one is stored under the name of its folder, even if it is imported later (`other` if a file comes "
+    "without a folder). Outputs for other packets that are imported later become a separate run, with a warning: for one "
+    "run, import the files of all packets together. Bonuses are ignored.",
 )
 DATASET = "qanta"
 ELICITATION = "system"  # the system's own confidence; no file says how it was elicited
@@ -53,7 +53,7 @@ PLAYS = (
 ENDINGS = (".json", ".jsonl", ".csv", ".jsonl.gz", ".jsonl.zst")
 SAMPLE, START = 300, 65_536  # files of a folder that are checked to recognise it, and bytes of each
 OTHER_SIDE = "the other side"
-PLACEHOLDER = "censored plays with the fraction 1.0, whose end is unknown, left out"
+PLACEHOLDER = "plays that were broken off at an unknown word (censored, with the fraction 1.0)"
 UNKNOWN_QUESTION = "not a question of this dataset"
 EDITED = 0.02  # tokens: a play that ended further than this from the end of every token was of another version of the text
 
@@ -378,12 +378,14 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         where nano is not null order by ordinal"""
     ).fetchall()
     counts: Counter[str] = Counter()
+    left_out: LeftOut = Counter()
     edited: dict[str, None] = {}
     rows: list[tuple[Any, ...]] = []
     numbers: dict[str, int] = defaultdict(int)
     for ordinal, nano, fraction, correct, censored in plays:
         question = question_id(nano)
         numbers[question] += 1
+        team = f"Play {question}-{numbers[question]}"
         if question not in lengths or fraction is None or correct is None:
             counts["unknown"] += question not in lengths
             continue
@@ -391,9 +393,8 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
         if abs(exact - round(exact)) > EDITED:
             edited[question] = None
         if censored and fraction == 1:
-            staging.report.repaired[PLACEHOLDER] += 1
+            left_out[question, team, PLACEHOLDER] += 1
             continue
-        team = f"Play {question}-{numbers[question]}"
         rows.append((ordinal, question, team, round(exact), correct, bool(censored)))
     if counts["unknown"]:
         staging.report.warnings.append(
@@ -405,6 +406,7 @@ def _read_plays(file: Incoming, dataset: str, staging: Staging) -> None:
             f"{file.name}: {counted(len(edited), 'question was', 'questions were')} edited after play: "
             f"plays that ended within a token of today's text are scaled to it: {examples}"
         )
+    add_left_out(staging, file.name, dataset, left_out)
     if not rows:
         if plays and counts["unknown"] == len(plays):
             reason = f"no play is of a question of dataset {dataset!r}"

@@ -8,6 +8,7 @@ other by ``$ref``. A packet is ``{"tossups": [{"question", "answer"}]}``; a matc
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from data.readers.shared.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,
+    LeftOut,
     PlayedQuestion,
     add_people,
     add_questions,
@@ -182,13 +184,15 @@ class _Games:
                 self.numbers.setdefault(packet, {})[int(number)] = question
         self.hearings: list[Hearing] = []
         self.buzzes: list[Buzz] = []
+        self.left_out: LeftOut = Counter()
 
     def read(self, matches: list[tuple[Incoming, int, dict[str, Any], dict[str, Any]]]) -> None:
         for file, number, match, objects in matches:
             with self.staging.report.collecting():
                 self._read_match(file.name, f"match {number}, " if len(matches) > 1 and objects else "", match, objects)
-        settled = one_buzz_per_team(self.buzzes, self.words, self.staging.report.repaired)
-        add_people(self.staging, self.name, self.dataset, exposure_rows(self.hearings, settled, self.words), settled)
+        settled = one_buzz_per_team(self.buzzes, self.words, self.staging.report.repaired, self.left_out)
+        heard = exposure_rows(self.hearings, settled, self.words)
+        add_people(self.staging, self.name, self.dataset, heard, settled, self.left_out)
 
     def _read_match(self, file: str, prefix: str, match: Mapping[str, Any], objects: Mapping[str, Any]) -> None:
         def resolved(value: object) -> Mapping[str, Any]:
@@ -229,7 +233,7 @@ class _Games:
                     reason = "a buzz of a team that is not in match_teams"
                     self.staging.report.problems.append(Problem(file, None, "team", team, reason, row=place))
                 elif word is None or word < 0 or value is None:
-                    self.staging.report.repaired[NO_POSITION] += 1
+                    self.left_out[question_id, match_id, NO_POSITION] += 1
                 else:
                     self.buzzes.append(Buzz(question_id, match_id, label[team], word, value > 0, place))
 

@@ -20,7 +20,7 @@ from data.store.run_cache import RunCache, Sized
 from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 
 T = TypeVar("T", bound=Sized)
-PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "curves")  # tables that depend on which people heard the questions
+PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "left_out_plays", "curves")  # which depend on who heard the questions
 SHARE_OF_MEMORY = 0.25  # of the run cache's capacity; values that are read together and take more are not cached
 
 
@@ -85,8 +85,8 @@ class Snapshot:
 
         Each respondent of the run counts as having heard the questions that it answered, alone and to the end, and as having
         buzzed at the first clue at which it said it would. A question without an answer also counts as heard if the respondent
-        said that it did not buzz. Human curves are computed from that. The snapshot then has no exposures, buzzes or curves of
-        other datasets or of the imported people.
+        said that it did not buzz. Human curves are computed from that. The snapshot then has no exposures, buzzes, plays that are
+        left out or curves of other datasets or of the imported people.
         """
         if run == self.people:
             return self

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.duckdb_and_polars import SqlParameters
 from data.store import Snapshot
+from queries.engine.left_out_plays import left_out_plays
 from queries.engine.stored_or_computed_rows import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.team_buzzes import Opponents, opponent_probabilities
@@ -33,6 +34,7 @@ class ClueTable:
         words, clues: number of words and of clues of each question, shape (questions,).
         teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
             and ``word``, ``clue`` and ``correct`` of its buzz (null: no buzz).
+        left_out_plays: number of plays that ``teams`` lacks, as in ``queries.engine.left_out_plays``.
         guesses: what the players of a human collection guessed at every clue, sorted by ``team``, ``question`` and ``clue``, with
             ``correct``. None for other people, because their guesses before a buzz are not known.
     """
@@ -46,6 +48,7 @@ class ClueTable:
     words: Ints
     clues: Ints
     teams: pl.DataFrame
+    left_out_plays: dict[str, int]
     guesses: pl.DataFrame | None = None
 
     @cached_property
@@ -120,6 +123,7 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
         words=word_end[ends - 1],
         clues=(ends - first).astype(np.int64),
         teams=teams.drop("position").with_columns(pl.Series("question", team_question.astype(np.int64))),
+        left_out_plays=left_out_plays(snapshot, selection),
         guesses=_guesses(snapshot, with_clauses, parameters, positions) if snapshot.people else None,
     )
     return clue_table, positions

@@ -33,12 +33,12 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
 def curves_of(data: BuzzingData) -> BuzzCurves:
     """Return the curves of data that has been read."""
     if data.missing:
-        return BuzzCurves(data.missing, None, GRID.tolist(), [])
+        return BuzzCurves(data.missing, None, GRID.tolist(), [], {})
     people = data.clue_table.teams.filter(team_kind="human")
     right = people["correct"].fill_null(False).to_numpy()
     teams_p = equal_teams_test(people["question"].to_numpy(), people["team"].rank("dense").to_numpy() - 1, right)
     curves = [*_people(data.clue_table, teams_p), *_model_teams(data.clue_table), *(_run(player) for player in data.runs)]
-    return BuzzCurves(None, number(teams_p), GRID.tolist(), curves)
+    return BuzzCurves(None, number(teams_p), GRID.tolist(), curves, data.clue_table.left_out_plays)
 
 
 def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:

@@ -124,13 +124,15 @@ class BuzzCurves(msgspec.Struct):
     """Cumulative buzzes by fraction of the question. GRACE fig. 4.
 
     ``revealed`` are the fractions, from 0 to 1. ``teams_p`` is the p-value of the test that all human teams are right equally
-    often, None where it cannot be computed. If it is None, or 0.05 or more, the quartiles are missing.
+    often, None where it cannot be computed. If it is None, or 0.05 or more, the quartiles are missing. ``left_out_plays`` is the
+    number of plays or buzzes of people that no curve contains, by what they are and why.
     """
 
     missing: str | None
     teams_p: float | None
     revealed: list[float]
     curves: list[BuzzCurve]
+    left_out_plays: dict[str, int]
 
 
 class AtFraction(msgspec.Struct):

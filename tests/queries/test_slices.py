@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from queries.engine.gather_evidence import gather
+from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
@@ -99,3 +100,16 @@ def test_a_run_can_be_compared_with_another_in_each_part(bundled):
     assert right.slices and all(other.difference > -1e-12 for other in right.slices)
     with pytest.raises(BadRequest, match="no run 'nobody'"):
         slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], "nobody")
+
+
+def test_rounding_errors_are_no_difference(bundled):
+    """Of the optimum of LifeEval, confidence is the chance of being right everywhere: no part is over- or underconfident."""
+    result = slices(bundled, Selection("lifeeval"), CATALOGUE["overconfidence"])
+    assert {slice_.model for slice_ in result.slices} >= {"Climatology", "Gompertz law"}
+    assert all(slice_.low < slice_.high and slice_.model != "Optimal forecaster" for slice_ in result.slices)
+
+
+def test_a_slope_without_spread_has_no_interval(bundled):
+    optimum, *others = difficulty(bundled, Selection("lifeeval")).runs
+    assert optimum.model == "Optimal forecaster" and optimum.low is None and {point.high for point in optimum.line} == {None}
+    assert all(run.low < run.high and all(point.low < point.high for point in run.line) for run in others)

@@ -207,6 +207,14 @@ def test_there_is_no_slope_where_confidence_separates_answers():
     assert np.isnan(calibration_line(np.array([0.2, 0.8]), np.ones(2), np.arange(2), 2)).all()
 
 
+def test_there_is_no_interval_without_width():
+    """Where confidences are the chances of being right, as the optimum's of LifeEval, nothing varies between questions."""
+    chance = np.linspace(0.1, 0.9, 40)
+    line = calibration_line(chance.round(4), chance, np.arange(40), 40)
+    assert (line.slope, line.intercept) == pytest.approx((1, 0), abs=1e-3)
+    assert np.isnan([line.slope_low, line.slope_high, line.intercept_low, line.intercept_high]).all()
+
+
 def test_an_empty_selection_has_no_runs(bundled):
     assert triptych(bundled, PYRAMID.replace(q="zzzz")).runs == []
     assert CATALOGUE["smooth_ece"] in SCORE_METRICS

@@ -2,12 +2,13 @@
 
 import pytest
 from dashboard.components.which_ece import review_words
+from msgspec import structs
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
-from queries.which_ece import WHICH_METRICS, which_ece
+from queries.which_ece import WHICH_METRICS, RunError, which_ece
 
 PYRAMID = Selection("pyramid")
 
@@ -73,3 +74,26 @@ def test_the_text_names_the_range_and_what_is_left_out(result):
     assert f"HLE's script reports is {errors['rms_hle']:.3f}." in text
     (script,) = (variant for variant in result.variants if variant.key == "rms_hle")
     assert f"RMS HLE {script.runs[0].left_out} of {result.items}" in text
+
+
+def test_the_text_does_not_contradict_itself(result):
+    """A range of two equal numbers, a script that drops every item, variants that all agree, and an undefined one."""
+    names = {run.run: run.model for run in result.runs}
+
+    def words(error, left_out, tau):
+        cells = [RunError(run.run, error, float(place), left_out, None) for place, run in enumerate(result.runs, 1)]
+        undefined = [RunError(run.run, None, None, 0, "why") for run in result.runs]
+        variants = [
+            structs.replace(variant, runs=undefined if variant.key == "ece_debiased" else cells) for variant in result.variants
+        ]
+        agreement = [structs.replace(pair, tau=tau) for pair in result.agreement]
+        return review_words(structs.replace(result, variants=variants, agreement=agreement), names, "Pyramid")
+
+    text = words(0.0001, result.items, 1.0)
+    assert "is 0.000 by all 11 ways" in text and "ranges from" not in text
+    assert "HLE's script reports is 0.000, because it leaves out every item." in text
+    assert "All variants that tell the runs apart rank them alike." in text and "agree least" not in text
+    assert "Undefined here: ECE deb. " in text and ".." not in text
+    text = words(0.25, 3, 0.5)
+    assert "because it leaves out" not in text and "agree least: tau-b = 0.50" in text
+    assert "No variant tells the runs apart." in words(0.25, 3, None)

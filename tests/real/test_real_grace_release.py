@@ -46,10 +46,16 @@ def test_counts(imported):
         ("human", False, 292), ("human", True, 1079), ("model", False, 110), ("model", True, 268),
     ]  # fmt: skip
     teams = "select team_kind, count(distinct team), count(*) from exposures group by 1 order by 1"
-    assert imported.rows(teams) == [("human", 17, 17 * 240), ("model", 3, 3 * 240)]
+    assert imported.rows(teams) == [("human", 17, 20 * 123), ("model", 3, 20 * 27)]
     ids = "select count(*), count(distinct split_part(question_id, '/', 2)) from questions"
     assert imported.rows(ids) == [(240, 239)]
     assert imported.rows("select count(distinct category) from questions") == [(6,)]
+
+
+def test_teams_hear_only_packets_they_buzzed_in(imported, released):
+    heard = imported.rows("select split_part(question_id, '/', 1), team, count(*) from exposures group by all")
+    assert {row[:2] for row in heard} == {(row["packet"], row["team"]) for row in released}
+    assert {row[2] for row in heard} == {20}  # questions of a packet
 
 
 def test_buzzes_are_at_their_words(imported, released):

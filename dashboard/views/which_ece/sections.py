@@ -124,12 +124,14 @@ def agreement_section(result: WhichEce) -> html.Section:
 
 
 def ranking_words(result: WhichEce) -> str:
-    """Say which two variants agree least, and how many runs are best by at least one."""
+    """Say which two variants agree least, or that all agree, and how many runs are best by at least one."""
     known = [pair for pair in result.agreement if pair.tau is not None]
     if not known:
-        return "With fewer than two runs there is no ranking."
+        return "With fewer than two runs there is no ranking." if len(result.runs) < 2 else "No variant tells the runs apart."
     least = min(known, key=lambda pair: pair.tau or 0.0)
     best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
+    if least.tau is not None and least.tau > 1 - 1e-9:
+        return "All variants that tell the runs apart rank them alike."
     return (
         f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
         f"{counted(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
@@ -153,17 +155,22 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
     (low, lowest), (high, highest) = known[0], known[-1]
     dropped = [f"{label} {cell.left_out:,}" for label, cell in cells if cell.left_out]
     missing = [label for label, cell in cells if cell.value is None]
+    error = f"On {title} ({result.items:,} items), the error of {names[result.focus or '']}"
+    ways = f"{len(known)} ways to cut confidences into bins"
     parts = [
-        f"\u201cECE\u201d does not say which calibration error was computed. On {title} ({result.items:,} items), the error of "
-        f"{names[result.focus or '']} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {len(known)} "
-        "ways to cut confidences into bins."
+        "\u201cECE\u201d does not say which calibration error was computed.",
+        f"{error} is {short(low)} by all {ways}."
+        if short(low) == short(high)
+        else f"{error} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {ways}.",
     ]
     if values[ROOT_MEAN_SQUARE] is not None:
-        parts.append(f"The root mean square that HLE's script reports is {short(values[ROOT_MEAN_SQUARE])}.")
+        empty = dict(cells)[CATALOGUE[ROOT_MEAN_SQUARE].label].left_out == result.items
+        why = ", because it leaves out every item" if empty else ""
+        parts.append(f"The root mean square that HLE's script reports is {short(values[ROOT_MEAN_SQUARE])}{why}.")
     if dropped:
         parts.append(f"Some leave items out without saying so: {', '.join(dropped)} of {result.items:,}.")
     if missing:
-        parts.append(f"Undefined here: {', '.join(missing)}.")
+        parts.append(f"Undefined here: {', '.join(missing).removesuffix('.')}.")
     if len(result.runs) > 1:
         parts.append(ranking_words(result))
     parts.append(

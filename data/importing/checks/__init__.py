@@ -19,7 +19,7 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has_problems("questions", "clues"):
         staging.report.raise_problems()  # otherwise tables that depend on the questions would report follow-up errors
     check_datasets(staging, options)
-    if staging.has("exposures", "buzzes", "votes"):
+    if staging.has("exposures", "buzzes", "left_out_plays", "votes"):
         check_people(staging)
     if staging.has("responses"):
         check_responses(staging)

@@ -1,4 +1,4 @@
-"""Checks of what people did: exposures, buzzes and votes."""
+"""Checks of what people did: exposures, buzzes, plays that are left out, and votes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ UNKNOWN = "'no such question in this dataset'"
 
 
 def check_people(staging: Staging) -> None:
-    """Check exposures, buzzes (one per team, question and match) and votes. Fill ``new_exposures`` and ``new_buzzes``."""
+    """Check exposures, buzzes (one per team, question and match) and votes.
+
+    Fill ``new_exposures``, ``new_buzzes`` and ``new_left_out_plays``. A buzz without an exposure implies that the team heard it.
+    """
     run = staging.connection.execute
     if staging.has("votes"):
         _check_votes(staging)
+    if staging.has("left_out_plays"):
+        _add_left_out_plays(staging)
     if not staging.has("exposures", "buzzes"):
         return
     for table in ("exposures", "buzzes"):
@@ -74,6 +79,19 @@ def check_people(staging: Staging) -> None:
         join exposures e on e.dataset = b.dataset and e.question_id = b.question_id
             and e.match_id = b.match_id and e.team = b.team
         group by b.dataset, b.question_id, b.match_id, b.team""")
+
+
+def _add_left_out_plays(staging: Staging) -> None:
+    keys = "question_id, match_id, reason"
+    staging.report_rows("left_out_plays_read", "question_id", "s.question_id", UNKNOWN, f"anti join questions {OF_QUESTION}")
+    staging.report_repeats(
+        "left_out_plays", "reason", ("dataset", *keys.split(", ")), "plays of this question and match with this reason are in "
+        "the file already",
+    )  # fmt: skip
+    _check_stored(staging, "left_out_plays", "plays", keys, "o.plays = s.plays")
+    staging.connection.execute(f"""
+        insert into new_left_out_plays by name select dataset, {keys}, plays from left_out_plays_read
+        anti join kept_left_out_plays using (dataset, {keys})""")
 
 
 def _check_votes(staging: Staging) -> None:

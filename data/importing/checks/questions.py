@@ -234,7 +234,9 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             count = count - had or count
         staging.report.lines.append(f"dataset {name}: {counted(count, 'question')} {done}")
         if stored and not recut:
-            for table, what in (("buzzes", "buzzes"), ("exposures", "buzzes"), ("votes", "votes")):
+            for table, what in (
+                ("buzzes", "buzzes"), ("exposures", "buzzes"), ("left_out_plays", "buzzes"), ("votes", "votes"),
+            ):  # fmt: skip
                 run(f"insert into replaced_people select distinct dataset, '{what}' from {table}_read where dataset = $d", d)
 
 

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from data.importing.staging import Staging
-from data.importing.table_contract import BUZZES, EXPOSURES, QUESTIONS, Column
+from data.importing.table_contract import BUZZES, EXPOSURES, LEFT_OUT_PLAYS, QUESTIONS, Column
 from data.readers.shared.evaluation_log import clean
 
 REPEATED_BUZZES = "buzzes that are in the file twice, counted once"
-SECOND_BUZZ = "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first"
+SECOND_BUZZ = "second buzzes of a team on a question (the correct one counts, otherwise the first)"
 PAST_THE_END = "buzzes past the end of the question, moved to its end"
-ANSWERED = "correct buzzes after another team had answered the question correctly, left out"
-NO_POSITION = "buzzes without a word or a value, left out"
+ANSWERED = "correct buzzes after another team had answered the question correctly"
+LEFT_OUT = "left out: {}"
+NO_POSITION = "buzzes without a word or a value"
+LeftOut = Counter[tuple[str, str, str]]  # number of plays or buzzes by question, match and reason
 DIGITS = 8  # of a stable pseudonym
 
 
@@ -53,12 +55,18 @@ class Hearing(NamedTuple):
 
 
 def one_buzz_per_team(
-    buzzes: Iterable[Buzz], last_words: Mapping[str, int], repaired: Counter[str], *, one_answer: bool = True
+    buzzes: Iterable[Buzz],
+    last_words: Mapping[str, int],
+    repaired: Counter[str],
+    left_out: LeftOut,
+    *,
+    one_answer: bool = True,
 ) -> list[Buzz]:
     """Return at most one buzz for each team, question and match.
 
-    ``last_words`` are those at which teams can buzz, by question. ``repaired`` counts the buzzes that are moved or left out, by
-    reason. With ``one_answer``, the first correct buzz ends the question for all teams of the match.
+    ``last_words`` are those at which teams can buzz, by question. ``repaired`` counts the buzzes that are moved or repeated, by
+    reason, and ``left_out`` those that are left out; both are updated in place. With ``one_answer``, the first correct buzz ends
+    the question for all teams of the match.
     """
     in_room: dict[tuple[str, str], list[Buzz]] = defaultdict(list)
     exact: set[tuple[Any, ...]] = set()
@@ -77,13 +85,13 @@ def one_buzz_per_team(
         # Python's sort is stable: of several buzzes at one word, the earlier in the file comes first.
         for buzz in sorted(room, key=lambda b: (not b.correct, b.word)):
             if buzz.team in by_team:
-                repaired[SECOND_BUZZ] += 1
+                left_out[buzz.question_id, buzz.match_id, SECOND_BUZZ] += 1
             else:
                 by_team[buzz.team] = buzz
         answered = False
         for buzz in by_team.values():  # the correct ones first
             if buzz.correct and answered and one_answer:
-                repaired[ANSWERED] += 1
+                left_out[buzz.question_id, buzz.match_id, ANSWERED] += 1
                 continue
             answered = answered or buzz.correct
             settled.append(buzz)
@@ -139,14 +147,32 @@ def add_questions(staging: Staging, name: str, dataset: str, questions: Iterable
 
 
 def add_people(
-    staging: Staging, name: str, dataset: str, exposures: Sequence[Mapping[str, Any]], buzzes: Collection[Buzz]
+    staging: Staging,
+    name: str,
+    dataset: str,
+    exposures: Sequence[Mapping[str, Any]],
+    buzzes: Collection[Buzz],
+    left_out: LeftOut,
 ) -> None:
-    """Add the exposures of teams, and their buzzes."""
+    """Add the exposures of teams, their buzzes, and the numbers of buzzes that are left out."""
     if exposures:
         add_table(staging, "exposures", name, dataset, exposures, EXPOSURES)
     if buzzes:
         rows = [buzz._asdict() | {"correct": str(int(buzz.correct))} for buzz in buzzes]
         add_table(staging, "buzzes", name, dataset, rows, BUZZES)
+    add_left_out(staging, name, dataset, left_out)
+
+
+def add_left_out(staging: Staging, name: str, dataset: str, left_out: LeftOut) -> None:
+    """Add the numbers of plays or buzzes that are left out, which pages show and the report sums up."""
+    for (_, _, reason), plays in left_out.items():
+        staging.report.repaired[LEFT_OUT.format(reason)] += plays
+    if left_out:
+        keys = ("question_id", "match_id", "reason")
+        rows = [
+            dict(zip(keys, key, strict=True)) | {"plays": plays, "place": f"question {key[0]}"} for key, plays in left_out.items()
+        ]
+        add_table(staging, "left_out_plays", name, dataset, rows, LEFT_OUT_PLAYS)
 
 
 def dataset_id(name: str) -> str:

@@ -16,6 +16,7 @@ ITEM_BY_ITEM = 2_000  # items; above this, numbers of right items are drawn for 
 TELLING = 2  # clusters with a rare outcome that are expected before their number says how dependent items are
 MAX_GROUPS = 250  # of items; if there are more distinct confidences, similar ones are taken together
 CLOSE = 1e-10  # Newton's method stops at a step below this
+NO_WIDTH = 5e-4  # half the width of an interval that only the rounding of confidences keeps from being a point
 
 
 class CalibrationTests(NamedTuple):
@@ -140,8 +141,9 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
 
     Items have shape (n,); ``question`` is that, or the cluster of questions, of each, from 0. Estimates are on the scale of the
     coefficients. They are NaN where the likelihood has no maximum: everything is correct, or nothing is, or, for the slope,
-    confidence separates right from wrong completely. The ends of the intervals are also NaN with fewer than two questions.
-    Source: Cox 1958; Liang & Zeger 1986 (the sandwich).
+    confidence separates right from wrong completely. The ends of the intervals are also NaN with fewer than two questions, and
+    where every confidence is the chance of being right, so that nothing varies. Source: Cox 1958; Liang & Zeger 1986 (the
+    sandwich).
     """
     stated, number = distinct(confidence)
     odds = log_odds(stated)
@@ -201,6 +203,8 @@ def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, fl
     scores = np.stack(of_questions, axis=1)
     variance = (inverse @ (scores.T @ scores) @ inverse)[0, 0] * count / (count - 1)
     margin = float(stdtrit(count - 1, 0.975) * np.sqrt(max(variance, 0.0)))
+    if margin < NO_WIDTH:
+        return estimate, np.nan, np.nan
     return estimate, estimate - margin, estimate + margin
 
 

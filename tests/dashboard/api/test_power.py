@@ -1,9 +1,12 @@
 """The address of power, its table, and the page that shows the same."""
 
+import json
+
 from queries.metrics import CATALOGUE
 from queries.power import power
 from queries.selection import Selection
 from tests.helpers.drawn_pages import drawn, words
+from tests.helpers.drawn_pages import plain as as_sent
 from tests.helpers.json_api import error, get, plain, table
 
 
@@ -39,8 +42,10 @@ def test_the_page_says_whether_runs_are_equal_within_a_margin(app, client):
         assert f"Showing that equal runs differ by less takes {row['needed_equal']:,} questions" in text
         assert f"a difference of {float(margin):.3f} takes {row['needed_different']:,} questions" in text
         verdicts.append(equivalence["verdict"])
-        board = words(drawn(app, "leaderboard", f"dataset=pyramid&margin={margin}"))
-        assert f"Compared with {first['model']} · {first['elicitation']} by CalScore, with a margin of {margin}: " in board
+        board = json.dumps(as_sent(drawn(app, "leaderboard", f"dataset=pyramid&margin={margin}")), ensure_ascii=False)
+        assert (
+            f"Compared with {first['model']} · {first['elicitation']} by the primary metric, with a margin of {margin}: " in board
+        )
     assert verdicts == ["different by less than the margin", "different"]
     assert "No number of questions shows" in words(drawn(app, "compare", f"{keys}&margin=0"))
     single = f"{keys}&margin=0.02&q=Frankenstein"

@@ -1,7 +1,9 @@
 """The figures of the page of all datasets: whether models or datasets are the rows, and how many are drawn."""
 
 import pytest
+from msgspec import structs
 
+from dashboard.components.across_datasets import FORECASTS, SIGNS, UNRANKED, transfer_sentence
 from dashboard.figures.models_by_datasets_heat_map import across_figure
 from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_diagrams_figure
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
@@ -46,3 +48,15 @@ def test_many_dataset_names_are_turned_and_limited(datasets, angle):
     assert len(names) == min(datasets, MAX_DATASETS) and drawn["layout"]["xaxis"]["tickangle"] == angle
     frames = drawn["data"][0]["x"].count(None)
     assert frames == len(names)
+
+
+def test_the_text_says_why_a_sign_is_unknown():
+    known = _cell(1.0)
+    cells = {
+        "d0": structs.replace(known, sign="unknown", ranked=False, overconfidence=0.1),
+        "d1": structs.replace(known, sign="unknown", overconfidence=0.2),
+        "d2": structs.replace(known, sign="unknown", overconfidence=0.3, overconfidence_low=0.1, overconfidence_high=0.4),
+        "d3": structs.replace(known, sign="overconfident", overconfidence=0.4, overconfidence_low=0.1, overconfidence_high=0.6),
+    }
+    text = transfer_sentence(AcrossRow("m", "verbalized", cells, 4, 1.0, 0.0), {name: name for name in cells})
+    assert text == (f"Overconfident on d3 (0.400). {SIGNS['unknown']} d1 (0.200). {UNRANKED} d0 (0.100). {FORECASTS} d2 (0.300).")

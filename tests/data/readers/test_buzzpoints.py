@@ -7,6 +7,8 @@ from contextlib import closing
 import pytest
 
 from data.importing.report import Refused
+from data.readers.buzzpoints import OTHER_TEAM
+from data.readers.shared.quizbowl_games import ANSWERED, NO_POSITION, SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.buzzpoints_database import ROWS, SCHEMA, write_database
@@ -77,13 +79,18 @@ def test_buzzes_are_repaired_by_rules(store, write):
         "buzzes past the end of the question, moved to its end": 1,
         "games that read more tossups than their packet has, counted as having read the packet": 1,
         "buzzes that are in the file twice, counted once": 1,
-        "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first": 1,
-        "correct buzzes after another team had answered the question correctly, left out": 1,
-        "buzzes without a word or a value, left out": 4,
+        f"left out: {SECOND_BUZZ}": 1,
+        f"left out: {ANSWERED}": 1,
+        f"left out: {NO_POSITION}": 4,
         "buzzes whose game, player or tossup is not in the file, left out": 3,
-        "buzzes of a team that did not play in the game, left out": 1,
+        f"left out: {OTHER_TEAM}": 1,
         "buzzes on tossups beyond those that their game read; both teams count as having heard these": 1,
     }
+    left_out = "select question_id, match_id, reason, plays from left_out_plays order by all"
+    assert rows(store, left_out) == [
+        ("21", "game 1", SECOND_BUZZ, 1), ("22", "game 2", OTHER_TEAM, 1), ("22", "game 2", NO_POSITION, 4),
+        ("22", "game 2", ANSWERED, 1),
+    ]  # fmt: skip
     assert rows(store, BUZZES) == [
         ("11", "game 1", 3, 1, False), ("11", "game 1", 5, 1, True), ("11", "game 2", 1, 0, False), ("21", "game 1", 4, 0, True),
         ("21", "game 1", 6, 0, False), ("22", "game 2", 4, 0, True),

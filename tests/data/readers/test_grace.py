@@ -5,6 +5,7 @@ import json
 import pytest
 
 from data.importing.report import Refused
+from data.readers.shared.quizbowl_games import SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.encrypted_zips import encrypted_zip
@@ -41,14 +42,23 @@ def test_buzzes_are_of_people_and_models(store, release):
         ("3/128", "H1", "human", 10, 1, True), ("3/128", "H17", "human", 4, 0, False), ("3/128", "M1", "model", 5, 1, True),
     ]  # fmt: skip
     assert rows(store, "select team, team_kind, count(*), count(heard_words) from exposures group by all order by all") == [
-        ("H1", "human", 4, 0), ("H17", "human", 4, 0), ("M1", "model", 4, 0), ("M2", "model", 4, 0),
+        ("H1", "human", 4, 0), ("H17", "human", 2, 0), ("M1", "model", 2, 0), ("M2", "model", 2, 0),
     ]  # fmt: skip
     assert report.repaired == {
         "buzzes past the end of the question, moved to its end": 1,
-        "second buzzes of a team on a question, left out: the correct buzz counts, otherwise the first": 1,
+        f"left out: {SECOND_BUZZ}": 1,
     }
+    assert rows(store, "from left_out_plays") == [("grace", "3/128", "packet 3", SECOND_BUZZ, 1)]
     (warning,) = report.warnings
-    assert "all 2 teams of people and 2 models count as having heard each" in warning
+    assert "a team that buzzed in a packet counts as having heard all its questions" in warning
+
+
+def test_teams_hear_only_packets_they_buzzed_in(store, release):
+    bundles.put(store, release)
+    heard = "select split_part(question_id, '/', 1), team, count(*) from exposures group by all order by all"
+    assert rows(store, heard) == [("10", "H1", 2), ("10", "M2", 2), ("3", "H1", 2), ("3", "H17", 2), ("3", "M1", 2)]
+    curves = "select distinct question_id, teams from curves order by 1"
+    assert rows(store, curves) == [("10/128", 1), ("10/2", 1), ("3/128", 2), ("3/exh-1", 2)]
 
 
 def test_a_zip_is_the_same_as_a_folder(store, release, tmp_path):
@@ -74,7 +84,7 @@ def test_a_zip_needs_its_password(store, tmp_path, password):
 def test_packets_can_come_one_by_one(store, release):
     together = sorted(release.iterdir(), key=lambda path: len(path.name))
     report = bundles.put(store, *together)
-    assert rows(store, "select count(*), count(distinct team) from exposures") == [(16, 4)]
+    assert rows(store, "select count(*), count(distinct team) from exposures") == [(10, 4)]
     assert report.formats == ["grace", "grace"]
 
 

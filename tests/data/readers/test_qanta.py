@@ -5,6 +5,7 @@ import json
 import pytest
 
 from data.importing.report import Refused
+from data.readers.qanta import PLACEHOLDER
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.qanta_files import NAME, PACKETS, PLAYS, output, run_lines, tossup, write_challenge
@@ -46,7 +47,8 @@ def test_plays_are_matches_of_one_team(store, write):
         ("AbC", "Play AbC-1", 4, "Play AbC-1"), ("AbC", "Play AbC-2", 6, None), ("XyZ", "Play XyZ-1", 3, "the other side"),
         ("XyZ", "Play XyZ-2", 0, "Play XyZ-2"),
     ]  # fmt: skip
-    assert report.repaired == {"censored plays with the fraction 1.0, whose end is unknown, left out": 1}
+    assert report.repaired == {f"left out: {PLACEHOLDER}": 1}
+    assert rows(store, "from left_out_plays") == [("qanta", "AbC", "Play AbC-3", PLACEHOLDER, 1)]
 
 
 def test_sentences_are_clues_until_a_run_has_come(store, write):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from data.importing.report import Refused
+from data.readers.shared.quizbowl_games import NO_POSITION, SECOND_BUZZ
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 from tests.helpers.qbj_games import GAME, PACKET, buzz, match, question, write_games
@@ -94,6 +95,8 @@ def test_buzzes_are_repaired_by_rules(store, write):
     report = bundles.put(store, write(game=match(question(2, *buzzes))))
     assert rows(store, BUZZES) == [("Packet 1/2", 2, 0, False), ("Packet 1/2", 3, 0, True)]
     assert sum(report.repaired.values()) == 4
+    left_out = "select question_id, reason, sum(plays) from left_out_plays group by all order by 2"
+    assert rows(store, left_out) == [("Packet 1/2", NO_POSITION, 1), ("Packet 1/2", SECOND_BUZZ, 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,93 @@
+"""Plays of people that no human curve contains: their numbers are stored, shown beside the curves, exported and replaced."""
+
+import pytest
+
+from data.readers.qanta import PLACEHOLDER
+from data.store import open_store
+from data.store.errors import NeedsMigration
+from data.store.migrations import m0014_left_out_plays
+from data.store.query_to_file import export
+from queries.buzzing import Rules, buzz_curves
+from queries.dataset_bundle import bundle
+from queries.question import question
+from queries.selection import Selection
+from tests.helpers.bundle_factory import put, rows
+from tests.helpers.bundle_factory import write as write_bundle
+from tests.helpers.qanta_files import PLAYS, write_challenge
+
+# Of AbC, two plays are left out besides the one of PLAYS; of XyZ, every play is.
+PLAYED = PLAYS.replace("2,XyZ,0.5,0,1\n2,XyZ,0.0,1,0\n", "1,AbC,1,0,1\n1,AbC,1.0,1,1\n2,XyZ,1.0,0,1\n")
+WHY = "this curve has no such play"
+COUNTED = "question_id,match_id,reason,plays\n"
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return open_store(tmp_path / "store")
+
+
+@pytest.fixture
+def played(empty, tmp_path):
+    put(empty, write_challenge(tmp_path / "challenge", plays=PLAYED))
+    return empty
+
+
+def test_a_question_says_how_many_plays_it_lacks(played):
+    first, second = (question(played.snapshot(), Selection("qanta"), name) for name in ("AbC", "XyZ"))
+    assert first.left_out_plays == {PLACEHOLDER: 3} and first.human.teams == 2
+    assert second.left_out_plays == {PLACEHOLDER: 1} and second.human is None
+
+
+def test_curves_say_how_many_plays_they_lack(played):
+    def left_out(selection):
+        return buzz_curves(played.snapshot(), selection, Rules()).left_out_plays
+
+    assert left_out(Selection("qanta")) == {PLACEHOLDER: 4}
+    assert left_out(Selection("qanta", questions=("XyZ",))) == {PLACEHOLDER: 1}
+
+
+def test_nothing_is_said_of_earlier_imports(played):
+    played.write(lambda connection: connection.execute("delete from left_out_plays"))
+    assert question(played.snapshot(), Selection("qanta"), "AbC").left_out_plays == {}
+
+
+def test_importing_again_adds_the_numbers_once(played, tmp_path):
+    again = write_challenge(tmp_path / "again", plays=PLAYED)
+    played.write(lambda connection: connection.execute("delete from left_out_plays"))
+    for _ in range(2):
+        put(played, again)
+        assert rows(played, "select question_id, sum(plays) from left_out_plays group by 1 order by 1") == [
+            ("AbC", 3),
+            ("XyZ", 1),
+        ]
+
+
+def test_a_bundle_keeps_the_numbers(empty, tmp_path):
+    folder = write_bundle(tmp_path / "toy", left_out_plays=f"{COUNTED}q1,m1,{WHY},2\nq2,m1,{WHY},1\n")
+    put(empty, folder)
+    snapshot = empty.snapshot()
+    table = export(empty, bundle(snapshot, "toy", "csv").tables["left_out_plays"], "csv").read().decode()
+    assert table.splitlines() == [COUNTED.strip(), f"q1,m1,{WHY},2", f"q2,m1,{WHY},1"]
+    put(empty, write_bundle(folder, left_out_plays=f"{COUNTED}q2,m1,{WHY},5\n"), replace=True)
+    assert rows(empty, "select question_id, plays from left_out_plays") == [("q2", 5)]
+
+
+def test_a_human_collection_has_none(empty, tmp_path):
+    """The plays that were left out are not of the people of a collection."""
+    answers = "question_id,clue,guess,confidence,sample,buzz\nq1,0,Rome,0.5,Ann,true\nq1,0,Paris,0.5,Bob,false\n"
+    folder = write_bundle(tmp_path / "toy", left_out_plays=f"{COUNTED}q1,m1,{WHY},2\n", responses=answers)
+    (run,) = put(empty, folder, respondents=True, model="People", elicitation="verbalized").runs
+    snapshot = empty.snapshot()
+    assert snapshot.rows("select count(*) from left_out_plays") == [(1,)]
+    assert snapshot.with_people("toy", run).rows("select count(*) from left_out_plays") == [(0,)]
+
+
+def test_a_store_with_such_plays_is_not_reverted(played):
+    def undo(connection):
+        with pytest.raises(NeedsMigration):
+            m0014_left_out_plays.revert(connection)
+        connection.execute("delete from left_out_plays")
+        m0014_left_out_plays.revert(connection)
+        m0014_left_out_plays.migrate(connection, None)
+
+    played.write(undo)

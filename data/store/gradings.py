@@ -172,7 +172,8 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
     """Draw answers of a run at random for review, one of each drawn question, and record them in the log.
 
     Questions are drawn without replacement, and then one answer of each. A larger draw with the same seed draws the same answers
-    and more. Failed calls are no answers. A later draw replaces an earlier one; no row of the log is removed.
+    and more. What no grading makes right, such as an abstention, is not drawn. A later draw replaces an earlier one; no row of
+    the log is removed.
 
     Args:
         store: the store that holds the run.
@@ -198,7 +199,7 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
         responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
         rows = connection.execute(
             f"""select question_id, clue, guess from {responses} semi join questions using (dataset, question_id)
-            where not failed order by question_id, clue, sample"""
+            where not {among_states(NEVER_RIGHT)} order by question_id, clue, sample"""
         ).fetchall()
         drawn[:] = drawn_answers(rows, size, seed)
         if not drawn:

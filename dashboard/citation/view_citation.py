@@ -20,7 +20,8 @@ from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
-from data.plurals import counted
+from data.plurals import counted, listed
+from data.store.answer_states import COUNTED, State
 from data.store.gradings import REVIEWED
 from queries.changes_since_data_version import pinned_version
 from queries.engine.common_questions import coverage
@@ -30,6 +31,7 @@ from queries.selection import Selection
 from queries.selection.clusters import QUESTION
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
+from queries.states_of_answers import states_of_answers
 
 MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
@@ -52,6 +54,8 @@ class Citation(msgspec.Struct):
         columns, rows: the table as it is printed, with at most ``paper_tables.MAX_ROWS`` rows.
         total: number of rows, including those that are not printed.
         latex, markdown: the printed table; LaTeX needs the package booktabs.
+        left_out: which answers the figures leave out because they have no confidence, and which metrics count them all the same;
+            None if there are none.
         methods: a paragraph that says how the figures were computed.
         bibtex: entries of the papers that the metrics come from.
         script: Python that prints the table, using ``dashboard/client.py``.
@@ -67,6 +71,7 @@ class Citation(msgspec.Struct):
     total: int
     latex: str
     markdown: str
+    left_out: str | None
     methods: str
     bibtex: str
     script: str
@@ -101,7 +106,8 @@ def cite(view: str, host: str) -> Citation:
     table = paper_table(header, rows, source, {run: f"{model} · {way}" for run, model, way in request.facets.runs})
     if table.metrics:
         source = replace(source, metrics=tuple(metric for metric in source.metrics if metric.key in table.metrics))
-    methods = _methods(page, request, source, version)
+    left_out = _left_out(page, request, source)
+    methods = " ".join([_methods(page, request, source, version), *([left_out] if left_out else [])])
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
     permalink = address(parts.path, [*named.pairs(), *own, (VERSION, version)])
     return Citation(
@@ -113,8 +119,9 @@ def cite(view: str, host: str) -> Citation:
         columns=table.columns,
         rows=table.rows,
         total=table.total,
-        latex=as_latex(table, _caption(request, page, source), f"tab:{request.selection.dataset}-{page.name}"),
-        markdown=as_markdown(table),
+        latex=as_latex(table, _caption(request, page, source, left_out), f"tab:{request.selection.dataset}-{page.name}"),
+        markdown=as_markdown(table) + (f"\n{left_out}\n" if left_out else ""),
+        left_out=left_out,
         methods=methods,
         bibtex=bibtex(source.metrics, source.references),
         script=_script(host, path, keys),
@@ -134,9 +141,10 @@ def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
     return named.replace(run=tuple(runs))
 
 
-def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource) -> str:
+def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource, left_out: str | None) -> str:
     names = ", ".join(metric.name for metric in source.metrics[:6]) + (", …" if len(source.metrics) > 6 else "")
-    return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {source.interval}".strip()
+    title = f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}."
+    return " ".join(part for part in (title, source.interval, left_out) if part)
 
 
 def _people(selection: Selection, facets: Facets) -> list[str]:
@@ -185,13 +193,31 @@ def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, ve
                 f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, "
                 "whole clusters are."
             )
-    if facets.failed:
-        failed = "count as wrong in accuracy and as 0 in the net score" if selection.failed else "are left out"
-        sentences.append(f"Failed calls, which got no answer, {failed}.")
     if selection.grading or REVIEWED in facets.gradings:
         grading = selection.grading_in_force
         sentences.append(f"Answers are graded by the grading “{grading}” for runs that have it, otherwise by the first grading.")
     return " ".join(sentences)
+
+
+def _left_out(page: Page[Any], request: PageRequest[Any], source: TableSource) -> str | None:
+    """Say which responses have no confidence, by state, and which metrics count them all the same; None if all have one."""
+    if "failed" not in page.filters or page.name == "question":  # it leaves out none, or lists answers in every state
+        return None
+    selection = request.selection.on_runs([request.item or ""]) if page.name == "run" else request.selection
+    counts = service().ask(states_of_answers, selection).counts
+    if not counts:
+        return None
+    counting: dict[tuple[State, ...], list[str]] = {}
+    for metric in source.metrics:
+        items = selection.for_metrics([metric]).items.states
+        if states := tuple(state for state in counts if state in items):
+            counting.setdefault(states, []).append(metric.name)
+    numbers = listed([counted(count, *COUNTED[state]) for state, count in counts.items()])
+    clauses = [
+        f"{listed(names)} {'count' if len(names) > 1 else 'counts'} {listed([COUNTED[state][1] for state in states])}"
+        for states, names in counting.items()
+    ]
+    return f"Left out: {numbers}{'; but ' if clauses else ''}{'; '.join(clauses)}."
 
 
 def _metric(metric: Metric, conventions: Conventions) -> str:

@@ -23,7 +23,7 @@ from dashboard.version import VERSION as CLUELINE
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, State
 from data.store.gradings import REVIEWED
-from queries.changes_since_data_version import pinned_version
+from queries.changes_since_data_version import pinned_version, version_changes
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
@@ -57,6 +57,7 @@ class Citation(msgspec.Struct):
         left_out: which answers the figures leave out because they have no confidence, and which metrics count them all the same;
             None if there are none.
         methods: a paragraph that says how the figures were computed.
+        rules_changed: if the view pins an earlier data version, what changed since then in the rules of measuring, in words.
         bibtex: entries of the papers that the metrics come from.
         script: Python that prints the table, using ``dashboard/client.py``.
     """
@@ -73,6 +74,7 @@ class Citation(msgspec.Struct):
     markdown: str
     left_out: str | None
     methods: str
+    rules_changed: list[str]
     bibtex: str
     script: str
 
@@ -106,6 +108,8 @@ def cite(view: str, host: str) -> Citation:
     table = paper_table(header, rows, source, {run: f"{model} · {way}" for run, model, way in request.facets.runs})
     if table.metrics:
         source = replace(source, metrics=tuple(metric for metric in source.metrics if metric.key in table.metrics))
+    pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]
+    rules = service().ask(version_changes, request.selection, pinned[0]).rules_changed if pinned else []
     left_out = _left_out(page, request, source)
     methods = " ".join([_methods(page, request, source, version), *([left_out] if left_out else [])])
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
@@ -123,6 +127,7 @@ def cite(view: str, host: str) -> Citation:
         markdown=as_markdown(table) + (f"\n{left_out}\n" if left_out else ""),
         left_out=left_out,
         methods=methods,
+        rules_changed=rules,
         bibtex=bibtex(source.metrics, source.references),
         script=_script(host, path, keys),
     )

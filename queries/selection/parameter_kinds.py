@@ -27,6 +27,7 @@ class BadRequest(Exception):
         allowed: values that are allowed instead; empty where these are not listed.
         status: HTTP status.
         retry_after: seconds after which a retry may succeed; None where that is not known.
+        more: further keys of the error in JSON.
     """
 
     def __init__(
@@ -37,10 +38,11 @@ class BadRequest(Exception):
         allowed: Sequence[str] = (),
         status: int = 400,
         retry_after: int | None = None,
+        **more: Any,
     ) -> None:
         super().__init__(message)
         self.code, self.message, self.field, self.allowed, self.status = code, message, field, list(allowed), status
-        self.retry_after = retry_after
+        self.retry_after, self.more = retry_after, more
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class AcrossDataset(msgspec.Struct):
         questions: number of questions of the dataset.
         common: number of questions that every ranked run answered, if metrics are computed from these only; else None.
         disputed: share of the answers on which the gradings of their run differ, in [0, 1].
+        cluster: the unit of intervals, as in ``Selection.cluster``: the default of the dataset.
     """
 
     dataset: str
@@ -92,6 +93,7 @@ class AcrossDataset(msgspec.Struct):
     questions: int
     common: int | None
     disputed: float
+    cluster: str
 
 
 class AcrossGroup(msgspec.Struct):
@@ -180,6 +182,7 @@ def across(
                 board.questions,
                 board.common,
                 board.gradings.share,
+                facet.clusters[0],
             )
         )
         for name, cell in cells.items():

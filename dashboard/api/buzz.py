@@ -20,11 +20,12 @@ COLUMNS = (
     *ThresholdOutcome.__struct_fields__,
     *(f"{name}_{end}" for name in INTERVALS for end in ("low", "high")),
     *("optimum", "optimum_until", "optimum_expected_wins"),
-    *("given_correct", "given_incorrect", "buzz_rate", "survey_score", "missing"),
+    *("given_correct", "given_incorrect", "buzz_rate", "survey_score", "missing", "no_interval"),
 )
 
 MEDIAN_COLUMNS = (
     *("run", "model", "elicitation", "threshold", "what", "words", "category", "questions", "share", "low", "high", "missing"),
+    "no_interval",
 )
 
 
@@ -46,13 +47,16 @@ def get_buzz_csv(query: Request[BuzzParameters]) -> Response:
     rows: list[list[object]] = []
     for run, habit in zip(part.runs, answer.habits.runs, strict=True):
         best = run.optimum
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in (run.missing | habit.missing).items())
+        reasons, no_interval = (
+            "; ".join(f"{name}: {reason}" for name, reason in by_name.items()) or None
+            for by_name in (run.missing | habit.missing, run.no_interval)
+        )
         rows.append(
             [run.run, run.model, run.elicitation, run.questions, run.heard, run.items, run.unscored]
             + [part.scale, part.curve, part.human_curve, *msgspec.structs.astuple(run.outcome)]
             + [getattr(run.intervals.get(name), end, None) for name in INTERVALS for end in ("low", "high")]
             + ([best.threshold, best.until, best.expected_wins] if best else [None] * 3)
-            + [habit.given_correct, habit.given_incorrect, habit.buzz_rate, habit.survey_score, reasons or None]
+            + [habit.given_correct, habit.given_incorrect, habit.buzz_rate, habit.survey_score, reasons, no_interval]
         )
     return csv_response(COLUMNS, rows, "buzz")
 
@@ -102,6 +106,6 @@ def get_buzz_median_csv(query: Request[BuzzParameters]) -> Response:
         shares += [("within", words, None, run.questions, share) for words, share in zip(answer.words, run.within, strict=False)]
         shares += [("earlier", None, part.category, part.questions, part.earlier) for part in run.categories]
         for *facts, share in shares:
-            ends = [share.share, share.low, share.high, None] if share else [None, None, None, run.missing]
+            ends = [share.share, share.low, share.high, None, share.no_interval] if share else [None] * 3 + [run.missing, None]
             rows.append([run.run, run.model, run.elicitation, run.threshold, *facts, *ends])
     return csv_response(MEDIAN_COLUMNS, rows, "buzz-median")

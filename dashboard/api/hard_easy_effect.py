@@ -25,5 +25,5 @@ def get_difficulty(query: Request[NoParameters]) -> Response:
 @get_selected("/api/v1/difficulty.csv", NoParameters)
 def get_difficulty_csv(query: Request[NoParameters]) -> Response:
     """The slopes as CSV, a row per run."""
-    fields = ("run", "model", "elicitation", "questions", "slope", "low", "high", "missing")
+    fields = ("run", "model", "elicitation", "questions", "slope", "low", "high", "missing", "no_interval")
     return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty(query).runs], "difficulty")

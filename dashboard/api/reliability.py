@@ -39,8 +39,8 @@ def get_reliability_csv(query: Request[ReliabilityParameters]) -> Response:
     """The bins as CSV, a row per run and bin."""
     fields = ReliabilityBin.__struct_fields__
     rows = [
-        [run.run, run.model, run.elicitation, *(getattr(part, name) for name in fields)]
+        [run.run, run.model, run.elicitation, *(getattr(part, name) for name in fields), run.no_interval]
         for run in _reliability(query).runs
         for part in run.bins
     ]
-    return csv_response(["run", "model", "elicitation", *fields], rows, "reliability")
+    return csv_response(["run", "model", "elicitation", *fields, "no_interval"], rows, "reliability")

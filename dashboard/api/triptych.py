@@ -14,7 +14,7 @@ from queries.triptych import Triptych, triptych
 FIELDS = (
     "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece", "p_spiegelhalter",
     "p_kuiper", "p_ks", "calibration_slope", "calibration_slope_low", "calibration_slope_high", "calibration_intercept",
-    "calibration_intercept_low", "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
+    "calibration_intercept_low", "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high", "missing",
 )  # fmt: skip
 
 
@@ -32,6 +32,9 @@ def get_triptych(query: Request[NoParameters]) -> Response:
 
 @get_selected("/api/v1/triptych.csv", NoParameters)
 def get_triptych_csv(query: Request[NoParameters]) -> Response:
-    """The numbers as CSV, a row per run."""
-    rows = [[getattr(run, field) for field in FIELDS] for run in _triptych(query).runs]
+    """The numbers as CSV, a row per run. `missing` says why cells are blank."""
+    rows = []
+    for run in _triptych(query).runs:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in run.missing.items())
+        rows.append([*(getattr(run, field) for field in FIELDS[:-1]), reasons or None])
     return csv_response(FIELDS, rows, "triptych")

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, short
+from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, named
-from dashboard.components.table import table
+from dashboard.components.table import dash, table
 from dashboard.figures.reliability import reliability_figure
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard
@@ -65,7 +65,9 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> 
                 html.Td(f"{bin_.items:,}", className="number"),
                 html.Td(short(bin_.mean_confidence), className="number"),
                 html.Td(short(bin_.accuracy), className="number"),
-                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
+                html.Td(
+                    dash(run.no_interval) if bin_.low is None else f"{short(bin_.low)} to {short(bin_.high)}", className="number"
+                ),
             ]
         )
         for run in runs

@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.figure import figure
 from dashboard.components.numbers import p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
-from dashboard.components.table import Cell, row, table
+from dashboard.components.table import Cell, dash, row, table
 from dashboard.figures.triptych import (
     discrimination_figure,
     murphy_panel,
@@ -125,7 +125,7 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     rows = [
         row(
             named(colours.get(run.run), names[run.run]),
-            *(p_value_text(getattr(run, key)) for key in TESTS),
+            *(dash(run.missing[key]) if key in run.missing else p_value_text(getattr(run, key)) for key in TESTS),
             *(_with_interval(run, key) for key in LINE),
         )
         for run in result.runs
@@ -135,9 +135,13 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     return table(head, rows, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> str:
+def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> Cell:
+    if key in run.missing:
+        return dash(run.missing[key])
     value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
-    return value if getattr(run, f"{key}_low") is None else f"{value} [{low}, {high}]"
+    if f"{key}_low" in run.missing:
+        return html.Span(value, title=f"No interval, because {run.missing[f'{key}_low']}", className="number")
+    return f"{value} [{low}, {high}]"
 
 
 def _numbers_table(result: Triptych, names: Names) -> html.Div:

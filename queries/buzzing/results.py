@@ -80,7 +80,8 @@ class RunThresholds(msgspec.Struct):
         items: number of answers.
         unscored: number of answers without a score on the scale.
         outcome: at the threshold in use.
-        intervals: of ``expected_wins``, ``score``, ``win`` and ``loss``, by name; a mean over a single question has none.
+        intervals: of ``expected_wins``, ``score``, ``win`` and ``loss``, by name.
+        no_interval: why a value has none, by name.
         optimum: the best thresholds; None where there are none.
         curve: outcomes by threshold; None without scores.
         missing: the reason for each number that is None, by name.
@@ -98,6 +99,7 @@ class RunThresholds(msgspec.Struct):
     optimum: Optimum | None
     curve: ThresholdCurve | None
     missing: dict[str, str]
+    no_interval: dict[str, str]
 
 
 class BestThresholds(msgspec.Struct):

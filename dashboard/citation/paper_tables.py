@@ -23,6 +23,7 @@ NAMES = {
     "correct": "Correct", "confidence": "Confidence", "answers": "Answers", "agreement": "Agreement", "kappa": "Kappa",
     "variant": "Definition", "rank": "Rank", "left_out": "Left out",
 }  # fmt: skip
+OF_FORECASTS = {"mean_confidence": "Mean probability of yes", "accuracy": "Mean outcome"}  # unless they are metrics
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", DASH: "--", "\u2212": "$-$", "·": r"$\cdot$", "…": r"\dots{}",
@@ -49,7 +50,7 @@ class PaperTable:
 
 
 def paper_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], source: TableSource, names: Mapping[str, str]
+    header: Sequence[str], rows: Sequence[Sequence[str]], source: TableSource, names: Mapping[str, str], *, forecasts: bool
 ) -> PaperTable:
     """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
 
@@ -58,6 +59,7 @@ def paper_table(
         rows: its cells as in the CSV, blank if there is no value.
         source: says which columns are printed.
         names: names of runs, by id.
+        forecasts: whether answers are forecasts.
     """
     place = {name: index for index, name in enumerate(header)}
     if "metric" in source.columns:  # one row per metric; leave out metrics that are undefined here
@@ -70,7 +72,7 @@ def paper_table(
         low, high = ("low", "high") if name == source.interval_of else (f"{name}_low", f"{name}_high")
         ends = [row[place[end]] for end in (low, high) if end in place]
         if name in ("metric", "variant") and text in CATALOGUE:
-            return CATALOGUE[text].name
+            return CATALOGUE[text].worded(forecasts).name
         if len(ends) == 2 and all(ends):
             return f"{_rounded(text)} [{_rounded(ends[0])}, {_rounded(ends[1])}]"
         return _rounded(text) if text else DASH
@@ -80,14 +82,16 @@ def paper_table(
     named = [name.partition(":")[0] for name in kept] + [row[place["metric"]] for row in rows if "metric" in place]
     measured_metrics = {metric.key for metric in source.metrics}
     metrics = [key for key in dict.fromkeys(named) if key in measured_metrics]
-    return PaperTable([_title(name, names) for name in kept], printed, numbers, metrics, len(rows))
+    of_forecasts = OF_FORECASTS | {metric.key: metric.worded(forecasts).label for metric in source.metrics}
+    titles = NAMES | (of_forecasts if forecasts else {})
+    return PaperTable([_title(name, names, titles) for name in kept], printed, numbers, metrics, len(rows))
 
 
-def _title(name: str, runs: Mapping[str, str]) -> str:
+def _title(name: str, runs: Mapping[str, str], titles: Mapping[str, str]) -> str:
     metric, _, run = name.partition(":")
     if run:
         return runs.get(run, run)
-    return NAMES.get(name) or (CATALOGUE[metric].label if metric in CATALOGUE else name)
+    return titles.get(name) or (CATALOGUE[metric].label if metric in CATALOGUE else name)
 
 
 def _rounded(text: str) -> str:

@@ -96,7 +96,8 @@ def cite(view: str, host: str) -> Citation:
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
     request = read_page(page, pairs, dataset, item)
     page.check(request)
-    source = page.table(request)
+    source, forecasts = page.table(request), request.facets.forecasts
+    source = replace(source, metrics=tuple(metric.worded(forecasts) for metric in source.metrics))
     version = service().ask(pinned_version, request.selection).version
     named = _name_runs(page, request)
     query = [*named.pairs(), *source.pairs, (VERSION, version)]
@@ -105,7 +106,8 @@ def cite(view: str, host: str) -> Citation:
         path = re.sub(f"<(path:)?{name}>", lambda _, text=text: quote(text, safe=""), path)  # type: ignore[misc]
     keys = [pair for pair in query if not (pair[0] == "dataset" and "dataset" in source.parts)]
     header, rows = read_table(source.address, query[:-1], source.parts)
-    table = paper_table(header, rows, source, {run: f"{model} · {way}" for run, model, way in request.facets.runs})
+    names = {run: f"{model} · {way}" for run, model, way in request.facets.runs}
+    table = paper_table(header, rows, source, names, forecasts=forecasts)
     if table.metrics:
         source = replace(source, metrics=tuple(metric for metric in source.metrics if metric.key in table.metrics))
     pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]

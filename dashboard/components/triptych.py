@@ -37,7 +37,9 @@ LINE = {
 }
 
 
-def triptych_section(result: Triptych, names: Names, colours: RunColours, panels: Collection[str]) -> html.Section:
+def triptych_section(
+    result: Triptych, names: Names, colours: RunColours, panels: Collection[str], *, forecasts: bool
+) -> html.Section:
     """Return overall score, discrimination, the plane of miscalibration and discrimination, smooth diagrams, and tests.
 
     Args:
@@ -45,8 +47,10 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
         panels: ids of the runs that have a panel in the small multiples.
+        forecasts: whether answers are forecasts.
     """
     runs = result.runs
+    stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
     panelled = [run for run in runs if run.run in panels]
     return html.Section(
         [
@@ -77,18 +81,14 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
                 "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
                 "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
                 "equal Brier score = MCB \u2212 DSC + UNC, "
-                + (
-                    "the same UNC for all"
-                    if _same_uncertainty(result)
-                    else "at the mean UNC of the runs, which differ in accuracy"
-                ),
+                + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
                 _numbers_table(result, names),
                 legend([run.run for run in runs], names, colours),
             ),
             figure(
                 "smooth",
-                smooth_figure(panelled, names, colours),
-                "Smooth diagrams: accuracy smoothed over confidence by a kernel as wide as the smooth calibration error (smECE)",
+                smooth_figure(panelled, names, colours, forecasts=forecasts),
+                f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
                 _smooth_table(result, names),
             ),
             figure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from data.plurals import counted
 from queries.changes_since_data_version import ChangedRun, VersionChanges
 
@@ -28,8 +30,17 @@ def what_changed(changes: VersionChanges) -> str:
         parts.append("withdrawn runs were restored, or tags of runs changed")
     if changes.corrected:
         parts.append(f"grades were corrected for {', '.join(changes.corrected[:MAX_NAMED])}")
-    parts += [f"a rule changed: {rule}" for rule in changes.rules]
-    return f"Since this link's data version of {date}: {'; '.join(parts) or 'the set of runs is different'}."
+    sentences = []
+    if parts or not changes.rules_changed:
+        sentences.append(f"Since this link's data version of {date}: {'; '.join(parts) or 'the set of runs is different'}.")
+    if changes.rules_changed:
+        sentences.append(rules_that_changed(changes.rules_changed))
+    return " ".join(sentences)
+
+
+def rules_that_changed(rules: Sequence[str]) -> str:
+    """Return a sentence that lists the rules of measuring that changed."""
+    return f"Since this link was made, these rules changed: {'; '.join(rules)}."
 
 
 def _names(runs: list[ChangedRun]) -> str:

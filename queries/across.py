@@ -8,14 +8,12 @@ from statistics import fmean
 from typing import Literal
 
 import msgspec
-import numpy as np
 
-from queries.engine.ranked_metric_rows import MetricCell, ranks
+from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.run_groups import RunGroup, RunGroups
-from queries.selection import number
 from queries.selection.facets import Facets
 
 OVERCONFIDENCE = CATALOGUE["overconfidence"]
@@ -66,7 +64,11 @@ class AcrossRow(msgspec.Struct):
 
 
 class AcrossDataset(msgspec.Struct):
-    """A dataset of the table. ``common`` counts questions that every ranked run answered, if only these count, else None."""
+    """A dataset of the table.
+
+    ``common`` counts questions that every ranked run answered, if only these count, else None. ``cluster`` is the unit of
+    intervals, the default of the dataset.
+    """
 
     dataset: str
     title: str
@@ -76,6 +78,7 @@ class AcrossDataset(msgspec.Struct):
     questions: int
     common: int | None
     disputed: float
+    cluster: str
 
 
 class AcrossGroup(msgspec.Struct):
@@ -139,19 +142,21 @@ def across(
     columns = []
     for facet in facets:
         board = boards[facet.dataset]
+        cells = _cells(board, metric, facet.forecasts)
         columns.append(
             AcrossDataset(
                 facet.dataset,
                 facet.title,
                 facet.simulated,
                 len(board.rows),
-                sum(row.ranked for row in board.rows),
+                sum(cell.ranked for cell in cells.values()),
                 board.questions,
                 board.common,
                 board.gradings.share,
+                facet.clusters[0],
             )
         )
-        for name, cell in _cells(board, metric, facet.forecasts).items():
+        for name, cell in cells.items():
             model, elicitation, run = name
             key = (model, elicitation) if rows == "models" else (model, elicitation, run)
             table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None)).cells[facet.dataset] = cell
@@ -171,13 +176,11 @@ def across(
 
 def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[str, str, str], AcrossCell]:
     """Return the cells of one dataset by model, elicitation and run."""
-    values = [row.metrics[metric.key].value if row.ranked else None for row in board.rows]
-    losses = metric.loss(np.array([math.nan if value is None else value for value in values]))
-    run_ranks = [number(rank) for rank in ranks(losses)]
-    ranked = sum(rank is not None for rank in run_ranks)
+    ranked = sum(row.metrics[metric.key].rank is not None for row in board.rows)
     cells = {}
-    for row, rank in zip(board.rows, run_ranks, strict=True):
+    for row in board.rows:
         cell, confidence = row.metrics[metric.key], row.metrics[OVERCONFIDENCE.key]
+        rank = cell.rank
         cells[row.model, row.elicitation, row.run] = AcrossCell(
             run=row.run,
             value=cell.value,
@@ -185,7 +188,7 @@ def _cells(board: Leaderboard, metric: Metric, forecasts: bool) -> dict[tuple[st
             low=cell.low,
             high=cell.high,
             questions=cell.questions,
-            ranked=row.ranked,
+            ranked=row.ranked or rank is not None,  # a run can be ranked by this metric alone
             rank=rank,
             place=(rank - 1) / (ranked - 1) if rank is not None and ranked > 1 else None,
             overconfidence=confidence.value,

@@ -14,7 +14,7 @@ from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
-from queries.engine.ranked_metric_rows import RunRow, groups_by_counted, merged_rows, remove_ranks, run_rows
+from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
 from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
 from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
@@ -62,8 +62,8 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
         parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
         return Breakdown(snapshot.version, selection_keys(selection), by, parts)
-    groups = groups_by_counted(metrics, not state_counts(snapshot, selection).is_empty())
-    measured = [_parts(snapshot, selection.replace(counted=counted), by, group, intervals) for counted, group in groups.items()]
+    groups = selections_by_counted(snapshot, selection, metrics)
+    measured = [_parts(snapshot, counted, by, group, intervals) for counted, group in groups]
     by_value: dict[object, list[BreakdownPart]] = {}
     for value, part in (pair for of_group in measured for pair in of_group.items()):
         by_value.setdefault(value, []).append(part)
@@ -124,8 +124,8 @@ def _parts_of_responses(
     for value in values:
         of_value = selection.with_response_attribute(name, value)
         measured = []
-        for which, group in groups_by_counted(metrics, not state_counts(snapshot, of_value).is_empty()).items():
-            counted, restricted = restrict(snapshot, of_value.replace(counted=which), by_default=True)
+        for counting, group in selections_by_counted(snapshot, of_value, metrics):
+            counted, restricted = restrict(snapshot, counting, by_default=True)
             comparable = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
             tested = _tested(snapshot, selection, len(values)) if comparable else None
             evidence = gather(snapshot, counted, group)

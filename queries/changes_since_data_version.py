@@ -2,9 +2,9 @@
 
 A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d-r1``. Its parts are the time when the runs of the
 dataset last changed (UTC), a digest of its questions, their difficulty and what people did, a digest of its published runs (their
-ids and tags), and how many of ``RULES`` were in force. A run never changes, except for the grades of its ``reviewed`` grading. So
-a link that names its runs, none of which has corrections, shows the same digits as long as the first digest stays the same and no
-rule changes.
+ids and tags), and how many of ``rules_of_measuring.RULES`` were in force. A run never changes, except for the grades of its
+``reviewed`` grading. So a link that names its runs, none of which has corrections, shows the same digits as long as the first
+digest stays the same and no rule changes.
 """
 
 from __future__ import annotations
@@ -18,25 +18,14 @@ import msgspec
 
 from data.store import Snapshot
 from data.store.gradings import IS_DRAWN, REVIEWED
+from queries.rules_of_measuring import RULES, rules_changed
 from queries.selection import Selection
-from queries.selection.clusters import AGES, default_cluster
 from queries.selection.parameter_kinds import BadRequest
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})(?:-r(\d{1,4}))?")
 TIME = "%Y%m%dT%H%M%S%f"
 NO_TIME = "19700101T000000000000"
 TABLES = ("questions", "clues", "curves", "exposures", "buzzes", "votes")  # tables of a dataset, apart from its runs
-# Rules of measuring that changed since versions were first pinned, oldest first. Versions without a number had none of them.
-# ``version_changes`` says which selections each concerns.
-OF_CORRECTED_RUNS = (
-    "runs with corrected grades are measured by the grading “reviewed” unless the link names another, and “reviewed” corrects "
-    "the first grading instead of that of Clueline's rules"
-)
-OF_AGES = (
-    "questions about the same five years of age count as one in intervals, tests and bands, unless the link names another "
-    "cluster; cluster=question counts single questions as before"
-)
-RULES = (OF_CORRECTED_RUNS, OF_AGES)
 
 
 class PinnedVersion(msgspec.Struct):
@@ -66,7 +55,7 @@ class VersionChanges(msgspec.Struct):
         added, withdrawn: runs that were published or withdrawn since; only those of the selection, if it names runs.
         restored: whether runs were restored since, or tags of runs changed, while none was published or withdrawn.
         corrected: runs of the selection whose grades were corrected since, if it uses corrected grades.
-        rules: rules of measuring that changed since and that matter for the selection, in words.
+        rules_changed: what changed since in the rules of measuring that concern the selection, in words.
         unnamed: number of runs that were published since and that the selection does not show because it names others.
     """
 
@@ -79,7 +68,7 @@ class VersionChanges(msgspec.Struct):
     withdrawn: list[ChangedRun]
     restored: bool
     corrected: list[str]
-    rules: list[str]
+    rules_changed: list[str]
     unnamed: int
 
 
@@ -127,14 +116,12 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
     content = parts[2] != _content_digest(snapshot, selection.dataset)
     runs = parts[3] != _runs_digest(snapshot, selection.dataset)
     corrected: list[str] = []
-    concerned = {OF_AGES} if not selection.cluster and default_cluster(snapshot, selection.dataset) == AGES else set()
     if selection.grading_in_force == REVIEWED:
-        sql = f"""select run, max(corrected_at) > $since from corrections where dataset = $d and not {IS_DRAWN}
-            group by 1 order by 1"""
-        ever = [row for row in snapshot.rows(sql, {"d": selection.dataset, "since": since}) if not named or row[0] in named]
-        corrected = [run for run, later in ever if later]
-        concerned |= {OF_CORRECTED_RUNS} if ever else set()
-    rules = [rule for rule in RULES[int(parts[4] or 0) :] if rule in concerned]
+        sql = f"""select distinct run from corrections where dataset = $d and corrected_at > $since and not {IS_DRAWN}
+            order by 1"""
+        later = [run for (run,) in snapshot.rows(sql, {"d": selection.dataset, "since": since})]
+        corrected = [run for run in later if not named or run in named]
+    rules = rules_changed(snapshot, selection, known=int(parts[4] or 0))  # versions without a number knew none
     unnamed = sum(run.run not in named for run in added) if named else 0
     return VersionChanges(
         version=version,
@@ -146,7 +133,7 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
         withdrawn=[run for run in withdrawn if not named or run.run in named],
         restored=runs and not added and not withdrawn,
         corrected=corrected,
-        rules=rules,
+        rules_changed=rules,
         unnamed=unnamed,
     )
 

@@ -6,8 +6,8 @@ They compare two runs, one run with all others, or all runs two by two.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from itertools import chain, combinations
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
-from queries.engine.ranked_metric_rows import NO_INTERVAL
+from queries.engine.ranked_metric_rows import NO_INTERVAL, selections_by_counted
 from queries.engine.run_pairs import RunName, RunPair, measure_pair, measure_runs, pair_runs, runs_by_id
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
@@ -71,7 +71,10 @@ class QuestionPair(msgspec.Struct):
 
 
 class Comparison(msgspec.Struct):
-    """Two runs on the questions that both answered; ``questions`` is how many these are."""
+    """Two runs on the questions that both answered; ``questions`` is how many these are.
+
+    An answer without a confidence is among them if one of the metrics counts it.
+    """
 
     a: RunName
     b: RunName
@@ -125,12 +128,12 @@ def compare(
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
-    pair = measure_pair(snapshot, selection, a, b, metrics)
+    pairs = measure_pair(snapshot, selection, a, b, metrics)
     return DetailedComparison(
-        **msgspec.structs.asdict(_single(snapshot, selection, runs[a], runs[b], pair, metrics, margin)),
+        **msgspec.structs.asdict(_single(snapshot, selection, runs[a], runs[b], pairs, metrics, margin)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        pairs=_questions(pair, metrics) if pair else [],
+        pairs=_questions(snapshot, selection.dataset, pairs, metrics),
     )
 
 
@@ -149,8 +152,8 @@ def comparison(
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
-    pair = measure_pair(snapshot, selection, a, b, metrics)
-    return _single(snapshot, selection, runs[a], runs[b], pair, metrics, margin)
+    pairs = measure_pair(snapshot, selection, a, b, metrics)
+    return _single(snapshot, selection, runs[a], runs[b], pairs, metrics, margin)
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
@@ -166,19 +169,23 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
         BadRequest: there is no run ``a`` in the dataset.
     """
     names = runs_by_id(snapshot, selection, a=a)
-    counted, _ = restrict(snapshot, selection)
-    selected = [run.run for run in gather(snapshot, counted, []).runs]
+    groups = [
+        (restrict(snapshot, counting)[0], group)
+        for counting, group in selections_by_counted(snapshot, selection, metrics, () if a is None else (a,))
+    ]
+    answering = {run.run for counted, _ in groups for run in gather(snapshot, counted, []).runs}
+    selected = [run for run in names if run in answering]
     pairs = [*combinations(selected, 2)] if a is None else [(a, run) for run in selected if run != a]
     # Run a is measured even if the selection's filters on runs leave it out.
     compared = dict.fromkeys(run for pair in pairs for run in pair)
-    measured = measure_runs(snapshot, counted, tuple(compared), metrics)
-    shared = shared_selections(snapshot, counted, pairs)
-
-    def measured_pair(pair: tuple[str, str]) -> RunPair | None:
-        check_time_limit()
-        return pair_runs(measure_runs(snapshot, shared[pair], pair, metrics) if pair in shared else measured, *pair)
-
-    results = [_comparison(names[pair[0]], names[pair[1]], measured_pair(pair), metrics) for pair in pairs]
+    measured: dict[tuple[str, str], dict[str, RunPair | None]] = {pair: {} for pair in pairs}
+    for counted, group in groups:
+        together, shared = measure_runs(snapshot, counted, tuple(compared), group), shared_selections(snapshot, counted, pairs)
+        for pair in pairs:
+            check_time_limit()
+            paired = pair_runs(measure_runs(snapshot, shared[pair], pair, group) if pair in shared else together, *pair)
+            measured[pair] |= dict.fromkeys((metric.key for metric in group), paired)
+    results = [_comparison(names[pair[0]], names[pair[1]], measured[pair], metrics) for pair in pairs]
     ranked = ranked_metrics(snapshot, selection.dataset)
     _adjust(results, metrics, ranked)
     return Comparisons(snapshot.version, selection_keys(selection), results, ranked.primary.key, ranked.others)
@@ -189,16 +196,16 @@ def _single(
     selection: Selection,
     a: RunName,
     b: RunName,
-    pair: RunPair | None,
+    pairs: Mapping[str, RunPair | None],
     metrics: Sequence[Metric],
     margin: float | None,
 ) -> SingleComparison:
     ranked = ranked_metrics(snapshot, selection.dataset)
-    result = _comparison(a, b, pair, metrics)
+    result = _comparison(a, b, pairs, metrics)
     _adjust([result], metrics, ranked)
     if margin is not None:
         for metric in metrics:
-            difference = result.metrics[metric.key]
+            pair, difference = pairs[metric.key], result.metrics[metric.key]
             if pair is None:
                 difference.margin = Equivalence(b.run, undefined=difference.missing)
             else:
@@ -207,14 +214,21 @@ def _single(
     return SingleComparison(**msgspec.structs.asdict(result), primary=ranked.primary.key, other_metrics=ranked.others)
 
 
-def _comparison(a: RunName, b: RunName, pair: RunPair | None, metrics: Sequence[Metric]) -> Comparison:
+def _comparison(a: RunName, b: RunName, pairs: Mapping[str, RunPair | None], metrics: Sequence[Metric]) -> Comparison:
+    differences = {metric.key: _difference(pairs[metric.key], metric, a.run, b.run) for metric in metrics}
+    different = {pair for pair in pairs.values() if pair is not None}  # metrics that count the same answers share a pair
+    return Comparison(a, b, len({*chain.from_iterable(map(_questions_of, different))}), differences)
+
+
+def _questions_of(pair: RunPair) -> list[str]:
+    """Return the ids of the questions that both runs answered."""
+    evidence = pair.measured.evidence
+    return [*evidence.questions[evidence.starts[pair.a] :][: pair.questions].tolist()]
+
+
+def _difference(pair: RunPair | None, metric: Metric, a: str, b: str) -> Difference:
     if pair is None:
-        missing = Difference(None, None, None, "no question of the selection was answered by both")
-        return Comparison(a, b, 0, {metric.key: msgspec.structs.replace(missing) for metric in metrics})
-    return Comparison(a, b, pair.questions, {metric.key: _difference(pair, metric, a.run, b.run) for metric in metrics})
-
-
-def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
+        return Difference(None, None, None, "no question of the selection was answered by both")
     values = pair.measured.values(metric)[[pair.a, pair.b]]
     result = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
     if result.difference is None:
@@ -247,16 +261,23 @@ def _adjust(results: Sequence[Comparison], metrics: Sequence[Metric], ranked: Ra
             difference.p_holm = number(adjusted)
 
 
-def _questions(pair: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:
-    """Return both runs question by question. Their rows are on the same questions, in the same order."""
-    evidence = pair.measured.evidence
-    columns = {metric.key: evidence.per_question(metric) for metric in metrics if metric.single}
-    first_a, first_b = evidence.starts[pair.a], evidence.starts[pair.b]
-
-    def cells(row: int) -> dict[str, float | None]:
-        return {key: number(values[row]) for key, values in columns.items()}
-
-    return [
-        QuestionPair(str(evidence.questions[first_a + index]), cells(first_a + index), cells(first_b + index))
-        for index in range(pair.questions)
-    ]
+def _questions(
+    snapshot: Snapshot, dataset: str, pairs: Mapping[str, RunPair | None], metrics: Sequence[Metric]
+) -> list[QuestionPair]:
+    """Return both runs question by question. The rows of a pair are on the same questions, in the same order."""
+    rows: dict[str, QuestionPair] = {}
+    shown = [metric.key for metric in metrics if metric.single]
+    for metric in metrics:
+        pair = pairs[metric.key]
+        if pair is None:
+            continue
+        starts = pair.measured.evidence.starts[[pair.a, pair.b]]
+        values = pair.measured.evidence.per_question(metric) if metric.single else None
+        for index, question in enumerate(_questions_of(pair)):
+            if question not in rows:
+                rows[question] = QuestionPair(question, dict.fromkeys(shown), dict.fromkeys(shown))
+            if values is not None:
+                of_a, of_b = (number(value) for value in values[starts + index])
+                rows[question].a[metric.key], rows[question].b[metric.key] = of_a, of_b
+    order = snapshot.rows("select question_id from questions where dataset = $d order by position", {"d": dataset})
+    return [rows[question] for (question,) in order if question in rows]

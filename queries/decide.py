@@ -24,6 +24,7 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
 from queries.engine.stored_or_computed_rows import selection_clauses
 from queries.engine.units import Units
@@ -47,6 +48,7 @@ from queries.selection import Selection, number, selection_keys
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items, most confident first, at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")
 BRIER, NET_SCORE = CATALOGUE["brier"], CATALOGUE["net_score"]
+AURC = CATALOGUE["aurc"]  # it reads items
 # Columns of the sums by cluster of questions: items, sum of y, sums of y and of 1 - y above each threshold.
 RIGHT, WRONG = slice(2, 2 + CELLS), slice(2 + CELLS, 2 + 2 * CELLS)
 
@@ -72,6 +74,8 @@ class RunDecisions(msgspec.Struct):
     """One run. Lists have an element for each of ``thresholds``, unless stated otherwise.
 
     Attributes:
+        questions, items: that everything here is computed from, except abstentions, which count in ``net_score``, ``best_score``
+            and ``answered``.
         murphy: mean elementary score at each t, in [0, 2]; lower is better. Of forecasts, it compares the probability of yes with
             the outcome; everything else here is about the likelier side.
         net_score: mean reward of an item at each t below 1: 1 for a right answer, -t / (1 - t) for a wrong one, 0 for none.
@@ -157,8 +161,11 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
     ``BadRequest`` if the dataset has no such run, or they are the same.
     """
     names = runs_by_id(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
-    counted, _ = restrict(snapshot, selection, by_default=True)
-    evidence = gather(snapshot, counted, (*DECIDE_METRICS, BRIER))
+    groups = selections_by_counted(snapshot, selection, (*DECIDE_METRICS, BRIER, NET_SCORE))
+    measured = [gather(snapshot, restrict(snapshot, counting, by_default=True)[0], (*group, AURC)) for counting, group in groups]
+    evidence, of_net_score = measured[0], measured[-1]  # only the net score counts abstentions
+    places = {run.run: index for index, run in enumerate(of_net_score.runs)}
+    counted, _ = restrict(snapshot, groups[0][0], by_default=True)
     metrics = _metrics(evidence)
     order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
     first = a or next((run for run in order if run != b), "")
@@ -168,7 +175,7 @@ def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -
         selection=selection_keys(selection),
         thresholds=THRESHOLDS.tolist(),
         coverages=COVERAGES.tolist(),
-        runs=[_run(evidence, index, metrics[index]) for index in range(len(evidence.runs))],
+        runs=[_run(evidence, index, of_net_score, places[run.run], metrics[index]) for index, run in enumerate(evidence.runs)],
         difference=_difference(snapshot, counted, names[first], names[second]) if first and second else None,
         people=_people(snapshot, counted, evidence.units),
     )
@@ -185,15 +192,23 @@ def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
     return rows
 
 
-def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDecisions:
+def _run(evidence: Evidence, run: int, of_net_score: Evidence, place: int, metrics: dict[str, MetricValue]) -> RunDecisions:
+    """Return what the answers of a run are worth.
+
+    Args:
+        evidence: answers with a confidence.
+        run: index of the run in it.
+        of_net_score: the items of the net score.
+        place: index of the run in these.
+        metrics: of the run, by key.
+    """
     check_time_limit()
-    confidence, correct = _sorted_items(evidence, run, NET_SCORE)
-    right, wrong = answered(THRESHOLDS, confidence, correct)
-    above, count = right + wrong, float(len(confidence))
+    right, wrong = answered(THRESHOLDS, *_sorted_items(of_net_score, place, NET_SCORE))
+    above, count = right + wrong, float(of_net_score.run_facts(place)["items"])
     facts = evidence.run_facts(run)
-    sums = _by_cluster(evidence, run, NET_SCORE)
+    sums = _by_cluster(of_net_score, place, NET_SCORE)
     sums = sums[sums[:, 0] > 0]
-    per_unit = count / evidence.units_answered[run]
+    per_unit = count / of_net_score.units_answered[place]
     return RunDecisions(
         **facts,
         metrics=metrics,
@@ -201,7 +216,7 @@ def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDe
         net_score=_score_curve(rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
         answered=(above / count).tolist(),
         risk=_numbers(ratio(wrong, above)),
-        risks=_numbers(risk_at(COVERAGES, confidence, correct)),
+        risks=_numbers(risk_at(COVERAGES, *_sorted_items(evidence, run, NET_SCORE))),
         best_threshold=THRESHOLDS[best_thresholds(right, wrong)].tolist(),
         best_score=_score_curve(cross_fitted_rewards(sums[:, RIGHT], sums[:, WRONG]), sums[:, 0], per_unit),
     )
@@ -262,7 +277,7 @@ def _numbers(values: Floats) -> list[float | None]:
 
 
 def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName) -> CurveDifference | None:
-    pair = measure_pair(snapshot, selection, a.run, b.run, DECIDE_METRICS)
+    pair = measure_pair(snapshot, selection, a.run, b.run, [AURC])[AURC.key]
     if pair is None:
         return None
     evidence = pair.measured.evidence

@@ -15,6 +15,8 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.question_difficulties import UNTESTED
+from queries.engine.ranked_metric_rows import NO_INTERVAL
+from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.per_question import slope
@@ -60,7 +62,7 @@ class HardEasyFit(msgspec.Struct):
     Attributes:
         questions: number of questions behind the slope: answered, and with a difficulty.
         slope: of overconfidence on difficulty; None where ``missing`` says why.
-        low, high: 95 % interval of the slope; None where the questions do not show how much it varies.
+        low, high: 95 % interval of the slope; None where ``no_interval`` says why.
         line: over the range of the difficulties.
         points: these questions in order of difficulty. If there are more than 1,000 (with more than five runs: 5,000 divided by
             the number of runs, but at least 100), only every n-th.
@@ -76,6 +78,7 @@ class HardEasyFit(msgspec.Struct):
     missing: str | None
     line: list[LinePoint]
     points: list[QuestionPoint]
+    no_interval: str | None = None
 
 
 class Difficulty(msgspec.Struct):
@@ -99,7 +102,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     """Return overconfidence by difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
     counted, _ = restrict(snapshot, selection, by_default=True)
     evidence = gather(snapshot, counted, [HARD_EASY])
-    used = evidence.questions_with(HARD_EASY)
+    used, units = evidence.questions_with(HARD_EASY), evidence.units_with(HARD_EASY)
     condition, parameters = counted.question_filter()
     counts: dict[str | None, int] = dict(
         snapshot.rows(
@@ -131,6 +134,9 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
                 missing=None if np.isfinite(values[index]) else HARD_EASY.undefined,
                 line=_line(evidence, rows, heights[index], ends[:, index]),
                 points=_points(evidence, rows, overconfidence),
+                no_interval=None
+                if np.isfinite(slope_ends[0, index]) or not np.isfinite(values[index])
+                else too_few_units(int(units[index]), int(used[index])) or NO_INTERVAL,
             )
             for index, (run, rows) in enumerate(zip(evidence.runs, _rows_easiest_first(evidence), strict=True))
         ],

@@ -8,12 +8,14 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
+from data.store.answer_states import State, among_states
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from queries.engine import run_columns
 from queries.engine.evidence import Evidence, Run
 from queries.engine.gather_evidence import gather
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import BIN_TOTALS
-from queries.metrics import CATALOGUE
+from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, number
 
@@ -54,7 +56,8 @@ class PlayerResult(msgspec.Struct):
 
     Questions and answers are those that the player has finished, and ``bins`` the player's diagram. Standings are sorted by
     ``order``, best first: CalScore, or the Brier score where the player has no CalScore, such as where no human team heard these
-    questions. ``left_out`` counts the other runs of models.
+    questions. A metric is None if the model answered some of the clues as the metric does not count, such as without confidence.
+    ``left_out`` counts the other runs of models.
     """
 
     questions: int
@@ -75,39 +78,42 @@ def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[Playe
     """Compare a player with the models. Where the dataset no longer has a question of the player, CalScore is undefined."""
     questions = tuple(dict.fromkeys(answer.question_id for answer in answers))
     runs = model_runs(snapshot, selection)
-    complete = _answered_all(snapshot, runs, answers)
-    models = gather(snapshot, selection.on_runs(complete or ["-"]).replace(questions=questions), METRICS)
-    player = _evidence(snapshot, selection, answers, models)
-    standings = [
-        Standing(
-            run.run or None,
-            run.model,
-            run.elicitation,
-            {metric.key: number(metric_values[index]) for metric, metric_values in values.items()},
-        )
-        for evidence in (player, models)
-        for values in [{metric: evidence.values(metric) for metric in METRICS}]
-        for index, run in enumerate(evidence.runs)
-    ]
-    order = CATALOGUE["brier" if standings[0].metrics["calscore"] is None else "calscore"]
-    worth = [np.nan if (value := row.metrics[order.key]) is None else value for row in standings]
+    standings: dict[str, Standing] = {}
+
+    def add(evidence: Evidence, metrics: Sequence[Metric]) -> None:
+        for metric in metrics:
+            for run, value in zip(evidence.runs, evidence.values(metric), strict=True):
+                row = Standing(run.run or None, run.model, run.elicitation, {metric.key: None for metric in METRICS})
+                standings.setdefault(run.run, row).metrics[metric.key] = number(value)
+
+    of_questions = selection.replace(questions=questions)
+    for counting, group in selections_by_counted(snapshot, of_questions.on_runs(runs or ["-"]), METRICS):
+        complete = _answered_all(snapshot, runs, answers, counting.items.shared)
+        models = gather(snapshot, counting.on_runs(complete or ["-"]), group)
+        if not standings:
+            player = _evidence(snapshot, selection, answers, models)
+            add(player, METRICS)
+        add(models, group)
+    rows = [*standings.values()]
+    order = CATALOGUE["brier" if rows[0].metrics["calscore"] is None else "calscore"]
+    worth = [np.nan if (value := row.metrics[order.key]) is None else value for row in rows]
     best_first = np.argsort(order.loss(np.array(worth)), kind="stable")
     return PlayerResult(
         questions=len(questions),
         answers=len(answers),
         bins=_wide_bins(player.values(BIN_TOTALS)[0]),
         order=order.key,
-        standings=[standings[index] for index in best_first],
-        left_out=len(runs) - len(models.runs),
+        standings=[rows[index] for index in best_first],
+        left_out=len(runs) + 1 - len(rows),
     )
 
 
-def _answered_all(snapshot: Snapshot, runs: Sequence[str], answers: Sequence[PlayedClue]) -> list[str]:
-    """Return those of some runs that answered every clue of the player, in the same order."""
+def _answered_all(snapshot: Snapshot, runs: Sequence[str], answers: Sequence[PlayedClue], states: tuple[State, ...]) -> list[str]:
+    """Return those of some runs that answered every clue of the player in one of some states, in the same order."""
     played = {"questions": [answer.question_id for answer in answers], "clues": [answer.clue for answer in answers]}
     rows = snapshot.rows(
         f"""with played as (select unnest($questions::varchar[]) as question_id, unnest($clues::integer[]) as clue)
-        select run from (select distinct run, question_id, clue from {snapshot.responses(runs)} where not failed)
+        select run from (select distinct run, question_id, clue from {snapshot.responses(runs)} where {among_states(states)})
         join played using (question_id, clue) group by run having count(*) = (select count(*) from played)""",
         played,
     )

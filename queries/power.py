@@ -102,8 +102,8 @@ def power(
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
-    pair = measure_pair(snapshot, selection, a, b, metrics)
-    rows = [_metric_power(pair, metric, target, margin) for metric in metrics]
+    pairs = measure_pair(snapshot, selection, a, b, metrics)
+    rows = [_metric_power(pairs[metric.key], metric, target, margin) for metric in metrics]
     return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
 
 

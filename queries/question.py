@@ -18,11 +18,13 @@ from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
 from queries.engine.left_out_plays import left_out_plays
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.run_columns import float_array, sample_numbers
 from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
+from queries.metrics.counted_answers import CountedAnswers
 from queries.metrics.kernels.per_question import buzz_mass
-from queries.selection import Selection, number
+from queries.selection import Selection, has_forecasts, number
 from queries.selection.parameter_kinds import BadRequest
 
 
@@ -345,14 +347,19 @@ def _runs(
         parameters,
     )
     parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
-    # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading the files.
-    responses = {run: _responses_of_metrics(part) for (run, _, _), part in parts.items()}
-    evidence = gather(snapshot, one_question, METRICS, responses)
-    values = {metric.key: evidence.values(metric) for metric in METRICS}
-    index_of = {run.run: index for index, run in enumerate(evidence.runs)}
+    values: dict[str, dict[str, float | None]] = {run: {} for run, _, _ in parts}
+    for counting, group in selections_by_counted(snapshot, one_question, METRICS):
+        # Statistics are stored in files for all questions. Computing them from these few responses is faster than reading these.
+        responses = {run: _responses_of_metrics(part, counting.items) for (run, _, _), part in parts.items()}
+        evidence = gather(snapshot, counting, group, responses)
+        for metric in group:
+            of_runs = evidence.values(metric)
+            for run, value in zip(evidence.runs, of_runs, strict=True):
+                values[run.run][metric.key] = number(value)
+    forecasts = has_forecasts(snapshot, one_question.dataset)
     runs = []
     for (run, model, elicitation), part in parts.items():
-        shown = of_likelier_side(part) if evidence.conventions.forecasts else part
+        shown = of_likelier_side(part) if forecasts else part
         answers = shown.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
         counted = [row for row, answer in enumerate(answers) if answer["confidence"] is not None]
         mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
@@ -369,14 +376,13 @@ def _runs(
             first = part[counted].filter(pl.col("sample").eq_missing(answers[counted[0]]["sample"]))
             score = float_array(first[rules.scale])
             point = buzzpoint(first["clue"].to_numpy(), score, rules.threshold_of(run), best.get(run))
-        index = index_of.get(run)
         last = part.row(counted[-1], named=True) if counted else {"options": None, "option_names": None}
         runs.append(
             RunResponses(
                 run=run,
                 model=model,
                 elicitation=elicitation,
-                metrics={key: None if index is None else number(value[index]) for key, value in values.items()},
+                metrics={metric.key: values[run].get(metric.key) for metric in METRICS},
                 shares=_shares(votes, last["options"], last["option_names"] or class_names),
                 buzzpoint=point,
                 clues=[ClueResponse(**answer) for answer in answers],
@@ -393,9 +399,11 @@ def of_likelier_side(forecasts: pl.DataFrame) -> pl.DataFrame:
     return forecasts.with_columns(**{name: pl.when("failed").then(name).otherwise(new) for name, new in changed.items()})
 
 
-def _responses_of_metrics(part: pl.DataFrame) -> Responses:
-    """Return the answers of a run to one question that metrics need, those with a confidence, by sample and clue."""
-    counted = part.filter(pl.col("confidence").is_not_null())
+def _responses_of_metrics(part: pl.DataFrame, items: CountedAnswers) -> Responses:
+    """Return the answers of a run to one question that metrics count, by sample and clue; see ``run_items``."""
+    counted = part.filter(pl.col("state").is_in(items.states))
     samples = None if counted["sample"].is_null().all() else sample_numbers(counted["sample"])
+    right = ~pl.col("state").is_in(["abstained", "failed"]) if items.attempts else pl.col("correct")
+    counted = counted.with_columns(pl.col("confidence").fill_null(0.0), right.cast(pl.Float64).alias("correct"))
     confidence, correct = (float_array(counted[name]) for name in ("confidence", "correct"))
     return Responses(np.zeros(len(counted), np.int64), counted["clue"].to_numpy(), confidence, correct, samples)

@@ -55,7 +55,7 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
     """
     assert metric.single and metric.direction != "none"
     runs_by_id(snapshot, selection, a=a, b=b)
-    pair = measure_pair(snapshot, selection, a, b, [metric])
+    pair = measure_pair(snapshot, selection, a, b, [metric])[metric.key]
     if pair is None:
         return QuestionDifferences(0, [], MIN_SPAN, [0] * BINS, [])
     evidence = pair.measured.evidence

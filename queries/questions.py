@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import polars as pl
@@ -10,9 +10,9 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.disputed_answers import disputed_runs
+from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.ranked_metric_rows import groups_by_counted
-from queries.engine.stored_or_computed_rows import state_counts
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.metrics import Metric
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
@@ -86,7 +86,7 @@ def question_details(
     """Return facts of questions, in the order of their ids, and metrics of single questions of the selection's runs on each."""
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
-    values = _values(snapshot, selected, metrics) if metrics and ids else {}
+    values = _values(snapshot, selection, metrics, ids) if metrics and ids else {}
     disputed = disputed_runs(snapshot, selected) if ids else {}
     return QuestionDetails(
         [QuestionRow(**facts[name], runs=values.get(name, {}), disputed=disputed.get(name, [])) for name in ids]
@@ -112,17 +112,16 @@ def question_table(
     if limit is not None and limit < 1:
         raise BadRequest("bad_value", "limit must be at least 1.", "limit")
     order = ordered_questions(snapshot, selection, sort)
-    selection, _ = restrict(snapshot, selection)
+    listed, _ = restrict(snapshot, selection)
     last = len(order.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": order.questions[start:last]}, schema={"question_id": pl.String})
-    if limit is not None and limit <= MAX_PAGE_SIZE:  # many names cost more than reading every question
-        selection = selection.replace(questions=tuple(page["question_id"]))
-    page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
+    # Many names cost more than reading every question.
+    ids = tuple(page["question_id"]) if limit is not None and limit <= MAX_PAGE_SIZE else None
+    page = page.join(_facts(snapshot, listed.replace(questions=ids)), on="question_id", how="left", maintain_order="left")
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))
     page = page.join(_attributes(snapshot, selection.dataset), on="question_id", how="left", maintain_order="left")
     runs: dict[str, None] = {}
-    for group in _groups(snapshot, selection, metrics):
-        evidence = gather(snapshot, selection.for_metrics(group), group)
+    for evidence, group in _measured(snapshot, selection, metrics, ids):
         columns = {metric.key: evidence.per_question(metric) for metric in group}
         for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
             runs[run.run] = None
@@ -155,10 +154,11 @@ def _attributes(snapshot: Snapshot, dataset: str) -> pl.DataFrame:
     return facts.pivot("name", index="question_id", values="value") if len(facts) else facts.select("question_id")
 
 
-def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:
+def _values(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], ids: tuple[str, ...]
+) -> dict[str, dict[str, dict[str, float | None]]]:
     result: dict[str, dict[str, dict[str, float | None]]] = {}
-    for group in _groups(snapshot, selection, metrics):
-        evidence = gather(snapshot, selection.for_metrics(group), group)
+    for evidence, group in _measured(snapshot, selection, metrics, ids):
         columns = {metric.key: evidence.per_question(metric) for metric in group}
         for run, start, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
             for row in range(start, end):
@@ -168,8 +168,13 @@ def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric])
     return result
 
 
-def _groups(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> list[list[Metric]]:
-    return [*groups_by_counted(metrics, not state_counts(snapshot, selection).is_empty()).values()]
+def _measured(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], ids: tuple[str, ...] | None
+) -> Iterator[tuple[Evidence, list[Metric]]]:
+    """Yield the metrics in groups that count the same answers, each with its evidence on some questions; None for all."""
+    for counting, group in selections_by_counted(snapshot, selection, metrics):
+        counted, _ = restrict(snapshot, counting)
+        yield gather(snapshot, counted.replace(questions=ids), group), group
 
 
 def _start(cursor: str | None) -> int:

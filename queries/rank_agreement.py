@@ -11,8 +11,8 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
-from queries.engine.ranked_metric_rows import groups_by_counted, ranks
-from queries.engine.stored_or_computed_rows import chosen, state_counts
+from queries.engine.ranked_metric_rows import ranks, selections_by_counted
+from queries.engine.stored_or_computed_rows import chosen
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rank_agreement import tau_b
@@ -63,8 +63,8 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
     ranked = [metric for metric in metrics if metric.direction != "none"]
     runs = chosen(snapshot, selection)[0]
     values = {}
-    for counted, group in groups_by_counted(ranked, not state_counts(snapshot, selection).is_empty()).items():
-        restricted, _ = restrict(snapshot, selection.replace(counted=counted), by_default=True)
+    for counted, group in selections_by_counted(snapshot, selection, ranked):
+        restricted, _ = restrict(snapshot, counted, by_default=True)
         evidence = gather(snapshot, restricted, group)
         rows = [runs.index(run.run) for run in evidence.runs]
         for metric in group:

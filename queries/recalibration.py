@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
+from data.store.answer_states import among_states
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import RunDistributions, tempered_distributions
 from queries.engine.distribution_statistics import selected_distributions
 from queries.engine.evidence import Run
 from queries.engine.gather_evidence import gather
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.run_columns import sample_numbers
 from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
@@ -31,7 +33,7 @@ from queries.metrics.kernels.recalibration import (
     fit,
 )
 from queries.metrics.metric import Floats
-from queries.selection import Selection, number, selection_keys
+from queries.selection import Selection, has_forecasts, number, selection_keys
 
 FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
@@ -105,6 +107,7 @@ class Recalibration(msgspec.Struct):
 
 WELL_CALIBRATED = 0.1
 ONLY_CONFIDENCE = "only the confidence is recalibrated, not the distribution over options"
+NO_PART = "it takes no part by this metric: it answered too few of the same questions"
 TOO_FEW = "fitting and judging need at least two questions"
 ONE_CLUSTER = "fitting and judging need at least two clusters of questions"
 SAME = 1e-9  # a change below this is rounding
@@ -119,12 +122,43 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     logarithm of the share of the right class, and its confidences change with their shares.
     """
     assert method in METHODS
+    (counting, group), *others = selections_by_counted(snapshot, selection, metrics)
+    results = _recalibrated_group(snapshot, counting, group, method)
+    for counting, group in others:
+        if counting.counted.need_confidence or has_forecasts(snapshot, selection.dataset):
+            further = {run.run: run.metrics for run in _recalibrated_group(snapshot, counting, group, method)}
+        else:
+            further = _unchanged(snapshot, counting, group)
+        for row in results:
+            changes = further.get(row.run, {metric.key: MetricChange(None, None, NO_PART) for metric in group})
+            too_few = {"after": None, "missing": row.missing} if row.missing else {}
+            row.metrics |= {key: msgspec.structs.replace(change, **too_few) for key, change in changes.items()}
+    for row in results:
+        row.metrics = {metric.key: row.metrics[metric.key] for metric in metrics}
+    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
+
+
+def _unchanged(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, MetricChange]]:
+    """Return the changes of metrics that do not depend on confidence, by run and key."""
+    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
+    changes: dict[str, dict[str, MetricChange]] = {run.run: {} for run in evidence.runs}
+    for metric in metrics:
+        for run, value in zip(evidence.runs, evidence.values(metric), strict=True):
+            changes[run.run][metric.key] = _change(metric, value, value, None, whole=False)
+    return changes
+
+
+def _recalibrated_group(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], method: str
+) -> list[RecalibratedRun]:
+    """Recalibrate every run, and measure it by metrics that count the answers that the selection says."""
     counted, _ = restrict(snapshot, selection, by_default=True)
     before = gather(snapshot, counted, metrics)
     items = selected_items(snapshot, counted)
     unit = before.units.of_questions[items["place"].to_numpy()]
     folded = items.with_columns(unit=unit, fold=folds_of_questions(before.units.count)[unit])
-    parts = {run: part for (run,), part in folded.partition_by("run", as_dict=True).items()}
+    others = {run: part for (run,), part in folded.filter(~pl.col("answered")).partition_by("run", as_dict=True).items()}
+    parts = {run: part for (run,), part in folded.filter("answered").partition_by("run", as_dict=True).items()}
     too_few = TOO_FEW if before.units.are_questions else ONE_CLUSTER
     stated = _whole_distributions(snapshot, counted, parts) if method == "temperature" else {}
     tempered: dict[str, RunDistributions] = {}
@@ -141,7 +175,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             confidence, correct = part["confidence"].to_numpy(), part["correct"].to_numpy()
             moved = cross_fitted(method, confidence, correct, folds, int(folds.max()) + 1)
             mapped[run] = part.with_columns(after=pl.Series(moved))
-    recalibrated = {run: _responses(part) for run, part in mapped.items() if part is not None}
+    recalibrated = {run: _responses(part, others.get(run)) for run, part in mapped.items() if part is not None}
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
@@ -151,7 +185,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
     results = []
     for index, run in enumerate(before.runs):
-        items_of_run, changes = mapped[run.run], {}
+        items_of_run, changes = mapped.get(run.run), {}
         for metric in metrics:
             was = values_before[metric.key][index]
             now = np.nan if items_of_run is None else values_after[metric.key][index_after[run.run]]
@@ -164,15 +198,20 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         log_odds_map = fitted if isinstance(fitted, LogOddsMap) else None
         fitted_to: FittedTo = "whole distribution" if run.run in stated else "confidence"
         results.append(_recalibrated(run, changes, items_of_run, drawn.get(run.run), fitted_to, log_odds_map, too_few))
-    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
+    return results
 
 
 def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Return run, question and its ``place``, clue, sample, confidence and correctness of each item of a selection."""
+    """Return run, question and its ``place``, clue, sample, confidence and correctness of each item of a selection.
+
+    Items without a confidence have confidence 0, and are not ``answered``; see ``run_columns.run_items``.
+    """
+    correct = f"(not {among_states(('abstained', 'failed'), 'p')})::double" if selection.items.attempts else "p.correct"
     with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
-        select p.run, p.question_id, p.clue, p.sample, p.confidence, p.correct, q.place
+        select p.run, p.question_id, p.clue, p.sample, coalesce(p.confidence, 0) as confidence, {correct} as correct, q.place,
+            {among_states(("answered",), "p")} as answered
         from ({selected_responses(snapshot, selection, parameters)}) p join chosen_questions q using (question_id)
         order by p.run, q.place, p.sample, p.clue""",
         parameters,
@@ -234,8 +273,10 @@ def _whole_distributions(snapshot: Snapshot, selection: Selection, parts: dict[s
     return results
 
 
-def _responses(part: pl.DataFrame) -> Responses:
-    """Return the items of one run with the recalibrated confidence."""
+def _responses(part: pl.DataFrame, others: pl.DataFrame | None) -> Responses:
+    """Return the items of one run with the recalibrated confidence, and the others without one as they are."""
+    if others is not None:
+        part = pl.concat([part, others.with_columns(after="confidence")]).sort("place", "sample", "clue", nulls_last=True)
     place = part["place"].cast(pl.Int64).to_numpy()
     sample = None if part["sample"].is_null().all() else sample_numbers(part["sample"])
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)

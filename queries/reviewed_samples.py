@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
+from data.store.answer_states import NEVER_RIGHT, among_states, state_sql
 from data.store.gradings import IMPORTED, IS_DRAWN, Draw
 from data.sufficient_statistics import Items, sums
 from queries.engine.bootstrap import LEVEL
@@ -19,7 +20,7 @@ from queries.gradings import DRAWN_ANSWERS
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.metrics.kernels.item_totals import net_reward
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean
+from queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
 from queries.metrics.kernels.selective import log_score_of_items
 from queries.metrics.metric import NET_REWARD
 from queries.query_time_limit import check_time_limit
@@ -78,7 +79,8 @@ class ReviewedRun(msgspec.Struct):
         drawn: number of its answers in the selection that were drawn.
         reviewed: how many of these a person graded.
         judge_error: share of the answers on which the first grading errs, as estimated from the reviewed ones, in [0, 1].
-        means: estimates by key of the metric; empty where ``missing`` says why.
+        means: estimates by key of the metric, over the answers that the metric counts; empty where ``missing`` says why. A metric
+            is left out if it counts fewer than 40 of the drawn answers.
     """
 
     run: str
@@ -169,7 +171,8 @@ def _estimated(snapshot: Snapshot, selection: Selection, run: Run) -> ReviewedRu
     else:
         weight = drawn["weight"].to_numpy()
         result.judge_error = float(weight @ np.abs(drawn["grade"].to_numpy() - drawn["correct"].to_numpy()) / weight.sum())
-        result.means = {key: _estimate(key, answers, selection.conventions) for key in MEANS}
+        estimates = {key: _estimate(key, answers, selection) for key in MEANS}
+        result.means = {key: estimate for key, estimate in estimates.items() if estimate}
     return result
 
 
@@ -177,10 +180,10 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
     """Return the answers of a run in a selection, a row for each.
 
     Returns:
-        Columns ``question``, its number from 0, ascending; ``confidence``, null without one; ``correct``, by the first grading;
-        ``sampled``, whether an answer to the question was drawn for review; ``weight``, from how many answers to the question
-        this one was drawn, null if it was not; and ``grade``, the reviewer's. Where several answers to a clue are the same
-        guess, they share the weight.
+        Columns ``question``, its number from 0, ascending; ``state``; ``confidence``, 0 without one; ``correct``, by the first
+        grading; ``sampled``, whether an answer to the question was drawn for review; ``weight``, from how many answers to the
+        question this one was drawn, null if it was not; and ``grade``, the reviewer's. Where several answers to a clue are the
+        same guess, they share the weight.
     """
     selection = selection.on_runs([run]).replace(grading=IMPORTED).for_metrics([CATALOGUE["accuracy"]])
     with_clauses, parameters = selection_clauses(selection)
@@ -188,19 +191,21 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
     answers = snapshot.frame(
         f"""{with_clauses}, drawn_answers as ({DRAWN_ANSWERS}),
         counted as (select d.*, (select count(*) from {snapshot.responses([run])} a where a.question_id = d.question_id
-            and a.clue = d.clue and a.guess is not distinct from d.guess and not a.failed) as same from drawn_answers d)
-        select c.place, r.confidence, r.correct, s.question_id is not null as sampled,
-            d.note, d.grade, d.same
+            and a.clue = d.clue and a.guess is not distinct from d.guess and not {among_states(NEVER_RIGHT, "a")}) as same
+            from drawn_answers d)
+        select c.place, {state_sql("r")} as state, coalesce(r.confidence, 0) as confidence, r.correct,
+            s.question_id is not null as sampled, d.note, d.grade, d.same
         from ({responses}) r join chosen_questions c using (question_id)
         left join drawn_answers s on s.question_id = r.question_id
         left join counted d on d.question_id = r.question_id and d.clue = r.clue and d.guess is not distinct from r.guess
-            and not r.failed
+            and not {among_states(NEVER_RIGHT, "r")}
         order by c.place, r.clue, r.sample""",
         parameters | {"graded_run": run},
     )
     of_notes = {note: float(Draw.from_note(note).answers) for note in answers["note"].drop_nulls().unique()}
     return answers.select(
         (pl.col("place").rle_id()).alias("question"),
+        "state",
         "confidence",
         "correct",
         "sampled",
@@ -209,22 +214,31 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str) -> pl.DataFrame
     )
 
 
-def _estimate(key: str, answers: pl.DataFrame, conventions: Conventions) -> MeanEstimate:
-    if CATALOGUE[key].counted.need_confidence:
-        answers = answers.filter(pl.col("confidence").is_not_null())
-    question, confidence, correct = (answers[name].to_numpy() for name in ("question", "confidence", "correct"))
-    count = int(question[-1]) + 1
-    values = MEANS[key]
+def _estimate(key: str, answers: pl.DataFrame, selection: Selection) -> MeanEstimate | None:
+    """Estimate the mean of a metric over the answers that it counts; None if too few of these were drawn."""
+    conventions, metric, values = selection.conventions, CATALOGUE[key], MEANS[key]
+    count, never_right = answers["question"].n_unique(), pl.col("state").is_in(NEVER_RIGHT)
+    drawn_from = answers.filter(~never_right)
+    could_be_drawn = np.bincount(drawn_from["question"].to_numpy(), minlength=count) > 0
+    place_of: Ints = np.cumsum(could_be_drawn) - 1
+    counted = answers.filter(pl.col("state").is_in(selection.for_metrics([metric]).items.states))
+    # Whoever grades them, these earn 0 by every metric that counts them.
+    zeros: Floats = np.bincount(counted.filter(never_right)["question"].to_numpy(), minlength=count).astype(float)
+    graded_rows = counted.filter(~never_right)
+    if graded_rows.filter(pl.col("weight").is_not_null())["question"].n_unique() < MIN_REVIEWED:
+        return None
+    confidence, correct = (graded_rows[name].to_numpy() for name in ("confidence", "correct"))
+    question = place_of[graded_rows["question"].to_numpy()]
     judged = values(confidence, correct, conventions)
-    weight, grade = (answers[name].fill_null(0.0).to_numpy() for name in ("weight", "grade"))
+    weight, grade = (graded_rows[name].fill_null(0.0).to_numpy() for name in ("weight", "grade"))
     graded = values(confidence, grade, conventions)
     ones = np.ones_like(confidence)
     per_error = weight * (values(confidence, ones, conventions) - values(confidence, 0 * ones, conventions))
 
     def total(column: Floats) -> Floats:
-        return sum_by_place(column, question, count)
+        return sum_by_place(column, question, int(could_be_drawn.sum()))
 
-    drawn: Ints = np.unique(question[answers["sampled"].to_numpy()])
+    drawn: Ints = np.unique(place_of[drawn_from.filter("sampled")["question"].to_numpy()])
     items, per_error = total(ones), total(per_error)[drawn]
     estimate = prediction_powered_mean(
         total(judged),
@@ -235,7 +249,8 @@ def _estimate(key: str, answers: pl.DataFrame, conventions: Conventions) -> Mean
         total(weight)[drawn],
         float(np.sqrt((per_error**2).mean())),
         LEVEL,
+        zeros[could_be_drawn],
     )
-    metric = CATALOGUE[key]
+    estimate = with_questions_of_zeros(estimate, items + zeros[could_be_drawn], zeros[~could_be_drawn], LEVEL)
     value, low, high = (float(np.clip(end, metric.low, metric.high)) for end in estimate[:3])
-    return MeanEstimate(float(judged.mean()), value, low, high, estimate.tuning)
+    return MeanEstimate(float(judged.sum() / (len(judged) + zeros.sum())), value, low, high, estimate.tuning)

@@ -13,6 +13,9 @@ from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from queries.engine.ranked_metric_rows import NO_INTERVAL
+from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
@@ -22,7 +25,10 @@ from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
 
-SCORE_METRICS = tuple(CATALOGUE[key] for key in ("brier", "corp_mcb", "corp_dsc", "corp_unc", "auroc", "smooth_ece"))
+VALUES = {"brier": "brier", "mcb": "corp_mcb", "dsc": "corp_dsc", "unc": "corp_unc", "auroc": "auroc", "smooth_ece": "smooth_ece"}
+SCORE_METRICS = tuple(CATALOGUE[key] for key in VALUES.values())
+NO_SLOPE = "its answers are all right, or all wrong, or confidence separates right from wrong completely"
+NO_INTERCEPT = "its answers are all right, or all wrong"
 BINS = 20  # bins of confidence in the histograms of right and wrong answers
 Point = tuple[float, float]
 
@@ -47,6 +53,7 @@ class RunTriptych(msgspec.Struct):
         right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
         mcb_low, mcb_high, dsc_low, dsc_high: 95 % intervals of ``mcb`` and ``dsc``.
         p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.
+        missing: the reason for each number that is None, by name.
         calibration_slope, calibration_intercept: of logistic regressions of correctness on the log-odds of confidence, with 95 %
             intervals.
     """
@@ -81,6 +88,7 @@ class RunTriptych(msgspec.Struct):
     mcb_high: float | None
     dsc_low: float | None
     dsc_high: float | None
+    missing: dict[str, str]
 
 
 class Triptych(msgspec.Struct):
@@ -129,7 +137,7 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
     levels = confidence_levels(confidence, correct)
     blocks = corp_curve(*levels)
     smooth = smooth_curve(confidence, correct)
-    return RunTriptych(
+    result = RunTriptych(
         **evidence.run_facts(run),
         brier=number(values["brier"]),
         mcb=number(values["corp_mcb"]),
@@ -158,7 +166,25 @@ def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
         mcb_high=number(values["mcb_high"]),
         dsc_low=number(values["dsc_low"]),
         dsc_high=number(values["dsc_high"]),
+        missing={},
     )
+    reasons = _reasons(evidence, run)
+    result.missing = {name: reason for name, reason in reasons.items() if getattr(result, name) is None}
+    return result
+
+
+def _reasons(evidence: Evidence, run: int) -> dict[str, str]:
+    """Say why each number of a run would be None, by name."""
+    few = too_few_units(int(evidence.units_answered[run]), evidence.run_facts(run)["questions"])
+    untested = SELECTED_BY_ANSWERS if evidence.selected_by_answers else few
+    reasons = {field: CATALOGUE[key].undefined for field, key in VALUES.items()}
+    reasons |= {"calibration_slope": NO_SLOPE, "calibration_intercept": NO_INTERCEPT}
+    reasons |= dict.fromkeys(("p_spiegelhalter", "p_kuiper", "p_ks"), untested or NO_INTERVAL)
+    for name in ("calibration_slope", "calibration_intercept"):
+        reasons |= {f"{name}_{end}": few or reasons[name] for end in ("low", "high")}
+    for name in ("mcb", "dsc"):
+        reasons |= {f"{name}_{end}": few or NO_INTERVAL for end in ("low", "high")}
+    return reasons
 
 
 def _roc(items: Floats, right: Floats) -> list[Point]:

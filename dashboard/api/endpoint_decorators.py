@@ -141,7 +141,7 @@ def check_version(selection: Selection, versions: Iterable[str]) -> None:
         changes = service().ask(version_changes, selection, version)
         if not changes.same:
             message = f"{what_changed(changes)} Leave out `{VERSION}` to get the current figures."
-            raise BadRequest("data_changed", message, VERSION, status=409)
+            raise BadRequest("data_changed", message, VERSION, status=409, rules_changed=changes.rules_changed)
 
 
 def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
@@ -202,7 +202,7 @@ def pairs() -> list[tuple[str, str]]:
 @api.errorhandler(BadRequest)
 def bad_request(error: BadRequest) -> Response:
     """Answer a request that names something unknown or has an invalid value."""
-    answer = error_response(error.code, error_message(error), error.status, error.field, error.allowed)
+    answer = error_response(error.code, error_message(error), error.status, error.field, error.allowed, **error.more)
     if error.retry_after is not None:
         answer.headers["Retry-After"] = str(error.retry_after)
     return answer

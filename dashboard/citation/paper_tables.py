@@ -12,6 +12,7 @@ from dashboard.registry.tables import Column
 from queries.metrics import CATALOGUE
 
 MAX_ROWS = 60
+OF_FORECASTS = {"mean_confidence": "Mean probability of yes", "accuracy": "Mean outcome"}  # unless they are metrics
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", DASH: "--", "\u2212": "$-$", "·": r"$\cdot$", "…": r"\dots{}",
@@ -37,14 +38,12 @@ class PaperTable:
     total: int
 
 
-def paper_table(shown: Sequence[Column], rows: Sequence[object], cited: Cited[Any], names: Mapping[str, str]) -> PaperTable:
+def paper_table(
+    shown: Sequence[Column], rows: Sequence[object], cited: Cited[Any], names: Mapping[str, str], *, forecasts: bool
+) -> PaperTable:
     """Return the printed part of a table: three decimals, intervals in brackets, and no empty columns.
 
-    Args:
-        shown: all columns of the table.
-        rows: its rows.
-        cited: says which columns are printed.
-        names: names of runs, by id, for columns whose heading is a run.
+    ``names`` are names of runs, by id, for columns whose heading is a run. ``forecasts``: answers are forecasts.
     """
     by_key = {column.key: column for column in shown}
     wanted = [by_key[key] for key in cited.columns if key in by_key]
@@ -57,7 +56,7 @@ def paper_table(shown: Sequence[Column], rows: Sequence[object], cited: Cited[An
         value = column.value(row)
         ends = [by_key[end].value(row) for end in column.ends if end in by_key]
         if column.key in ("metric", "variant") and value in CATALOGUE:
-            return CATALOGUE[str(value)].name
+            return CATALOGUE[str(value)].worded(forecasts).name
         if len(ends) == 2 and None not in ends:
             return f"{_printed(value)} [{_printed(ends[0])}, {_printed(ends[1])}]"
         return _printed(value)
@@ -69,7 +68,9 @@ def paper_table(shown: Sequence[Column], rows: Sequence[object], cited: Cited[An
         named += [str(by_key["metric"].value(row)) for row in rows]
     measured_metrics = {metric.key for metric in cited.metrics}
     metrics = [key for key in dict.fromkeys(named) if key in measured_metrics]
-    return PaperTable([names.get(column.heading, column.heading) for column in kept], printed, numbers, metrics, len(rows))
+    headings = OF_FORECASTS | {metric.key: metric.worded(True).label for metric in cited.metrics} if forecasts else {}
+    titles = [headings.get(column.key) or names.get(column.heading, column.heading) for column in kept]
+    return PaperTable(titles, printed, numbers, metrics, len(rows))
 
 
 def _printed(value: object) -> str:

@@ -20,9 +20,10 @@ from dashboard.registry.cited import Cited
 from dashboard.registry.views import filled_path
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
-from data.plurals import counted
+from data.plurals import counted, listed
+from data.store.answer_states import COUNTED, State
 from data.store.gradings import REVIEWED
-from queries.changes_since_data_version import pinned_version
+from queries.changes_since_data_version import pinned_version, version_changes
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
@@ -30,6 +31,7 @@ from queries.selection import Selection
 from queries.selection.clusters import QUESTION
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest
+from queries.states_of_answers import states_of_answers
 
 MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
 NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
@@ -52,7 +54,10 @@ class Citation(msgspec.Struct):
         columns, rows: the table as it is printed, with at most ``paper_tables.MAX_ROWS`` rows.
         total: number of rows, including those that are not printed.
         latex, markdown: the printed table; LaTeX needs the package booktabs.
+        left_out: which answers the figures leave out because they have no confidence, and which metrics count them all the same;
+            None if there are none.
         methods: a paragraph that says how the figures were computed.
+        rules_changed: if the view pins an earlier data version, what changed since then in the rules of measuring, in words.
         bibtex: entries of the papers that the metrics come from.
         script: Python that prints the table, using ``dashboard/client.py``.
     """
@@ -67,7 +72,9 @@ class Citation(msgspec.Struct):
     total: int
     latex: str
     markdown: str
+    left_out: str | None
     methods: str
+    rules_changed: list[str]
     bibtex: str
     script: str
 
@@ -89,20 +96,24 @@ def cite(view: str, host: str) -> Citation:
     pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
     request = read_page(page, pairs, dataset, item)
     page.check(request)
-    cited = page.table(request)
+    cited, forecasts = page.table(request), request.facets.forecasts
+    cited = replace(cited, metrics=tuple(metric.worded(forecasts) for metric in cited.metrics))
     version = service().ask(pinned_version, request.selection).version
     named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
     source, table = cited.view, cited.view.tables[0]
     answer = source.ask(named, **cited.parts)
     shown = table.columns_of(answer, cited.parameters)
     names = {run: f"{model} · {way}" for run, model, way in request.facets.runs}
-    printed = paper_table(shown, list(table.rows(answer)), cited, names)
+    printed = paper_table(shown, list(table.rows(answer)), cited, names, forecasts=forecasts)
     if printed.metrics:
         cited = replace(cited, metrics=tuple(metric for metric in cited.metrics if metric.key in printed.metrics))
     path = filled_path(source.table_path(table), cited.parts, quoted=True)
     keys = [*named.selection.pairs(), *cited.parameters.pairs(defaults=True), (VERSION, version)]
     keys = [pair for pair in keys if not (pair[0] == "dataset" and "dataset" in cited.parts)]
-    methods = _methods(page, request, cited, version)
+    pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]
+    rules = service().ask(version_changes, request.selection, pinned[0]).rules_changed if pinned else []
+    left_out = _left_out(page, request, cited)
+    methods = " ".join([_methods(page, request, cited, version), *([left_out] if left_out else [])])
     own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
     permalink = address(parts.path, [*named.selection.pairs(), *own, (VERSION, version)])
     return Citation(
@@ -114,9 +125,11 @@ def cite(view: str, host: str) -> Citation:
         columns=printed.columns,
         rows=printed.rows,
         total=printed.total,
-        latex=as_latex(printed, _caption(request, page, cited), f"tab:{request.selection.dataset}-{page.name}"),
-        markdown=as_markdown(printed),
+        latex=as_latex(printed, _caption(request, page, cited, left_out), f"tab:{request.selection.dataset}-{page.name}"),
+        markdown=as_markdown(printed) + (f"\n{left_out}\n" if left_out else ""),
+        left_out=left_out,
         methods=methods,
+        rules_changed=rules,
         bibtex=bibtex(cited.metrics, cited.references),
         script=_script(host, path.removesuffix(".csv"), keys),
     )
@@ -135,9 +148,10 @@ def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
     return named.replace(run=tuple(runs))
 
 
-def _caption(request: PageRequest[Any], page: Page[Any], cited: Cited[Any]) -> str:
+def _caption(request: PageRequest[Any], page: Page[Any], cited: Cited[Any], left_out: str | None) -> str:
     names = ", ".join(metric.name for metric in cited.metrics[:6]) + (", …" if len(cited.metrics) > 6 else "")
-    return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {cited.interval}".strip()
+    title = f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}."
+    return " ".join(part for part in (title, cited.interval, left_out) if part)
 
 
 def _people(selection: Selection, facets: Facets) -> list[str]:
@@ -186,13 +200,31 @@ def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], vers
                 f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, "
                 "whole clusters are."
             )
-    if facets.failed:
-        failed = "count as wrong in accuracy and as 0 in the net score" if selection.failed else "are left out"
-        sentences.append(f"Failed calls, which got no answer, {failed}.")
     if selection.grading or REVIEWED in facets.gradings:
         grading = selection.grading_in_force
         sentences.append(f"Answers are graded by the grading “{grading}” for runs that have it, otherwise by the first grading.")
     return " ".join(sentences)
+
+
+def _left_out(page: Page[Any], request: PageRequest[Any], cited: Cited[Any]) -> str | None:
+    """Say which responses have no confidence, by state, and which metrics count them all the same; None if all have one."""
+    if "failed" not in page.filters or page.name == "question":  # it leaves out none, or lists answers in every state
+        return None
+    selection = request.selection.on_runs([request.item or ""]) if page.name == "run" else request.selection
+    counts = service().ask(states_of_answers, selection).counts
+    if not counts:
+        return None
+    counting: dict[tuple[State, ...], list[str]] = {}
+    for metric in cited.metrics:
+        items = selection.for_metrics([metric]).items.states
+        if states := tuple(state for state in counts if state in items):
+            counting.setdefault(states, []).append(metric.name)
+    numbers = listed([counted(count, *COUNTED[state]) for state, count in counts.items()])
+    clauses = [
+        f"{listed(names)} {'count' if len(names) > 1 else 'counts'} {listed([COUNTED[state][1] for state in states])}"
+        for states, names in counting.items()
+    ]
+    return f"Left out: {numbers}{'; but ' if clauses else ''}{'; '.join(clauses)}."
 
 
 def _metric(metric: Metric, conventions: Conventions) -> str:

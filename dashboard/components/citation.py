@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dash import html
+from dash.development.base_component import Component
 
 from dashboard.citation.view_citation import Citation
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.table import row, table
+from dashboard.what_changed_since_version import rules_that_changed
 
 
-def citation_sections(citation: Citation) -> list[html.Section]:
-    """Return the link, the methods paragraph, the table and its formats, the references, and the script."""
+def citation_sections(citation: Citation) -> list[Component | None]:
+    """Return the link, the methods paragraph, the table and its formats, the references, and the script.
+
+    If the view pins an earlier data version, what has changed since comes first.
+    """
     rows = [row(line[0], *line[1:]) for line in citation.rows]
     left_out = citation.total - len(citation.rows)
+    rules = citation.rules_changed
     return [
+        html.P(f"{rules_that_changed(rules)} The figures below are today's.", className="note", role="note") if rules else None,
         _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
         _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
         html.Section(

@@ -75,9 +75,11 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.{DIGITS}f}") for value in values]
 
 
-def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: RunColours, t: float) -> html.Div:
+def decisions_table(
+    decisions: Decisions, names: Mapping[str, str], colours: RunColours, t: float, *, forecasts: bool
+) -> html.Div:
     """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
-    place = nearest(t)
+    place, metrics = nearest(t), [metric.worded(forecasts) for metric in DECIDE_METRICS]
     rows = [
         html.Tr(
             [
@@ -104,7 +106,7 @@ def decisions_table(decisions: Decisions, names: Mapping[str, str], colours: Run
             "Net score at own threshold",
             title="Score per item above a best threshold, which for each fifth of the questions was chosen on the other four",
         ),
-        *(html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in DECIDE_METRICS),
+        *(html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in metrics),
     ]
     return table(head, rows, "What answers are worth", "decide")
 

@@ -83,20 +83,25 @@ def murphy_section(
     return html.Section(parts, className="section")
 
 
-def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
-    """Return risk and accuracy over the share of items answered."""
+def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float, *, forecasts: bool) -> html.Section:
+    """Return risk and accuracy over the share of items answered. ``forecasts``: whether answers are forecasts."""
     runs = [run.run for run in result.runs]
     captions = {
         False: "Share of errors among the most confident items (risk), over the share answered. Lower is better",
         True: "Accuracy of the most confident items, over the share answered. Higher is better",
     }
+    if forecasts:
+        captions = {
+            False: "Mean outcome of the less likely side of the surest forecasts (risk), over their share. Lower is better",
+            True: "Mean outcome of the likelier side of the surest forecasts, over their share. Higher is better",
+        }
     return html.Section(
         [
             html.H2("Coverage"),
             *(
                 figure(
                     "accuracy-coverage" if accuracy else "risk-coverage",
-                    coverage_figure(result, names, colours, t, accuracy=accuracy),
+                    coverage_figure(result, names, colours, t, accuracy=accuracy, forecasts=forecasts),
                     f"{captions[accuracy]}. \u25cf the share with confidence above t",
                     coverage_table(result, names, accuracy=accuracy),
                     legend(runs, names, colours),

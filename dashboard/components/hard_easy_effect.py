@@ -8,13 +8,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, short
+from dashboard.components.numbers import DIFFICULTY_SOURCES, short
 from dashboard.components.run_names_and_colours import RunColours, named
-from dashboard.components.table import row, table
+from dashboard.components.table import dash, row, table
 from dashboard.components.which_runs_get_panels import panels_note, with_panels
 from dashboard.figures.hard_easy_effect import hard_easy_figure
 from data.plurals import counted
-from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.hard_easy_effect import Difficulty
 from queries.metrics import CATALOGUE
 
@@ -42,10 +41,8 @@ def hard_easy(
     slopes = [
         row(
             named(colours.get(run.run), names[run.run]),
-            short(run.slope),
-            f"{short(run.low)} to {short(run.high)}"
-            if run.low is not None
-            else html.Span(DASH, title=f"No interval, because {run.missing or NO_INTERVAL}"),
+            dash(run.missing) if run.slope is None else short(run.slope),
+            dash(run.no_interval or run.missing) if run.low is None else f"{short(run.low)} to {short(run.high)}",
             f"{run.questions:,}",
         )
         for run in result.runs

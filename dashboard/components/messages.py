@@ -82,7 +82,7 @@ def version_notice(changes: VersionChanges) -> html.Aside | html.P:
     if changes.same:
         return html.P(what_changed(changes), className="note", role="note")
     text = f"{what_changed(changes)} The figures below are today's."
-    return html.Aside(html.Div([html.Strong("The data has changed. "), text]), className="banner", role="note")
+    return html.Aside(html.Div([html.Strong("Figures have changed. "), text]), className="banner", role="note")
 
 
 def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 DASH = "–"
+# Columns of what is stated and of what came true, by whether answers are forecasts.
+CALIBRATION_COLUMNS = {False: ("Mean confidence", "Accuracy"), True: ("Mean probability of yes", "Mean outcome")}
 CURVE_NAMES = {
     "buzz_share": "share of human buzzes that were correct so far",
     "release_share": "correct human buzzes so far, as a share of all human buzzes on the question",

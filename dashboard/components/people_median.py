@@ -72,5 +72,5 @@ def _cell(share: Share | None, questions: int) -> html.Td:
     return html.Td(
         [percent(share.share), html.Span(interval, className="row-note")],
         className="number",
-        title=counted(questions, "question"),
+        title=counted(questions, "question") + (f"; no interval, because {share.no_interval}" if share.no_interval else ""),
     )

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import DASH, short
+from dashboard.components.numbers import CALIBRATION_COLUMNS, short
 from dashboard.components.run_names_and_colours import RunColours, named
-from dashboard.components.table import table
+from dashboard.components.table import dash, table
 from dashboard.figures.reliability import reliability_figure
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard
@@ -32,6 +32,7 @@ def reliability_diagrams(
     band: BandKind,
     *,
     brush: bool = True,
+    forecasts: bool = False,
 ) -> html.Figure:
     """Return a diagram per run, with the bins as a table.
 
@@ -43,20 +44,22 @@ def reliability_diagrams(
         marked: range of confidence whose items are listed; None for no range.
         band: kind of the consistency band.
         brush: whether dragging over a range of confidence lists its items.
+        forecasts: whether answers are forecasts.
     """
     return figure(
         "reliability",
-        reliability_figure(runs, names, colours, recalibrated, marked),
-        "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-        f"run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, multiples of 5 % darker",
-        bins_table(runs, names),
+        reliability_figure(runs, names, colours, recalibrated, marked, forecasts=forecasts),
+        f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
+        f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, "
+        "multiples of 5 % darker",
+        bins_table(runs, names, forecasts=forecasts),
         hint="Drag sideways over a diagram to list the items of a range of confidence" if brush else "",
     )
 
 
-def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> html.Div:
+def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, forecasts: bool = False) -> html.Div:
     """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
-    head = ["Run", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
+    head = ["Run", "Bin", "Items", *CALIBRATION_COLUMNS[forecasts], "95 % interval"]
     rows = [
         html.Tr(
             [
@@ -65,7 +68,9 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> 
                 html.Td(f"{bin_.items:,}", className="number"),
                 html.Td(short(bin_.mean_confidence), className="number"),
                 html.Td(short(bin_.accuracy), className="number"),
-                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
+                html.Td(
+                    dash(run.no_interval) if bin_.low is None else f"{short(bin_.low)} to {short(bin_.high)}", className="number"
+                ),
             ]
         )
         for run in runs

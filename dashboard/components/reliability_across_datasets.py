@@ -12,7 +12,8 @@ from queries.across import Across, AcrossDiagrams
 
 CAPTION = (
     "Each field is a reliability diagram: confidence from 0 (left) to 1 (right), accuracy from 0 (bottom) to 1 (top). One mark "
-    "per bin, larger with more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not"
+    "per bin, larger with more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not. Of forecasts, they show "
+    "probability of yes and mean outcome"
 )
 
 

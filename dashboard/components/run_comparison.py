@@ -11,7 +11,7 @@ from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, p_value_text, short
 from dashboard.components.run_names_and_colours import name_text, named
-from dashboard.components.table import row, table
+from dashboard.components.table import dash, row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
 from data.plurals import counted
@@ -105,16 +105,15 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
-    def no_interval(difference: Difference) -> Component:
-        return html.Span(DASH, title=f"No interval, because {difference.no_interval}" if difference.no_interval else "")
-
     rows = [
         row(
             metric.name,
             short(difference.a),
             short(difference.b),
             short(difference.difference),
-            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else no_interval(difference),
+            f"{short(difference.low)} to {short(difference.high)}"
+            if difference.low is not None
+            else dash(difference.no_interval),
             p_value_text(difference.p_holm),
             better(metric, difference),
         )

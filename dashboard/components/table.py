@@ -8,6 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
+from dashboard.components.numbers import DASH
 
 Cell = str | Component
 
@@ -31,7 +32,16 @@ def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name:
     return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
 
 
+def dash(reason: str | None) -> Cell:
+    """Return a dash in place of a number or an interval, with the reason as its title."""
+    return html.Span(DASH, title=f"None, because {reason}", className="number") if reason else DASH
+
+
 def row(name: Cell | Sequence[Component], *cells: Cell) -> html.Tr:
-    """Return a row: its name, and its cells. Cells of plain text are treated as numbers and aligned right."""
+    """Return a row: its name, and its cells. Cells of plain text, or of class ``number``, are aligned right."""
     first = html.Th(name if isinstance(name, str | Component) else list(name), scope="row")
-    return html.Tr([first, *(html.Td(cell, className="number" if isinstance(cell, str) else "") for cell in cells)])
+
+    def side(cell: Cell) -> str:
+        return "number" if isinstance(cell, str) or getattr(cell, "className", "") == "number" else ""
+
+    return html.Tr([first, *(html.Td(cell, className=side(cell)) for cell in cells)])

@@ -54,6 +54,8 @@ def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColour
             content: list[Component | str] = [_cell(run, key)]
             if key in run.intervals:
                 title += f"; 95 % interval {interval_text(run, key, short)}"
+            elif key in run.no_interval:
+                title += f"; no interval, because {run.no_interval[key]}"
             if key == "score" and key in run.intervals:
                 content.append(html.Div(interval_text(run, key, lambda end: short(end, 2)), className="by"))
             cells.append(html.Td(content, className="number", title=title, **data(key=key)))

@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.figure import figure
 from dashboard.components.numbers import p_value_text, short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
-from dashboard.components.table import Cell, row, table
+from dashboard.components.table import Cell, dash, row, table
 from dashboard.figures.run_labels_and_lines import Names
 from dashboard.figures.triptych import (
     discrimination_figure,
@@ -20,7 +20,6 @@ from dashboard.figures.triptych import (
 )
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.triptych import RunTriptych, Triptych
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
@@ -38,7 +37,9 @@ LINE = {
 }
 
 
-def triptych_section(result: Triptych, names: Names, colours: RunColours, panels: Collection[str]) -> html.Section:
+def triptych_section(
+    result: Triptych, names: Names, colours: RunColours, panels: Collection[str], *, forecasts: bool
+) -> html.Section:
     """Return overall score, discrimination, the plane of miscalibration and discrimination, smooth diagrams, and tests.
 
     Args:
@@ -46,8 +47,10 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
         names: display name of each run, by run id.
         colours: colour of each run, by run id.
         panels: ids of the runs that have a panel in the small multiples.
+        forecasts: whether answers are forecasts.
     """
     runs = result.runs
+    stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
     panelled = [run for run in runs if run.run in panels]
     return html.Section(
         [
@@ -78,18 +81,14 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours, panels
                 "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
                 "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
                 "equal Brier score = MCB \u2212 DSC + UNC, "
-                + (
-                    "the same UNC for all"
-                    if _same_uncertainty(result)
-                    else "at the mean UNC of the runs, which differ in accuracy"
-                ),
+                + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
                 _numbers_table(result, names),
                 legend([run.run for run in runs], names, colours),
             ),
             figure(
                 "smooth",
-                smooth_figure(panelled, names, colours),
-                "Smooth diagrams: accuracy smoothed over confidence by a kernel as wide as the smooth calibration error (smECE)",
+                smooth_figure(panelled, names, colours, forecasts=forecasts),
+                f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
                 _smooth_table(result, names),
             ),
             figure(
@@ -126,7 +125,7 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     rows = [
         row(
             named(colours.get(run.run), names[run.run]),
-            *(p_value_text(getattr(run, key)) for key in TESTS),
+            *(dash(run.missing[key]) if key in run.missing else p_value_text(getattr(run, key)) for key in TESTS),
             *(_with_interval(run, key) for key in LINE),
         )
         for run in result.runs
@@ -136,10 +135,12 @@ def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Di
     return table(head, rows, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> str | html.Span:
+def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> Cell:
+    if key in run.missing:
+        return dash(run.missing[key])
     value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
-    if getattr(run, f"{key}_low") is None:
-        return html.Span(value, title=f"No interval, because {NO_INTERVAL}")
+    if f"{key}_low" in run.missing:
+        return html.Span(value, title=f"No interval, because {run.missing[f'{key}_low']}", className="number")
     return f"{value} [{low}, {high}]"
 
 

@@ -90,7 +90,9 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     }
 
 
-def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float, *, accuracy: bool) -> PlotlyJson:
+def coverage_figure(
+    decisions: Decisions, names: Names, colours: Mapping[str, str], t: float, *, accuracy: bool, forecasts: bool
+) -> PlotlyJson:
     """Draw risk or accuracy of the most confident share of the items. A dot on each line marks the share answered above ``t``.
 
     Args:
@@ -99,6 +101,7 @@ def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, st
         colours: colour of each run, by run id.
         t: the chosen threshold.
         accuracy: whether accuracy is drawn instead of risk.
+        forecasts: whether answers are forecasts.
     """
 
     def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:
@@ -107,7 +110,9 @@ def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, st
     runs = {run.run: run for run in decisions.runs}
     ordered = grey_first([*runs], colours)
     curves = {run: risk_or_accuracy(runs[run].risks) for run in ordered}
-    noun = "accuracy" if accuracy else "risk"
+    noun, of_answers = ("accuracy", "accuracy of the answers") if accuracy else ("risk", "share of errors among the answers")
+    if forecasts:
+        noun = of_answers = f"mean outcome of the {'likelier' if accuracy else 'less likely'} side"
     hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
     data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
     bottom, top = padded([value for trace in data for value in trace["y"]])
@@ -118,7 +123,7 @@ def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, st
         "layout": layout(
             HEIGHT,
             xaxis=axis("share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"),
-            yaxis=axis("accuracy of the answers" if accuracy else "share of errors among the answers", range=[bottom, top]),
+            yaxis=axis(of_answers, range=[bottom, top]),
             margin=label_margin(list(labels.values())),
             annotations=end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
             shapes=[_dot(runs[run], risk_or_accuracy(runs[run].risk), colours, t) for run in ordered],

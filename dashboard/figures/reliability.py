@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.small_multiples import panel_axes, panels
+from dashboard.figures.small_multiples import CALIBRATION_AXES, panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson
 from queries.engine.reliability_diagrams import ReliabilityDiagram
 
@@ -17,6 +17,8 @@ def reliability_figure(
     colours: Mapping[str, str],
     after: Mapping[str, ReliabilityDiagram] | None = None,
     chosen: tuple[float, float] | None = None,
+    *,
+    forecasts: bool = False,
 ) -> PlotlyJson:
     """Draw a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
     band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
@@ -27,8 +29,10 @@ def reliability_figure(
         colours: colour of each run, by run id.
         after: diagrams of the same runs after recalibration, by run id, drawn as open dots.
         chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets the user drag it.
+        forecasts: whether answers are forecasts.
     """
     data: list[PlotlyJson] = []
+    stated, right = CALIBRATION_AXES[forecasts]
     for number, diagram in enumerate(diagrams):
         axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
         data += _band(diagram, axes)
@@ -42,8 +46,8 @@ def reliability_figure(
     drawn = panels(
         data,
         [names[diagram.run] for diagram in diagrams],
-        x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": "share right", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": right, "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
         bargap=0,
         clickanywhere=True,  # a click away from all points clears the range
@@ -84,7 +88,7 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
         },
         "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
         "hovertemplate": (
-            "confidence %{x:.3f} (bin %{customdata[0]})<br>accuracy %{y:.3f} %{customdata[2]}<br>"
+            "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"
             "%{customdata[1]:,} items<extra></extra>"
         ),
         "cliponaxis": False,

@@ -8,6 +8,7 @@ from typing import Any
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
 from dashboard.name_shortening import distinct_short_names
 
+CALIBRATION_AXES = {False: ("confidence", "share right"), True: ("probability of yes", "mean outcome")}  # by: are they forecasts
 HEIGHT, WIDTH = 240, 250  # pixels of a panel, which is wider if the columns that fit leave room
 
 

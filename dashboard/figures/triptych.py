@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dashboard.figures.run_labels_and_lines import Names, grey_first, run_line
-from dashboard.figures.small_multiples import panel_axes, panels
+from dashboard.figures.small_multiples import CALIBRATION_AXES, panel_axes, panels
 from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.triptych import BINS, RunTriptych
 
@@ -124,8 +124,11 @@ def _round_values(low: float, high: float) -> list[float]:
     return [round(number * step, 6) for number in range(first, int(high / step) + 1)]
 
 
-def smooth_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str]) -> PlotlyJson:
-    """Draw a panel per run: the smooth reliability diagram."""
+def smooth_figure(
+    runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str], *, forecasts: bool = False
+) -> PlotlyJson:
+    """Draw a panel per run: the smooth reliability diagram. ``forecasts``: whether answers are forecasts."""
+    stated, right = CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
         axes = panel_axes(place)
@@ -134,13 +137,13 @@ def smooth_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[st
             "type": "scatter", "mode": "lines",
             "x": _rounded(run.smooth.confidence), "y": _rounded(run.smooth.accuracy), "meta": run.run,
             "line": {"color": colours.get(run.run, OTHERS), "width": 2}, **axes,
-            "hovertemplate": "stated %{x:.3f}: right %{y:.3f}<extra></extra>",
+            "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
         })  # fmt: skip
     return panels(
         data,
         [names[run.run] for run in runs],
-        x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": "share right", "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": right, "range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         height=180,
     )
 

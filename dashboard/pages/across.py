@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.across_datasets import across_section, across_table, transfer_section
+from dashboard.components.clusters import cluster_words
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import percent
@@ -21,6 +22,7 @@ from data.plurals import counted
 from queries.across import Across, AcrossDiagrams
 from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
+from queries.selection.clusters import QUESTION
 from queries.selection.parameter_kinds import Flag
 
 PATH = "/across"
@@ -92,6 +94,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             ("" if request.parameters.rows == "runs" else ONE_RUN)
             + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
             + "Brackets are 95 % intervals."
+            + "".join(_clusters(result))
             + (POOLED if result.groups else ""),
             className="note",
         ),
@@ -108,6 +111,14 @@ def _disputed(result: Across) -> html.P | None:
         return None
     text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
     return html.P(text, className="note", role="note")
+
+
+def _clusters(result: Across) -> Iterator[str]:
+    """Yield a sentence for each dataset whose intervals do not count single questions."""
+    for dataset in result.datasets:
+        if dataset.cluster != QUESTION:
+            words = cluster_words(dataset.cluster)
+            yield f" On {dataset.title}, questions with {words} depend on each other, so intervals count clusters of these."
 
 
 def _written(rows: str) -> str:

@@ -61,11 +61,11 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
             className="heading",
         ),
         cost_slider(t),
-        decisions_table(result, names, colours, t),
+        decisions_table(result, names, colours, t, forecasts=request.facets.forecasts),
         people_note(result.people) if result.people else None,
         net_section(result, names, colours, t),
         murphy_section(result, every, _menus(request, every), not (a and b), colours, t),
-        coverage_section(result, names, colours, t),
+        coverage_section(result, names, colours, t, forecasts=request.facets.forecasts),
         state(result),
     ]
 

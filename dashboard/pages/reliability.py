@@ -87,8 +87,16 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             className="heading",
         ),
         panels_note(len(result.runs), len(shown)),
-        reliability_diagrams(shown, names, colours, after, request.parameters.confidence, band),
-        triptych_section(service().ask(triptych, request.selection), names, colours, {run.run for run in shown}),
+        reliability_diagrams(
+            shown, names, colours, after, request.parameters.confidence, band, forecasts=request.facets.forecasts
+        ),
+        triptych_section(
+            service().ask(triptych, request.selection),
+            names,
+            colours,
+            {run.run for run in shown},
+            forecasts=request.facets.forecasts,
+        ),
         split_table(
             service().ask(leaderboard, request.selection, SPLIT, False), names, colours, forecasts=request.facets.forecasts
         ),

@@ -65,7 +65,11 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         html.Div(
             [
                 metrics_and_ranks_table(row, shown, ranked),
-                reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False) if diagram else None,
+                reliability_diagrams(
+                    diagram, names, colours, {}, None, DEFAULT_BAND, brush=False, forecasts=request.facets.forecasts
+                )
+                if diagram
+                else None,
             ],
             className="side-by-side wide-left",
         ),

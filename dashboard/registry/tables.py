@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -59,6 +59,11 @@ def fields(struct: type[msgspec.Struct], at: int | None = None, without: Sequenc
 def parts(*keys: str, start: int = 0) -> tuple[Column, ...]:
     """Return columns that are parts of rows that are tuples, from the part ``start`` on."""
     return tuple(column(key, itemgetter(at)) for at, key in enumerate(keys, start))
+
+
+def reasons(by_name: Mapping[str, str]) -> str | None:
+    """Return reasons for missing values as one cell; None without any."""
+    return "; ".join(f"{name}: {reason}" for name, reason in by_name.items()) or None
 
 
 def _attribute(key: str, at: int | None) -> Callable[[Any], object]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from data.plurals import counted
+from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, OTHER_STATES, State
 
 MAX_LISTED_PROBLEMS = 1000  # problems of one kind in one file that are listed one by one; further ones are only counted
@@ -209,5 +209,4 @@ def rows_without_answer(states: Mapping[State, int], skipped: Mapping[str, int])
     if not present:
         return [f"{counted(rows, 'row')} skipped: {reason}" for reason, rows in sorted(skipped.items())]
     reasons = "; ".join(f"{counted(rows, 'row')}: {reason}" for reason, rows in sorted(skipped.items()))
-    listed = f"{', '.join(present[:-1])} and {present[-1]}" if present[1:] else present[0]
-    return [listed + (f" ({reasons})" if reasons else "")]
+    return [listed(present) + (f" ({reasons})" if reasons else "")]

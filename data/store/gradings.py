@@ -144,8 +144,8 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
     """Draw answers of a run at random for review, record them in the log, and return their number.
 
     Questions are drawn without replacement, and then one answer of each. A larger draw with the same seed (at least 0) draws the
-    same answers and more. Failed calls are no answers. A later draw replaces an earlier one; no row of the log is removed. Raises
-    ``NoSuchRun``, ``NothingToDraw`` or ``StoreError``.
+    same answers and more. What no grading makes right, such as an abstention, is not drawn. A later draw replaces an earlier one;
+    no row of the log is removed. Raises ``NoSuchRun``, ``NothingToDraw`` or ``StoreError``.
     """
     dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
     objects = store.new_objects()
@@ -156,7 +156,7 @@ def draw_for_review(store: Store, run: str, size: int, seed: int, by: str | None
         responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
         rows = connection.execute(
             f"""select question_id, clue, guess from {responses} semi join questions using (dataset, question_id)
-            where not failed order by question_id, clue, sample"""
+            where not {among_states(NEVER_RIGHT)} order by question_id, clue, sample"""
         ).fetchall()
         drawn[:] = drawn_answers(rows, size, seed)
         if not drawn:

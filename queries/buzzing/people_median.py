@@ -15,7 +15,7 @@ from queries.buzzing.category_outcomes import question_categories
 from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints
 from queries.engine.inference import bounded_mean_interval
 from queries.engine.run_columns import sum_by_place
-from queries.engine.units import Units, read_units_at
+from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys
 
@@ -23,11 +23,12 @@ WORDS = (-20, -10, 0, 10, 20)  # words after the median
 
 
 class Share(msgspec.Struct):
-    """A share of questions, in [0, 1], with its 95 % interval; None of a single question or cluster."""
+    """A share of questions, in [0, 1], with its 95 % interval; None where ``no_interval`` says why."""
 
     share: float
     low: float | None
     high: float | None
+    no_interval: str | None = None
 
 
 class CategoryShare(msgspec.Struct):
@@ -137,9 +138,10 @@ def _shares(right: Floats, questions: Ints, units: Units) -> list[Share]:
     """Return the share of some questions in each column of ``right``, with intervals that hold for few or nearly all."""
     cluster = units.drawn[questions]
     sums, asked = (sum_by_place(column, cluster, units.drawn_from) for column in (right[questions], np.ones(len(questions))))
-    low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, len(questions) / len(np.unique(units.of_questions[questions])))
+    clusters = len(np.unique(units.of_questions[questions]))
+    low, high = bounded_mean_interval(sums, asked, 0.0, 1.0, len(questions) / clusters)
     shares = right[questions].mean(axis=0)
     return [
-        Share(share, *((below, above) if np.isfinite(below) else (None, None)))
+        Share(share, *((below, above) if np.isfinite(below) else (None, None, too_few_units(clusters, len(questions)))))
         for share, below, above in zip(shares.tolist(), low.tolist(), high.tolist(), strict=True)
     ]

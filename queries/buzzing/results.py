@@ -70,6 +70,7 @@ class RunThresholds(msgspec.Struct):
     """The threshold explorer of a run; ``outcome`` is at the threshold in use. ``missing`` has reasons by the name of a number.
 
     ``heard`` of its questions were heard by a human team, and ``unscored`` of its answers have no score on the scale.
+    ``no_interval`` says why a value of ``intervals`` has none, by name.
     """
 
     run: str
@@ -84,6 +85,7 @@ class RunThresholds(msgspec.Struct):
     optimum: Optimum | None
     curve: ThresholdCurve | None
     missing: dict[str, str]
+    no_interval: dict[str, str]
 
 
 class BestThresholds(msgspec.Struct):

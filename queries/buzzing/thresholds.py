@@ -20,7 +20,7 @@ from queries.buzzing.results import (
 from queries.engine.bootstrap import percentile_interval, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
-from queries.engine.units import Units, read_units_at
+from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
@@ -92,6 +92,7 @@ def _run(player: RunBuzzing, units: Units) -> RunThresholds:
         missing |= dict.fromkeys(also, missing["threshold"])
     elif not outcome.buzzes:
         missing |= dict.fromkeys(("accuracy", "revealed"), "no score is above the threshold")
+    intervals, no_interval = _intervals(player, units)
     return RunThresholds(
         run=player.run.run,
         model=player.run.model,
@@ -101,10 +102,11 @@ def _run(player: RunBuzzing, units: Units) -> RunThresholds:
         items=len(player.score),
         unscored=int(np.isnan(player.score).sum()),
         outcome=outcome,
-        intervals=_intervals(player, units),
+        intervals=intervals,
         optimum=_optimum(player),
         curve=_curve(player, heard) if player.scored else None,
         missing=missing,
+        no_interval={name: reason for name, reason in no_interval.items() if name not in missing},
     )
 
 
@@ -139,10 +141,10 @@ def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
     )
 
 
-def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
-    """Return intervals of the means in ``_outcome`` over two or more units, by the bootstrap or, of few units, the jackknife."""
+def _intervals(player: RunBuzzing, units: Units) -> tuple[dict[str, OutcomeInterval], dict[str, str]]:
+    """Return intervals of the means in ``_outcome``, by the bootstrap over units or, of few units, the jackknife; or why not."""
     if player.buzzes is None:
-        return {}
+        return {}, {}
     opponents, questions, rows = player.clue_table.opponents, player.questions, player.buzzes
     at, correct = player.at[rows], player.correct[rows]
     place = np.searchsorted(questions, player.question[rows])
@@ -164,11 +166,16 @@ def _intervals(player: RunBuzzing, units: Units) -> dict[str, OutcomeInterval]:
         "win": (of_questions(correct * opponents.first[at]), player.heard, 0.0, 1.0),
         "loss": (of_questions(loss, known), player.heard, 0.0, 1.0),
     }  # fmt: skip
-    return {
-        name: OutcomeInterval(*mean_interval(np.nan_to_num(values[counted]), questions[counted], units, low, high))
-        for name, (values, counted, low, high) in means.items()
-        if len(np.unique(units.of_questions[questions[counted]])) > 1
-    }
+    intervals, reasons = {}, {}
+    for name, (values, counted, low, high) in means.items():
+        few = too_few_units(len(np.unique(units.of_questions[questions[counted]])), int(counted.sum()))
+        if few:
+            reasons[name] = few
+        else:
+            intervals[name] = OutcomeInterval(
+                *mean_interval(np.nan_to_num(values[counted]), questions[counted], units, low, high)
+            )
+    return intervals, reasons
 
 
 def mean_interval(values: Floats, places: Ints, units: Units, low: float, high: float) -> tuple[float, float]:

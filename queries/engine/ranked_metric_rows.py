@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from data.store import Snapshot
 from data.store.answer_states import OTHER_STATES, State
 from queries.engine.bootstrap import TIED, percentile_interval
 from queries.engine.equivalence import Equivalence, equivalences
@@ -17,11 +18,12 @@ from queries.engine.evidence_for_many_questions import RunEvidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from queries.engine.primary_metric import RankedMetrics
+from queries.engine.stored_or_computed_rows import state_counts
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.arrays import Floats
-from queries.selection import number
+from queries.selection import Selection, number
 
 # Either all questions give the same value, or there is none without one of them.
 NOTHING_COUNTED = "none of its answers has a confidence"
@@ -133,6 +135,26 @@ def groups_by_counted(metrics: Iterable[Metric], other_states: bool) -> dict[Cou
         groups.setdefault(metric.counted if other_states or metric.counted.attempts else CONFIDENT, []).append(metric)
     ordered = sorted(groups, key=lambda counted: (not counted.need_confidence, len(counted.states)))
     return {counted: groups[counted] for counted in ordered} or {CONFIDENT: []}
+
+
+def selections_by_counted(
+    snapshot: Snapshot, selection: Selection, metrics: Iterable[Metric], runs: Sequence[str] = ()
+) -> list[tuple[Selection, list[Metric]]]:
+    """Group metrics by the answers that they count, each group with the selection by which it is measured.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        metrics: in any order.
+        runs: ids of runs that are measured although filters may leave them out.
+
+    Returns:
+        At least one group, those that need a confidence first.
+    """
+    measured = [selection, selection.on_runs(runs)] if runs else [selection]
+    other_states = any(not state_counts(snapshot, part).is_empty() for part in measured)
+    groups = groups_by_counted(metrics, other_states)
+    return [(selection.replace(counted=counted), group) for counted, group in groups.items()]
 
 
 def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list[R]:

@@ -13,6 +13,8 @@ from data.sufficient_statistics import ROUNDING
 from queries.engine.bootstrap import SEED
 from queries.engine.evidence import Evidence
 from queries.engine.inference import effective_items, wilson_interval
+from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from queries.engine.units import ONE_CLUSTER, too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
@@ -74,8 +76,8 @@ class ReliabilityDiagram(msgspec.Struct):
     """The reliability diagram of one run.
 
     ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` counts those that are a multiple of
-    5 %. ``band`` is None if correctness is a probability, because there is then no binomial noise, and if all questions are in
-    one cluster.
+    5 %. ``no_interval`` says why the bins have no intervals, and ``no_band`` why there is no band: None where there are any, and
+    where none was asked for.
     """
 
     run: str
@@ -88,8 +90,11 @@ class ReliabilityDiagram(msgspec.Struct):
     band: ConsistencyBand | None
     histogram: list[int]
     rounded: list[int]
+    no_interval: str | None = None
+    no_band: str | None = None
 
 
+GRADED = "correctness is a probability here, so there is no binomial noise"
 DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # metrics for which the evidence must have been gathered
 
 
@@ -103,6 +108,7 @@ def reliability_diagrams(evidence: Evidence, band: BandKind | None = DEFAULT_BAN
             **evidence.run_facts(index),
             bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
             **_curve(evidence, index, band),
+            no_interval=too_few_units(evidence.units.count, len(evidence.selected_questions)) if uncertain else None,
         )
         for index in range(len(evidence.runs))
     ]
@@ -115,6 +121,7 @@ class _Curve(TypedDict):
     band: ConsistencyBand | None
     histogram: list[int]
     rounded: list[int]
+    no_band: str | None
 
 
 def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
@@ -125,7 +132,12 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
     band = None
-    if kind and graded and len(stated) and not (evidence.selected_by_answers or evidence.in_one_cluster):
+    no_band = (
+        SELECTED_BY_ANSWERS if evidence.selected_by_answers
+        else ONE_CLUSTER if evidence.in_one_cluster
+        else None if graded else GRADED
+    )  # fmt: skip
+    if kind and len(stated) and no_band is None:
         unit = evidence.unit_of_items(run)
         order, sizes = np.argsort(unit, kind="stable"), np.unique(unit, return_counts=True)[1]
         ends = consistency_band(confidence[order], correct[order], sizes, SEED, simultaneous=kind == "simultaneous")
@@ -135,6 +147,7 @@ def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
         "band": band,
         "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
         "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
+        "no_band": no_band if kind else None,
     }
 
 

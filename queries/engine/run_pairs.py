@@ -13,6 +13,7 @@ from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_tests
+from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
@@ -84,14 +85,21 @@ def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], 
     return MeasuredRuns(gather(snapshot, selection.on_runs(runs), metrics))
 
 
-def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:
-    """Gather two runs on the questions and clues of a selection that both answered; None if there are none.
+def measure_pair(
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]
+) -> dict[str, RunPair | None]:
+    """Gather two runs on the questions and clues of a selection that both answered.
 
-    Filters on runs only matter if the selection asks for the questions that its runs have in common.
+    Filters on runs only matter if the selection asks for the questions that its runs have in common. Return by key of the metric
+    both runs on what the metric counts as answered, None if there is nothing. Metrics that count the same answers share a pair.
     """
-    counted, _ = restrict(snapshot, selection)
-    shared = shared_selections(snapshot, counted, [(a, b)])
-    return pair_runs(measure_runs(snapshot, shared.get((a, b), counted), (a, b), metrics), a, b)
+    pairs: dict[str, RunPair | None] = {}
+    for counting, group in selections_by_counted(snapshot, selection, metrics, (a, b)):
+        counted, _ = restrict(snapshot, counting)
+        shared = shared_selections(snapshot, counted, [(a, b)])
+        pair = pair_runs(measure_runs(snapshot, shared.get((a, b), counted), (a, b), group), a, b)
+        pairs |= dict.fromkeys((metric.key for metric in group), pair)
+    return pairs
 
 
 def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:

@@ -17,6 +17,7 @@ from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 from queries.selection.clusters import AGES, QUESTION, YEARS, default_cluster
 
+ONE_QUESTION = "a single question does not show how much the value would vary over others"
 ONE_CLUSTER = "its questions are all in one cluster, which does not show how much the value would vary over others"
 
 
@@ -62,6 +63,11 @@ class Units:
     def with_one_more(self) -> Units:
         """Return the units with one more question, which is a unit of its own."""
         return Units(self.name, np.append(self.keys, ""), np.append(self.of_questions, self.count))
+
+
+def too_few_units(units: int, questions: int) -> str | None:
+    """Say why so many units, with so many questions, give no intervals, tests and bands; None if they do."""
+    return None if units > 1 else ONE_CLUSTER if questions > 1 else ONE_QUESTION
 
 
 class UnitCounts(msgspec.Struct):

@@ -21,7 +21,7 @@ class BadRequest(Exception):
     """A request names something unknown or malformed, or cannot be answered now.
 
     ``field`` is the key that is wrong, None where no single key is. ``allowed`` are the values that are allowed instead, if they
-    are listed. A retry may succeed after ``retry_after`` seconds.
+    are listed. A retry may succeed after ``retry_after`` seconds. ``more`` are further keys of the error in JSON.
     """
 
     def __init__(
@@ -32,10 +32,11 @@ class BadRequest(Exception):
         allowed: Sequence[str] = (),
         status: int = 400,
         retry_after: int | None = None,
+        **more: Any,
     ) -> None:
         super().__init__(message)
         self.code, self.message, self.field, self.allowed, self.status = code, message, field, list(allowed), status
-        self.retry_after = retry_after
+        self.retry_after, self.more = retry_after, more
 
 
 @dataclass(frozen=True)

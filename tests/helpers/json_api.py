@@ -101,7 +101,8 @@ def error(client, address, status):
     """Return the error envelope of an address, after checking its form."""
     answer = get(client, address, status)
     assert list(answer) == ["error"]
-    assert set(answer["error"]) == {"code", "message", "field", "allowed", "rows"}
+    more = {"rules_changed"} if answer["error"]["code"] == "data_changed" else set()
+    assert set(answer["error"]) == {"code", "message", "field", "allowed", "rows"} | more
     assert not misshapen(answer["error"], {"code": TEXT, "message": TEXT, "field": MAYBE_TEXT, "allowed": [TEXT]})
     return answer["error"]
 

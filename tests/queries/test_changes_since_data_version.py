@@ -110,18 +110,46 @@ def test_corrected_grades_change_links_that_read_them(store):
     assert changes(store, named(store).replace(grading="graded"), version).same
     for grading in ("", "reviewed"):
         result = changes(store, named(store).replace(grading=grading), version)
-        assert result.corrected == [run] and not result.same and not result.rules
+        assert result.corrected == [run] and not result.same and not result.rules_changed
 
 
 def test_a_version_before_a_rule_changed_says_so(store):
-    before = version_of(store).rpartition("-")[0]
-    assert changes(store, named(store), before).same
+    def rules(selection=None):
+        earlier = version_of(store).rpartition("-")[0]
+        result = changes(store, selection or named(store), earlier)
+        assert not result.same and not result.corrected
+        assert what_changed(result) == f"Since this link was made, these rules changed: {'; '.join(result.rules_changed)}."
+        return {rule.split()[0] for rule in result.rules_changed}
+
+    assert changes(store, named(store), version_of(store)).same
+    assert rules() == {"intervals"}, "other rules do not concern this store"
     correct_grades(store, named(store).run[0], [Correction("q1", "Rome", 1.0)], by="ann")
-    version = version_of(store)
-    assert changes(store, named(store), version).same
-    result = changes(store, named(store), version.rpartition("-")[0])
-    assert not result.same and not result.corrected and "a rule changed: runs with corrected grades" in what_changed(result)
-    assert changes(store, named(store).replace(grading="graded"), version.rpartition("-")[0]).same
+    assert changes(store, named(store), version_of(store)).same
+    assert rules() == {"runs", "intervals"}
+    assert rules(named(store).replace(grading="graded")) == {"intervals"}
+
+
+def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    head = "question_id,clue,guess,confidence,state\n"
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")  # without people, difficulty comes from runs
+    (tmp_path / "part.csv").write_text(f"{head}q1,0,Rome,0.5,\nq1,1,,,abstained\n")
+    put(store, tmp_path / "part.csv", dataset="toy", model="beta")
+    put(store, write(tmp_path / "rain", {"dataset": "rain", "kind": "forecast"}, questions="question_id\nd1\n", clues=None))
+    (tmp_path / "rain.csv").write_text("question_id,guess,confidence,correct\nd1,yes,0.3,0\n")
+    put(store, tmp_path / "rain.csv", dataset="rain", model="beta")
+
+    def rules(selection):
+        snapshot = store.snapshot()
+        version = pinned_version(snapshot, selection).version
+        assert not version_changes(snapshot, selection, version).rules_changed
+        changed = version_changes(snapshot, selection, version.rpartition("-")[0]).rules_changed
+        return [rule.split()[0] for rule in changed]
+
+    assert rules(ALL) == ["answers", "only", "where", "intervals"]
+    assert rules(ALL.replace(common=False)) == ["answers", "where", "intervals"]
+    assert rules(ALL.replace(model=("alpha",))) == ["where", "intervals"]
+    assert rules(Selection("rain")) == ["where", "accuracy", "intervals"]
 
 
 @pytest.mark.parametrize("version", ["", "12-0badc0de", "20261399T000000000000-0123456789ab-01234567", "x" * 400])
@@ -138,6 +166,7 @@ def test_a_link_to_lifeeval_says_that_ages_became_clusters(bundled):
     )
     earlier = re.sub(r"r\d+$", "r1", pinned_version(bundled, selection).version)
     changes = version_changes(bundled, selection, earlier)
-    assert not changes.same and "cluster=question counts single questions as before" in changes.rules[0]
-    assert version_changes(bundled, selection.replace(cluster="question"), earlier).same
+    assert not changes.same and "cluster=question counts single questions as before" in changes.rules_changed[0]
+    of_questions = version_changes(bundled, selection.replace(cluster="question"), earlier)
+    assert "age" not in " ".join(of_questions.rules_changed).split()
     assert version_changes(bundled, selection, pinned_version(bundled, selection).version).same

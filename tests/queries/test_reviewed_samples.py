@@ -13,7 +13,8 @@ from data.store.run_withdrawal import NoSuchRun
 from queries.changes_since_data_version import pinned_version, version_changes
 from queries.dataset_bundle import bundle
 from queries.gradings import corrections, graded_guesses, gradings
-from queries.metrics import Conventions
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.prediction_powered import prediction_powered_mean
 from queries.reviewed_samples import MEANS, MIN_REVIEWED, review_sample, reviewed_runs
 from queries.selection import Selection
@@ -294,3 +295,54 @@ def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
     result = estimated(store)
     assert (result.drawn, result.judge_error) == (60, 0)
     assert result.means["accuracy"].value == pytest.approx(0.75)
+
+
+def filled_with_states(importing, folder):
+    """Answers in all states to 120 questions. The judge errs on a fifth of those that can be right."""
+    chance = random.Random(5)
+    made = []
+    for number in range(120):
+        state = ("", "", "", "no_confidence", "unparsed", "abstained", "failed")[number % 7]
+        right = chance.random() < 0.6
+        judged = right if chance.random() < 0.8 else not right
+        made.append({
+            "question_id": f"q{number:03}", "guess": "right" if right else "wrong", "state": state,
+            "confidence": "" if state else round(chance.random(), 3),
+            "correct": "" if state == "failed" else int(judged and state in ("", "no_confidence")),
+        })  # fmt: skip
+    store = open_store(folder / "store", threads=2)
+    questions = table([{"question_id": row["question_id"]} for row in made])
+    put(store, write(folder / "toy", {"dataset": "toy", "kind": "single"}, questions=questions, clues=None))
+    (folder / "answers.csv").write_text(table(made))
+    put(store, folder / "answers.csv", dataset="toy", model="m")
+    return store
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_each_mean_counts_its_states(prefilled, failed):
+    """Where everything is reviewed, the estimates are the values of the leaderboard by the reviewers' grades."""
+    store = prefilled(filled_with_states)
+    ((run,),) = rows(store, "select run from runs")
+    draw_for_review(store, run, 120, 7, "ann")
+    sample = review_sample(store.snapshot(), run).answers
+    grades = [Correction(a.question_id, a.guess, float(a.guess == "right"), a.clue) for a in sample]
+    correct_grades(store, run, grades, "bob")
+    selection = Selection("toy", failed=failed, common=False)
+    (row,) = leaderboard(store.snapshot(), selection, [CATALOGUE[key] for key in MEANS]).rows
+    estimates = estimated(store, selection).means
+    assert {key: mean.value for key, mean in estimates.items()} == pytest.approx(
+        {key: cell.value for key, cell in row.metrics.items()}
+    )
+    (row,) = leaderboard(store.snapshot(), selection.replace(grading="imported"), [CATALOGUE[key] for key in MEANS]).rows
+    assert {key: mean.judged for key, mean in estimates.items()} == pytest.approx(
+        {key: cell.value for key, cell in row.metrics.items()}
+    )
+
+
+def test_a_metric_with_few_drawn_answers_is_left_out(prefilled):
+    store = prefilled(filled_with_states)
+    ((run,),) = rows(store, "select run from runs")
+    draw_for_review(store, run, 48, 7, "ann")
+    sample = review_sample(store.snapshot(), run).answers
+    correct_grades(store, run, [Correction(a.question_id, a.guess, 1.0, a.clue) for a in sample], "bob")
+    assert estimated(store).means.keys() == {"accuracy"}, "of 48 drawn answers, fewer than 40 have a confidence"

@@ -5,7 +5,7 @@ import pytest
 
 from queries.engine.bootstrap import LEVEL
 from queries.metrics import Conventions
-from queries.metrics.kernels.prediction_powered import prediction_powered_mean
+from queries.metrics.kernels.prediction_powered import prediction_powered_mean, with_questions_of_zeros
 from queries.reviewed_samples import MEANS
 
 REPEATS = 2000
@@ -73,3 +73,34 @@ def test_the_interval_covers(key, accuracy, error, kind, clues):
     noise = np.sqrt(LEVEL * (1 - LEVEL) / REPEATS)
     measured = coverage(key, accuracy, error, kind, clues)
     assert LEVEL - 0.02 - 2 * noise <= measured <= LEVEL + 0.02 + 2 * noise, measured
+
+
+@pytest.mark.parametrize("clues", [1, 3])
+def test_the_interval_covers_where_runs_abstain(clues):
+    """The harder a question, the more abstentions: these are never right, and nobody grades them."""
+    random = np.random.default_rng(6)
+
+    def sample(questions):
+        ease = random.normal(size=(questions, 1))
+        right = random.random((questions, clues)) < logistic(0.9 + ease)
+        abstained = random.random((questions, clues)) < logistic(-1.5 - ease)
+        judged = np.where(random.random((questions, clues)) < 0.1, ~right, right)
+        return (right & ~abstained).astype(float), (judged & ~abstained).astype(float), abstained
+
+    truth, held = sample(300_000)[0].mean(), 0
+    for _ in range(REPEATS):
+        right, judged, abstained = sample(QUESTIONS)
+        answered = clues - abstained.sum(axis=1)
+        asked = answered > 0
+        drawn = random.permutation(np.flatnonzero(asked))[:REVIEWED]
+        place = (random.random(REVIEWED) * answered[drawn]).astype(int)
+        clue = np.argsort(abstained[drawn], axis=1, kind="stable")[np.arange(REVIEWED), place]
+        graded, judged_drawn = (answered[drawn] * part[drawn, clue] for part in (right, judged))
+        sums, items, zeros = judged.sum(axis=1)[asked], answered[asked].astype(float), (clues - answered).astype(float)
+        index, weight = (np.cumsum(asked) - 1)[drawn], items[(np.cumsum(asked) - 1)[drawn]]
+        one_error = float(np.sqrt((weight**2).mean()))
+        part = prediction_powered_mean(sums, items, index, graded, judged_drawn, weight, one_error, LEVEL, zeros[asked])
+        result = with_questions_of_zeros(part, items + zeros[asked], zeros[~asked], LEVEL)
+        held += result.low <= truth <= result.high
+    noise = np.sqrt(LEVEL * (1 - LEVEL) / REPEATS)
+    assert LEVEL - 0.02 - 2 * noise <= held / REPEATS <= LEVEL + 0.02 + 2 * noise, held / REPEATS

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from dashboard.registry.tables import Column, Table, column, columns, fields, parts
+from dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
 from dashboard.registry.views import View, register
 from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, buzz, category_outcomes, people_median
 from queries.buzzing.category_outcomes import CategoryOutcome
@@ -22,11 +21,6 @@ def _optimum(key: str, name: str) -> Column:
     return column(key, lambda row: getattr(row[0].optimum, name, None))
 
 
-def _reasons(row: tuple[Any, Any]) -> str | None:
-    missing: Mapping[str, str] = row[0].missing | row[1].missing
-    return "; ".join(f"{name}: {reason}" for name, reason in missing.items()) or None
-
-
 def _runs(answer: Buzz) -> Iterator[tuple[object, ...]]:
     """Yield each run's outcomes, its habits, the explorer and its outcome at its threshold."""
     for run, habit in zip(answer.explorer.runs, answer.habits.runs, strict=True):
@@ -41,7 +35,7 @@ def _shares(answer: PeopleMedian) -> Iterator[tuple[object, ...]]:
             *(("earlier", None, part.category, part.questions, part.earlier) for part in run.categories),
         ]
         for *facts, share in shares:
-            ends = (share.share, share.low, share.high, None) if share else (None, None, None, run.missing)
+            ends = (share.share, share.low, share.high, None, share.no_interval) if share else (*[None] * 3, run.missing, None)
             yield run.run, run.model, run.elicitation, run.threshold, *facts, *ends
 
 
@@ -65,7 +59,8 @@ BUZZ = register(
                     _optimum("optimum_until", "until"),
                     _optimum("optimum_expected_wins", "expected_wins"),
                     *columns("given_correct", "given_incorrect", "buzz_rate", "survey_score", at=1),
-                    column("missing", _reasons),
+                    column("missing", lambda row: reasons(row[0].missing | row[1].missing)),
+                    column("no_interval", lambda row: reasons(row[0].no_interval)),
                 ),
             ),
         ),
@@ -100,7 +95,7 @@ MEDIAN = register(
                 rows=_shares,
                 columns=parts(
                     "run", "model", "elicitation", "threshold", "what", "words", "category", "questions", "share", "low", "high",
-                    "missing",
+                    "missing", "no_interval",
                 ),
             ),
         ),

@@ -21,7 +21,7 @@ DIFFICULTY = register(
                     *RUN,
                     *columns("questions"),
                     column("slope", lambda run: run.slope, ends=("low", "high")),
-                    *columns("low", "high", "missing"),
+                    *columns("low", "high", "missing", "no_interval"),
                 ),
             ),
         ),

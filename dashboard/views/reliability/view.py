@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields
+from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons
 from dashboard.registry.views import View, register
 from dashboard.shared_parameters import BAND, Confidence, MetricsParameters
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
@@ -34,7 +34,7 @@ RELIABILITY = register(
             Table(
                 "The bins as CSV, a row per run and bin.",
                 rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
-                columns=(*RUN_FIRST, *fields(ReliabilityBin, at=1)),
+                columns=(*RUN_FIRST, *fields(ReliabilityBin, at=1), *columns("no_interval", at=0)),
             ),
         ),
     )
@@ -49,14 +49,14 @@ TRIPTYCH = register(
         clustered by question.""",
         (
             Table(
-                "The numbers as CSV, a row per run.",
+                "The numbers as CSV, a row per run. `missing` says why cells are blank.",
                 rows=lambda answer: answer.runs,
-                columns=columns(
+                columns=(*columns(
                     "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece",
                     "p_spiegelhalter", "p_kuiper", "p_ks", "calibration_slope", "calibration_slope_low",
                     "calibration_slope_high", "calibration_intercept", "calibration_intercept_low",
                     "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
-                ),
+                ), column("missing", lambda run: reasons(run.missing))),
             ),
         ),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.small_multiples import panel_axes, panels
+from dashboard.figures.small_multiples import CALIBRATION_AXES, panel_axes, panels
 from dashboard.figures.style import FAINT, OTHERS, PlotlyJson
 from queries.which_ece import ErrorBin, ErrorVariant
 
 
-def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str) -> PlotlyJson:
+def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str, *, forecasts: bool = False) -> PlotlyJson:
     """Draw a panel per variant: each bin from edge to edge at its accuracy, with a dot at its mean confidence.
 
     Open dots are bins that do not count.
@@ -18,7 +18,9 @@ def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour:
         variants: variants that have bins.
         labels: label of each variant.
         colour: colour of the run.
+        forecasts: whether answers are forecasts.
     """
+    stated, right = CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []
     for place, variant in enumerate(variants):
         axes = panel_axes(place)
@@ -31,8 +33,8 @@ def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour:
     return panels(
         data,
         labels,
-        x={"title": "confidence", "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": "share right", "range": [-0.03, 1.06], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        x={"title": stated, "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": right, "range": [-0.03, 1.06], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         height=170,
     )
 
@@ -57,7 +59,7 @@ def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, count
             "line": {"color": colour, "width": 1.5},
         },
         "hovertemplate": (
-            "%{customdata[0]}: %{customdata[1]:,} items<br>confidence %{x:.3f}, right %{y:.3f}"
+            "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
             f"{'' if counts else '<br>does not count'}<extra></extra>"
         ),
     }  # fmt: skip

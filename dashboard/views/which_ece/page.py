@@ -55,7 +55,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
             className="heading",
         ),
         variants_table(result, names, colours),
-        bins_section(result, names, colours),
+        bins_section(result, names, colours, forecasts=request.facets.forecasts),
         agreement_section(result),
         review_text(result, names, request.facets.title),
         definitions_section(result),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import html
 
 from dashboard.components.figure import figure
-from dashboard.components.numbers import short
+from dashboard.components.numbers import CALIBRATION_COLUMNS, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.rank_agreement import agreement_figure
@@ -77,8 +77,8 @@ def definitions_section(result: WhichEce) -> html.Section:
     )
 
 
-def bins_section(result: WhichEce, names: Names, colours: RunColours) -> html.Section:
-    """Return the bins of the chosen run under each variant that has bins."""
+def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecasts: bool) -> html.Section:
+    """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts."""
     drawn = [variant for variant in result.variants if variant.bins]
     run = result.focus or ""
     rows = [
@@ -89,14 +89,15 @@ def bins_section(result: WhichEce, names: Names, colours: RunColours) -> html.Se
         for variant in drawn
         for part in variant.bins
     ]  # fmt: skip
-    head = ["Variant", "Bin", "Items", "Mean confidence", "Accuracy", "Counts"]
+    stated, right = (name.lower() for name in CALIBRATION_COLUMNS[forecasts])
+    head = ["Variant", "Bin", "Items", *CALIBRATION_COLUMNS[forecasts], "Counts"]
     return html.Section(
         [
             html.H2(f"Bins of {names[run]}"),
             figure(
                 "which-bins",
-                bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run]),
-                "Lines: bins from edge to edge, at their accuracy; dots: their mean confidence. Open and grey: the bin does not "
+                bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run], forecasts=forecasts),
+                f"Lines: bins from edge to edge, at their {right}; dots: their {stated}. Open and grey: the bin does not "
                 "count. smECE and KS have no bins",
                 table(head, rows, "Bins by variant"),
             ),

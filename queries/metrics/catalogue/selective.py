@@ -6,7 +6,7 @@ import math
 
 from queries.metrics.catalogue.shared import SAME_ORDER, Part, columns, not_from_sums
 from queries.metrics.kernels import selective
-from queries.metrics.metric import Metric
+from queries.metrics.metric import Metric, Wording
 
 ALIKE = "either nothing is correct or nothing is incorrect"
 RISK = r"\tfrac{1}{k}\textstyle\sum_{i \le k}(1 - y_{(i)})"
@@ -64,6 +64,19 @@ SELECTIVE_PARTS: dict[str, tuple[Part, float, str, str]] = {
     },
 }  # fmt: skip
 
+
+def _mean_outcome(key: str) -> Wording | None:
+    """Return what the accuracy at a coverage is called of forecasts, whose outcomes can be shares; None for other metrics."""
+    _, at, share = key.partition("accuracy_at_")
+    if not at:
+        return None
+    return Wording(
+        f"Mean outcome at {share} % coverage",
+        f"Outcome at {share} %",
+        f"Mean outcome of the likelier side of the surest {share} % of the forecasts: their accuracy, if outcomes are yes or no.",
+    )
+
+
 SELECTIVE = tuple(
     Metric(
         key=key,
@@ -77,6 +90,7 @@ SELECTIVE = tuple(
         words=words,
         source=source,
         of_likelier_side=True,
+        of_forecasts=_mean_outcome(key),
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=not_from_sums,

@@ -28,6 +28,7 @@ def prediction_powered_mean(
     items_drawn: Floats,
     one_error: float,
     level: float,
+    never_right: Floats | float = 0.0,
 ) -> PredictionPowered:
     """Estimate a mean over items, of which a random sample was graded by people, and all by a judge that errs.
 
@@ -45,6 +46,7 @@ def prediction_powered_mean(
         items_drawn: the number of items from which it was drawn, 0 where the mean leaves the drawn item out, shape (n,).
         one_error: by how much an error of the judge typically changes ``graded``, at least 0.
         level: nominal coverage, in (0, 1).
+        never_right: number of further items of each question with value 0, on which no judge errs, shape (questions,).
 
     Source: Angelopoulos et al. 2023 (prediction-powered inference); Angelopoulos, Duchi & Zrnic 2023 (PPI++), sec. 6, for the
     tuning. The questions that were not drawn are the unlabelled data. ``tests/statistics`` simulates the coverage.
@@ -66,12 +68,37 @@ def prediction_powered_mean(
     contrast = judged_drawn - share * judged[drawn]
     spread = variance(contrast) + sample * others / questions**2 * variance(judged[rest])
     tuning = float(np.clip(np.cov(graded, contrast)[0, 1] / spread, 0.0, 1.0)) if spread > ROUNDING_TOLERANCE else 0.0
-    per_question = float(items.mean())
-    change = (tuning * float(judged.mean()) + float((graded - tuning * judged_drawn).mean())) / per_question
-    of_all = tuning * judged - change * items
+    below = centre * (never_right + np.zeros(questions))  # by how much these items are below the centre
+    per_question = float((items + never_right).mean())
+    change = (float((tuning * judged - below).mean()) + float((graded - tuning * judged_drawn).mean())) / per_question
+    of_all = tuning * judged - below - change * (items + never_right)
     of_sample = graded - tuning * judged_drawn + share * of_all[drawn]
     squares = variance(of_sample) * (sample - 1) + one_error**2
     error = np.sqrt(squares / (sample - 1) / sample + others / questions**2 * variance(of_all[rest])) / per_question
     margin = float(stdtrit(sample - 1, (1 + level) / 2)) * float(error)
     mean = centre + change
     return PredictionPowered(mean, mean - margin, mean + margin, tuning)
+
+
+def with_questions_of_zeros(estimate: PredictionPowered, items: Floats, zeros: Floats, level: float) -> PredictionPowered:
+    """Extend an estimate to further questions of which every item has value 0, whoever grades it.
+
+    Args:
+        estimate: over the other questions.
+        items: number of items of each of the other questions, shape (questions,).
+        zeros: number of items of each further question, shape (further,).
+        level: nominal coverage, in (0, 1).
+
+    Returns:
+        The mean over the items of all questions. Its variance adds that of the share of the other questions (delta method).
+    """
+    if not zeros.any():
+        return estimate
+    total, questions = items.sum() + zeros.sum(), len(items) + len(zeros)
+    share = items.sum() / total
+    influence = np.append((1 - share) * items, -share * zeros)
+    error = np.sqrt(questions * influence.var(ddof=1)) / total
+    margin = float(stdtrit(questions - 1, (1 + level) / 2) * error * abs(estimate.value))
+    value = float(share * estimate.value)
+    low, high = (float(np.hypot(share * (end - estimate.value), margin)) for end in (estimate.low, estimate.high))
+    return PredictionPowered(value, value - low, value + high, estimate.tuning)

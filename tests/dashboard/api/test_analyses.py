@@ -147,7 +147,8 @@ def flat(name, answer):
     if name == "agreement":
         return answer["pairs"]
     if name == "reliability":
-        return [{key: run[key] for key in RUN} | bin_ for run in answer["runs"] for bin_ in run["bins"]]
+        reason = {run["run"]: {"no_interval": run["no_interval"]} for run in answer["runs"]}
+        return [{key: run[key] for key in RUN} | bin_ | reason[run["run"]] for run in answer["runs"] for bin_ in run["bins"]]
     if name == "breakdown":
         return [
             {"difficulty": part["value"], **{key: row[key] for key in RUN}, "metric": key, "value": cell["value"],

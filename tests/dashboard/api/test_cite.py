@@ -1,6 +1,7 @@
 """What a paper takes from a view: the link, the table, the text, and a script that gets the same numbers."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -11,6 +12,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
 from data.store import open_store
 from data.store.run_withdrawal import withdraw
@@ -139,6 +141,26 @@ def test_views_without_measurements_cannot_be_cited(client, view):
 def test_a_wrong_view_says_what_is_wrong(client):
     answer = error(client, f"/api/v1/cite?view={quote('/?dataset=pyramid&category=Cookery', safe='')}", 400)
     assert answer["field"] == "category" and "Arts" in answer["allowed"]
+
+
+def test_a_link_made_under_earlier_rules_says_which_changed(app, client):
+    """On the page, in JSON and in its citation; a link made now says nothing."""
+    answer = cited(client, "/?dataset=tone&metrics=ece")
+    assert answer["rules_changed"] == []
+    earlier = answer["version"].rpartition("-")[0]
+    again = cited(client, f"/?dataset=tone&metrics=ece&version={earlier}")
+    (rule,) = again["rules_changed"]
+    assert rule.startswith("intervals and p-values where errors are few") and again["version"] == answer["version"]
+    refusal = get(client, answer["csv"].removeprefix(HOST).replace(answer["version"], earlier), 409)["error"]
+    sentence = f"Since this link was made, these rules changed: {rule}."
+    assert refusal["rules_changed"] == [rule] and sentence in refusal["message"]
+    with app.test_request_context("/"):
+        for path, query in (
+            ("/", f"version={earlier}&dataset=tone"),
+            ("/cite", f"view={quote(f'/?dataset=tone&version={earlier}')}"),
+        ):
+            page = json.loads(draw({"path": path, "query": query, "page": True}))
+            assert sentence in html.unescape(json.dumps(page, ensure_ascii=False)), path
 
 
 def test_a_link_reports_changed_data(fresh):

@@ -48,7 +48,7 @@ WITHOUT = {
 UNCERTAIN = re.compile(r"(.*_)?(low|high)|p_(value|adjusted|holm|spiegelhalter|kuiper|ks)|error|detectable|spread")
 # Fields that follow from these, and values that are judged on other clusters than those that they are fitted to.
 FOLLOWS = re.compile(
-    r"selection|no_interval|replicates|method|letters|may_be_best|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band"
+    r"selection|no_(interval|band)|replicates|method|letters|may_be_best|(un)?tested|missing|needed|target|curve|units|best_score|slices|shown|band"
 )
 
 
@@ -90,7 +90,7 @@ def uncertain(answer):
     kinds = {}
     for path, value in leaves(answer):
         names = [name for name in path if isinstance(name, str)]
-        if UNCERTAIN.fullmatch(names[-1]):
+        if UNCERTAIN.fullmatch(names[-1]) and "missing" not in names:
             kinds.setdefault(tuple(names), []).append(value)
     return kinds
 
@@ -169,6 +169,38 @@ def test_reasons_say_that_there_is_one_cluster(asked):
         assert cell["missing"] == reason
     answer = asked("/api/v1/slices", "metric=brier", "everything")
     assert (answer["tested"], answer["untested"]) == (0, reason)
+    for run in asked("/api/v1/reliability", "", "everything")["runs"]:
+        assert run["no_interval"] == run["no_band"] == reason
+    for run in asked("/api/v1/difficulty", "", "everything")["runs"]:
+        assert run["slope"] is not None and run["no_interval"] == reason
+    for run in asked("/api/v1/buzz", "threshold=0.5", "everything")["explorer"]["runs"]:
+        assert run["no_interval"] == dict.fromkeys(("expected_wins", "score", "win", "loss"), reason)
+    for run in asked("/api/v1/buzz/median", "threshold=0.5", "everything")["runs"]:
+        assert {share["no_interval"] for share in (run["earlier"], *run["within"])} == {reason}
+
+
+@pytest.mark.parametrize(
+    ("keys", "cluster", "words"), [("", "everything", "all in one cluster"), ("q=q00", "question", "a single question")]
+)
+def test_no_number_is_missing_without_a_reason(packets, asked, keys, cluster, words):
+    for run in asked("/api/v1/triptych", keys, cluster)["runs"]:
+        missing = {name for name, value in run.items() if value is None}
+        assert missing == run["missing"].keys() and words in run["missing"]["p_kuiper"]
+    for path in ("triptych", "difficulty", "reliability", "buzz", "buzz/median"):
+        rows = table(packets.test_client(), f"/api/v1/{path}.csv?dataset=packets&cluster={cluster}&{keys}")
+        assert any(words in (row.get("no_interval") or row.get("missing") or "") for row in rows) or path == "difficulty", path
+    with packets.test_request_context("/"):
+        query = f"dataset=packets&cluster={cluster}&{keys}"
+        for path in ("/reliability", "/buzz"):
+            page = draw({"path": path, "query": query, "page": True})
+            assert re.search(rf"because [^\"<]*{words}", page), path
+
+
+def test_bins_and_bands_say_why_they_have_none(asked):
+    """One question has bins without intervals; with several, both are there."""
+    for keys, reasons in (("q=q00", ["a single question does not show how much the value would vary over others"]), ("", [None])):
+        runs = asked("/api/v1/reliability", keys, "question")["runs"]
+        assert [*{run["no_interval"] for run in runs}] == reasons and {run["no_band"] for run in runs} == {None}
 
 
 @pytest.mark.parametrize("binning", ["width10", "mass15"])
@@ -255,5 +287,10 @@ def test_ages_are_the_default_of_lifeeval(app, client):
         "Questions with the same 5 years of age depend on each other, so intervals, tests and bands count 21 clusters, not 808 "
         "questions."
     ) in text
+    with app.test_request_context("/"):
+        text = " ".join(json.loads(draw({"path": "/across", "query": "", "page": False}))["fragments"].values())
+    assert "On LifeEval" in text and text.count("so intervals count clusters of these") == 1
+    units = {column["dataset"]: column["cluster"] for column in get(client, "/api/v1/across?metric=brier")["datasets"]}
+    assert units["lifeeval"] == "ages" and units["tone"] == "question"
     cited = get(client, f"/api/v1/cite?view={quote('/?dataset=lifeeval', safe='')}")
     assert "Questions with the same 5 years of age are one cluster" in cited["methods"]

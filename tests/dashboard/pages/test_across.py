@@ -15,7 +15,10 @@ def _cell(value):
 
 
 def _across(models, datasets):
-    columns = [AcrossDataset(f"d{number}", f"Dataset {number}", False, models, models, 10, 10, 0.0) for number in range(datasets)]
+    columns = [
+        AcrossDataset(f"d{number}", f"Dataset {number}", False, models, models, 10, 10, 0.0, "question")
+        for number in range(datasets)
+    ]
     rows = [
         AcrossRow(
             f"m{model}", "verbalized", {f"d{number}": _cell(model + number / 100) for number in range(datasets)}, 1, 1.0, 0.0

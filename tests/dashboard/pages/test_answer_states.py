@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -89,3 +90,27 @@ def test_pages_show_a_run_that_lacks_confidences_alone(app, path):
 def test_other_runs_stay_as_they_are(app):
     page = drawn(app, "/reliability")
     assert "vague · verbalized (16 % of answers lack a confidence)" in page
+
+
+FOUND = "Left out: 2 answers without a confidence, 1 unparsed answer and 1 abstention"
+
+
+@pytest.mark.parametrize(
+    ("view", "text"),
+    [
+        ("/?dataset=quiz&metrics=brier", f"{FOUND}."),
+        (
+            "/?dataset=quiz&metrics=brier,accuracy,net_score",
+            f"{FOUND}; but Accuracy counts answers without a confidence, unparsed answers and abstentions; Net score counts "
+            "abstentions.",
+        ),
+        ("/reliability?dataset=quiz", f"{FOUND}."),
+        ("/questions/quiz/q0", None),  # it lists each answer with its state
+        ("/?dataset=quiz&model=clear", None),
+    ],
+)
+def test_citations_say_what_was_left_out(app, view, text):
+    answer = app.test_client().get(f"/api/v1/cite?view={quote(view, safe='')}").json
+    assert answer["left_out"] == text
+    for part in ("latex", "markdown", "methods"):
+        assert (text or "Left out") in answer[part] if text else "Left out" not in answer[part], part

@@ -1,5 +1,6 @@
 """Pages of a dataset of forecasts: the Brier score leads, and the bias towards yes is not called overconfidence."""
 
+import html
 import json
 import re
 
@@ -80,3 +81,36 @@ def test_the_notice_links_to_a_section(forecasts):
         r'href="(/docs/[^"#]+)#forecasts"', markup(forecast_notice(forecasts.extensions["clueline"].facets("rain")))
     )
     assert 'id="forecasts"' in forecasts.test_client().get(link).text
+
+
+WORDS_OF_ACCURACY = re.compile(
+    r"share right|Accuracy at \d|Acc\. at|[Aa]ccuracy of the|accuracy %|(of|at) their accuracy|accuracy smoothed"
+)
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "reliability", "which-ece", "decide", "run"])
+def test_only_the_likelier_side_has_an_accuracy(forecasts, page):
+    """What is compared with a probability of yes is an outcome, which can be a share."""
+    run = get(forecasts.test_client(), "/api/v1/runs?dataset=rain")["runs"][0]["run"]
+    path = f"/runs/{run}" if page == "run" else PAGES[page].path
+    query = "dataset=rain" + "&metrics=accuracy_at_80,brier" * (page == "leaderboard")
+    with forecasts.test_request_context("/"):
+        text = html.unescape(json.dumps(draw({"path": path, "query": query, "page": False}), ensure_ascii=False))
+    assert not [text[max(0, at.start() - 100) : at.end() + 100] for at in WORDS_OF_ACCURACY.finditer(text)]
+    assert "ean outcome" in text
+
+
+def test_diagrams_say_probability_of_yes(forecasts):
+    for page in ("reliability", "which-ece"):
+        text = text_of(forecasts, page)
+        assert '"probability of yes"' in text and '"mean outcome"' in text and "Mean outcome" in text, page
+    assert "mean outcome of the likelier side" in text_of(forecasts, "decide")
+
+
+def test_citations_name_metrics_of_forecasts(forecasts):
+    client = forecasts.test_client()
+    decide = get(client, "/api/v1/cite?view=/decide%3Fdataset%3Drain")
+    assert "Outcome at 80 %" in decide["columns"] and "Accuracy" in decide["columns"]
+    assert "Mean outcome at 80 % coverage" in decide["methods"] and "Accuracy at 80" not in decide["methods"]
+    diagrams = get(client, "/api/v1/cite?view=/reliability%3Fdataset%3Drain")
+    assert {"Mean probability of yes", "Mean outcome"} < {*diagrams["columns"]} and "Accuracy" not in diagrams["columns"]

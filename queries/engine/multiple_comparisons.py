@@ -232,6 +232,8 @@ class _Cells(NamedTuple):
         Returns:
             The sums, shape (parts, runs).
         """
+        if not len(self.members):
+            return np.zeros((0, scores.shape[1]))
         taken = order[self.places]
         values = np.ones(len(taken)) if factors is None else factors[taken]
         shape = (len(self.ends) - 1, len(scores))

@@ -4,8 +4,10 @@ Each study yields ``Measurement`` rows: what was claimed, over how many simulate
 short form; ``benchmarks/inference.py`` runs the long one and writes the table.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,16 +30,21 @@ LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 TRUTH = 200_000  # number of questions from which a run's true values are computed
 
 
+Kind = Literal["coverage", "test", "family of tests"]
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One claim, measured.
 
     Attributes:
-        study: what was simulated.
+        study: what was simulated; in brackets if it is a rule that is not used, for comparison.
         setting: questions, clues and the like.
         nominal: the claimed level.
         measured: the share of boards in which the claim held.
         boards: number of simulated boards.
+        kind: what is claimed: that intervals contain the truth at least this often, that a test rejects at most this often what
+            is true, or that any of several tests does.
     """
 
     study: str
@@ -45,11 +52,44 @@ class Measurement:
     nominal: float
     measured: float
     boards: int
+    kind: Kind = "coverage"
+
+    @property
+    def limit(self):
+        """Return the worst share that is good enough.
+
+        It is 2 points below nominal for intervals, .06 for a test at .05, and .07 for several tests at .05.
+        """
+        if self.kind == "coverage":
+            return round(self.nominal - 0.02, 6)
+        return round(min(self.nominal + 0.01, 1.2 * self.nominal) if self.kind == "test" else 1.4 * self.nominal, 6)
+
+    @property
+    def missed(self):
+        """Whether the share is worse than the limit; beyond two standard errors, unless it is of several tests."""
+        beyond = 2 * np.sqrt(self.limit * (1 - self.limit) / self.boards)
+        if self.kind == "coverage":
+            return self.measured < self.limit - beyond
+        return self.measured > self.limit + (beyond if self.kind == "test" else 0.0)
 
     @property
     def noise(self):
         """Return half the width of a 99.9 % interval of a share whose true value is ``nominal``."""
         return 3.3 * np.sqrt(self.nominal * (1 - self.nominal) / self.boards)
+
+
+class Study(NamedTuple):
+    """What ``benchmarks/inference.py`` measures.
+
+    Attributes:
+        simulate: function of a number of boards, or of runs, and a seed.
+        number: of boards, or of runs, of each setting.
+        about: one or more sentences.
+    """
+
+    simulate: Callable[[int, int], Iterable[Measurement]]
+    number: int
+    about: str
 
 
 def board(random, runs, questions, clues, shift=0.0):
@@ -134,8 +174,8 @@ def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
         for count in clues:
             for name, values in equal_run_p_values(boards, seed, questions, count).items():
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards)
-                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards)
+                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards, "test")
+                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards, "test")
 
 
 def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
@@ -144,7 +184,7 @@ def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
         for name, values in equal_run_p_values(boards, seed, questions, count).items():
             for level in LEVELS:
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards)
+                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards, "test")
 
 
 def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
@@ -394,7 +434,9 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
             shared = [set(letter) for letter in compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
             assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
             apart += bool(different.any())
-        yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)
+        yield Measurement(
+            "8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards, "family of tests"
+        )
 
 
 def curve_bands(boards, seed):
@@ -458,8 +500,10 @@ def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
                     < 0.05
                 )
             setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, {len(large)} parts, {runs} runs"
-            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards)
-            yield Measurement("slices: any part differs from another run's", setting, 0.05, against / boards, boards)
+            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards, "family of tests")
+            yield Measurement(
+                "slices: any part differs from another run's", setting, 0.05, against / boards, boards, "family of tests"
+            )
 
 
 def variant_intervals(boards, seed, settings, runs=10):
@@ -506,7 +550,8 @@ def calibrated_variants(boards, seed, settings, runs=10):
                 rejected[metric.key] += int((p_values <= level).sum())
         for key, count in rejected.items():
             setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
-            yield Measurement("test of calibration of a variant of ECE", setting, level, count / (boards // runs * runs), boards)
+            share = count / (boards // runs * runs)
+            yield Measurement("test of calibration of a variant of ECE", setting, level, share, boards, "test")
 
 
 def _true_variants(seed, items, clues, shift):

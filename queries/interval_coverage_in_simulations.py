@@ -166,7 +166,8 @@ KINDS = (
         "slice-intervals",
         "Intervals of slices",
         "A t interval of the difference between the part and the whole, whose other questions can vary more or less (Welch), or "
-        "between two runs on the part (paired).",
+        "between two runs on the part (paired); where questions or errors are few, in the part or outside it, also with an extra "
+        "question.",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),
     Uncertainty(

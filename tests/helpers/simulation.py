@@ -234,63 +234,6 @@ def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
                 yield Measurement("jackknife-t interval", setting, 0.95, hit / boards, boards)
 
 
-SLICED = {"Brier": lambda c, y: ((c - y) ** 2).mean(axis=-1), "overconfidence": lambda c, y: (c - y).mean(axis=-1)}
-ELSEWHERE, IN_SLICE = 0.2, 0.8  # overconfidence of a run, on the log-odds scale
-
-
-def slice_intervals(boards, seed, sizes=(8, 20), outside=60, clues=(1, 5)):
-    """Measure how often intervals of the difference between a slice and the whole, or another run there, contain the true one.
-
-    A run is surer in the slice than elsewhere; the other run is not. The interval of bootstrap percentiles, which is too narrow
-    for few questions, is measured for comparison.
-    """
-    for count in clues:
-        true = {}
-        for shift in (ELSEWHERE, IN_SLICE):
-            c, y = board(np.random.default_rng((seed, 2)), 1, TRUTH, count, shift)
-            true[shift] = {name: score(c, y).mean() for name, score in SLICED.items()}
-        for questions in sizes:
-            random = np.random.default_rng((seed, questions, count))
-            total = questions + outside
-            inside = np.broadcast_to((np.arange(total) < questions)[:, None], (total, 2))
-            against = {"the whole": outside / total, "another run": 1.0}  # share of the true contrast
-            settings = [(name, what) for name in SLICED for what in against]
-            hits, percentile_hits = dict.fromkeys(settings, 0), dict.fromkeys(settings, 0)
-            for _ in range(boards):
-                parts = [board(random, 2, size, count, shift) for size, shift in ((questions, IN_SLICE), (outside, ELSEWHERE))]
-                c, y = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
-                odds = c[1, :questions] / (1 - c[1, :questions]) * np.exp(ELSEWHERE - IN_SLICE)
-                c[1, :questions] = odds / (1 + odds)
-                weights = random.multinomial(total, [1 / total] * total, size=REPLICATES).astype(float)
-                for name, score in SLICED.items():
-                    scores = score(c, y).T
-                    part = np.where(inside, scores, np.nan)
-                    mean, whole = np.nanmean(part, axis=0), scores.mean(axis=0)
-                    influence = inference.influences(mean, part)
-                    drawn = (
-                        weights[:, :questions] @ scores[:questions] / np.maximum(weights[:, :questions].sum(axis=1), 1)[:, None]
-                    )
-                    cases = {
-                        "the whole": (
-                            mean - whole, influence - inference.influences(whole, scores), [inside, ~inside],
-                            drawn - weights @ scores / total,
-                        ),
-                        "another run": (
-                            mean - mean[::-1], influence - influence[:, ::-1], [inside], drawn - drawn[:, ::-1],
-                        ),
-                    }  # fmt: skip
-                    for what, (difference, moved, groups, replicates) in cases.items():
-                        value = against[what] * (true[IN_SLICE][name] - true[ELSEWHERE][name])
-                        low, high = inference.influence_interval(difference, moved, groups)
-                        hits[name, what] += bool(low[0] <= value <= high[0])
-                        low, high = np.quantile(replicates[:, 0], [0.025, 0.975])
-                        percentile_hits[name, what] += bool(low <= value <= high)
-            for name, what in settings:
-                setting = f"{name} against {what}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("interval of a slice", setting, 0.95, hits[name, what] / boards, boards)
-                yield Measurement("(by bootstrap percentiles)", setting, 0.95, percentile_hits[name, what] / boards, boards)
-
-
 def distances(residual, items):
     """Return ECE and reliability from totals per bin, shape (..., bins)."""
     count = items.sum(axis=-1)

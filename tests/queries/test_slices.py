@@ -9,7 +9,8 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest, read_range
-from queries.slices import MIN_QUESTIONS, slices
+from queries.slices import MIN_QUESTIONS, measure_parts, slices
+from tests.helpers.simulated_evidence import evidence_of
 
 SELECTION = {"lifeeval": Selection("lifeeval", cluster="question"), "pyramid": Selection("pyramid")}
 
@@ -99,3 +100,19 @@ def test_a_run_can_be_compared_with_another_in_each_part(bundled):
     assert right.slices and all(other.difference > -1e-12 for other in right.slices)
     with pytest.raises(BadRequest, match="no run 'nobody'"):
         slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], "nobody")
+
+
+@pytest.mark.parametrize("key", ["accuracy", "brier", "overconfidence"])
+def test_a_part_without_errors_could_have_one(key):
+    """Eight questions, all right, do not show how rare errors are: nor do they outside the part."""
+    confidence, correct = np.full((2, 40, 1), 0.9), np.ones((2, 40, 1))
+    confidence[0, ::2], correct[:, 8::4] = 0.8, 0
+    evidence, metric = evidence_of((confidence, correct, np.zeros_like(correct))), CATALOGUE[key]
+    part = (np.arange(40) < 8)[:, None]
+    for against in (None, np.array([1, 0])):
+        measured = measure_parts(evidence, metric, [part], against)
+        assert measured.testable.all()
+        assert (measured.high - measured.differences > 1 / 9).all(), "one more question, and it is wrong"
+    inside, outside = (measure_parts(evidence, metric, [mask], None) for mask in (part, ~part))
+    assert outside.low[0] == pytest.approx(-inside.high[0] * 8 / 32, abs=1e-9)
+    assert outside.high[0] == pytest.approx(-inside.low[0] * 8 / 32, abs=1e-9)

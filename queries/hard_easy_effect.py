@@ -14,6 +14,7 @@ from queries.engine.bootstrap import percentile_interval
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import UNTESTED
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
@@ -112,7 +113,7 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     if evidence.units.count > 1 and evidence.runs:
         replicates = evidence.replicates(LINE)
         ends = np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
-        slope_ends = np.stack(percentile_interval(evidence.replicates(HARD_EASY))[:2])
+        slope_ends = np.stack(metric_intervals(evidence, HARD_EASY)[:2])
     overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
         data_version=snapshot.version,

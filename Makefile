@@ -65,8 +65,8 @@ soak: $(DEV) ## kill, crowd, fill disks and send hostile files (minutes); write 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
 	$(BENCH_PY) -m pytest tests/queries/metrics/test_torch_libraries.py
 
-calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (minutes) and write benchmarks/inference.md
-	@$(PY) -m benchmarks.inference
+calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (hours; BENCH_ARGS="--studies ..." for some) and write benchmarks/inference.md
+	@$(PY) -m benchmarks.inference $(BENCH_ARGS)
 
 bench: $(DEV) ## time each page and its JSON by the size of the store (BENCH_ARGS=...) and write benchmarks/pages.md
 	@$(PY) -m benchmarks.pages $(BENCH_ARGS)

@@ -14,6 +14,7 @@ from queries.engine.bootstrap import percentile_interval
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import UNTESTED
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.units import too_few_units
@@ -114,8 +115,8 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     ends, slope_ends = np.full(shape, np.nan), np.full((2, len(values)), np.nan)
     if evidence.units.count > 1 and evidence.runs:
         replicates = evidence.replicates(LINE)
-        ends = _interval(replicates.reshape(len(replicates), -1)).reshape(shape)
-        slope_ends = _interval(evidence.replicates(HARD_EASY))
+        ends = _with_width(np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2])).reshape(shape)
+        slope_ends = _with_width(np.stack(metric_intervals(evidence, HARD_EASY)[:2]))
     overconfidence = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
         data_version=snapshot.version,
@@ -144,9 +145,8 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     )
 
 
-def _interval(replicates: Floats) -> Floats:
-    """Return both ends of the 95 % interval, shape (2, n); NaN where it has no width, so that it says nothing."""
-    ends = np.stack(percentile_interval(replicates)[:2])
+def _with_width(ends: Floats) -> Floats:
+    """Return intervals, shape (2, n), with NaN for those without width, which say nothing."""
     return np.where(ends[0] < ends[1], ends, np.nan)
 
 

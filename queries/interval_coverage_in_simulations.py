@@ -117,10 +117,45 @@ KINDS = (
         ["slices: any part differs from the whole", "slices: any part differs from another run's"],
     ),
     Uncertainty(
+        "difficulty",
+        "Slopes and slices by a difficulty that comes from runs",
+        "Difficulty is, for each run, one minus the mean accuracy of the runs of other models, so that what it got wrong does "
+        "not count as harder; in brackets is what its own answers would make of it.",
+        [
+            claim
+            for name in ("calibrated run: interval of the slope leaves out 0", "slices: any third of difficulty differs")
+            for claim in (
+                f"{name}, difficulty of other models",
+                f"({name}, difficulty of all runs, its own answers too)",
+            )
+        ],
+    ),
+    Uncertainty(
+        "forecasts",
+        "Intervals of forecasts",
+        "Accuracy and net score are of the likelier side, so a forecaster who names it with a given probability has that "
+        "accuracy, whatever the share of yes; in brackets is the share of yes, taken for an accuracy.",
+        ["interval of forecasts", "(interval of forecasts)"],
+    ),
+    Uncertainty(
+        "reviewed",
+        "Intervals where answers were reviewed",
+        "The judge's mean over all answers is corrected by its mean error on the answers that were drawn at random for review "
+        "(prediction-powered inference); in brackets is what the judge's grades alone would claim.",
+        ["interval with reviewed answers", "(interval of the judge's grades)"],
+    ),
+    Uncertainty(
+        "likeness",
+        "Intervals of metrics that compare confidence with people",
+        "The same bootstrap percentiles and jackknife as for other metrics, over questions that people heard.",
+        ["interval of likeness to people"],
+    ),
+    Uncertainty(
         "slice-intervals",
         "Intervals of slices",
         "A t interval of the difference between the part and the whole, whose other questions can vary more or less (Welch), or "
-        "between two runs on the part (paired).",
+        "between two runs on the part (paired); where questions or errors are few, in the part or outside it, also with an extra "
+        "question.",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),
     Uncertainty(

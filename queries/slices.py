@@ -15,12 +15,14 @@ from data.store import Snapshot
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
 from queries.engine.common_questions import restrict
-from queries.engine.evidence import Evidence
+from queries.engine.evidence import Evidence, Run
 from queries.engine.gather_evidence import gather
+from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import CATALOGUE, Metric
+from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import Floats
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
@@ -51,7 +53,8 @@ class Slice(msgspec.Struct):
         reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
         difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric.
             For metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
-        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions.
+        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the
+            part or the rest has few questions or errors, from the bootstrap with an extra question.
         p_value: two-sided, for this slice alone.
         p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """
@@ -127,7 +130,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     if not parts or not runs or untested in (UNTESTED, ONE_CLUSTER):
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [], untested)
     reference_run = None if against is None else runs.index(against)
-    measured = _measure(evidence, metric, [part.inside for part in parts], reference_run)
+    of_runs = None if reference_run is None else np.full(len(runs), reference_run)
+    measured = measure_parts(evidence, metric, [part.inside for part in parts], of_runs)
     raw, adjusted = _tests(evidence, metric, parts, measured.testable, reference_run)
     results = [
         Slice(
@@ -165,7 +169,7 @@ class _Part(NamedTuple):
     own: bool
 
 
-class _Measured(NamedTuple):
+class MeasuredParts(NamedTuple):
     """Measurements of each run on each part, each of shape (parts, runs).
 
     Attributes:
@@ -186,7 +190,19 @@ class _Measured(NamedTuple):
     high: Floats
 
 
-def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], reference_run: int | None) -> _Measured:
+def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], against: Ints | None) -> MeasuredParts:
+    """Compare each run on each part of the questions with itself on all of them, or with another run on the part.
+
+    The part and the rest of the questions are independent. Where either rests on few questions, errors or right answers, the
+    margin of its own interval takes the place of the t margin, and both are combined as the two sides of a right triangle
+    (Zou & Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``.
+
+    Args:
+        evidence: evidence gathered for the metric.
+        metric: by which parts are compared.
+        masks: which questions are in each part, of shape (questions, 1), or (questions, runs) if it differs between runs.
+        against: index of the run that each run is compared with, shape (runs,); None to compare each with itself.
+    """
     shape = (len(masks), len(evidence.runs))
     values, references, low, high = np.full((4, *shape), np.nan)
     questions = np.zeros(shape, dtype=np.int64)
@@ -194,11 +210,12 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
     whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
     whole_influence = inference.influences(single.values(metric), whole_scores)
     index_of = {run: index for index, run in enumerate(evidence.runs)}
-    turn = -1.0 if metric.direction == "higher" else 1.0
+    turn = -1 if metric.direction == "higher" else 1
+    spare = units_to_spare(evidence, metric)
     for part, mask in enumerate(masks):
         check_time_limit()
-        of_runs = np.broadcast_to(mask, (len(mask), len(evidence.runs)))
-        inside = evidence.select_rows(of_runs[evidence.places, evidence.run_of_rows])
+        of_rows = np.broadcast_to(mask, (len(mask), len(evidence.runs)))[evidence.places, evidence.run_of_rows]
+        inside = evidence.select_rows(of_rows)
         if not inside.runs:
             continue
         columns = [index_of[run] for run in inside.runs]
@@ -210,24 +227,49 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
         in_part, outside = np.isfinite(scores), np.isfinite(whole_scores) & ~np.isfinite(scores)
         touched, others = (units.sums(questions_of.astype(float)) > 0 for questions_of in (in_part, outside))
         clusters[:, part] = touched.sum(axis=0), others.sum(axis=0)
-        if reference_run is None:
+        if against is None:
             references[part], influence = whole, influence - whole_influence
             groups = [touched, others & ~touched]
         else:
-            references[part], influence = values[part, reference_run], influence - influence[:, [reference_run]]
-            groups = [touched | touched[:, [reference_run]]]
-        differences = turn * (values[part] - references[part])
-        low[part], high[part] = inference.influence_interval(differences, turn * units.sums(influence), groups)
+            references[part], influence = values[part, against], influence - influence[:, against]
+            groups = [touched | touched[:, against]]
+        differences, moved = turn * (values[part] - references[part]), turn * units.sums(influence)
+        low[part], high[part] = inference.influence_interval(differences, moved, groups)
+        if against is not None:
+            # Where errors are few, the questions of the part hardly show how much the difference varies.
+            ends = np.full((2, shape[1]), np.nan)
+            if len(columns) == shape[1]:
+                ends = bootstrapped_differences(inside, metric, against) * turn
+            low[part], high[part] = np.fmin(low[part], ends.min(axis=0)), np.fmax(high[part], ends.max(axis=0))
+            continue
+        margins = np.stack([_margins(inside, metric, index_of), np.full((2, shape[1]), np.nan)])
+        if (spare < questions[part]).any():
+            margins[1] = _margins(evidence.select_rows(~of_rows), metric, index_of)[::-1]
+        few = np.isfinite(margins).any(axis=(0, 1))
+        if few.any():
+            apart = margins * (1 - questions[part] / (evidence.ends - evidence.starts))
+            usual = np.stack([inference.influence_interval(np.zeros(shape[1]), moved, [group])[1] for group in groups])
+            below, above = np.hypot(*np.where(np.isfinite(apart), apart, usual[:, None]))[::turn]
+            low[part] = np.where(few, differences - below, low[part])
+            high[part] = np.where(few, differences + above, high[part])
     testable = (questions >= MIN_QUESTIONS) & (units.are_questions | (clusters[0] >= MIN_CLUSTERS))
-    if reference_run is None:
+    if against is None:
         testable &= evidence.ends - evidence.starts - questions >= MIN_QUESTIONS
         testable &= units.are_questions | (clusters[1] >= MIN_CLUSTERS)
     else:
-        testable[:, reference_run] = False
+        testable &= against != np.arange(len(against))
     differences = turn * (values - references)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
     testable &= np.isfinite(differences) & (low < high)  # without width, a difference is one of rounding errors
-    return _Measured(testable, questions, values, references, differences, low, high)
+    return MeasuredParts(testable, questions, values, references, differences, low, high)
+
+
+def _margins(group: Evidence, metric: Metric, index_of: dict[Run, int]) -> Floats:
+    """Return ``extra_question_margins`` of some questions for all runs, shape (2, runs), NaN for runs without these questions."""
+    margins = np.full((2, len(index_of)), np.nan)
+    if group.runs:
+        margins[:, [index_of[run] for run in group.runs]] = extra_question_margins(group, metric)
+    return margins
 
 
 def _tests(

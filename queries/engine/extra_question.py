@@ -52,8 +52,10 @@ def extreme_replicates(evidence: Evidence, metric: Metric) -> tuple[Floats, Floa
     every = np.stack(list(_replicates(evidence, metric, stated=True)))
     ends = np.array([quantiles(replicates) for replicates in every])  # (kinds of extra question, 2, runs)
     runs = np.arange(every.shape[2])
-    lowest = np.argmin(np.where(np.isnan(ends[:, 0]), np.inf, ends[:, 0]), axis=0)
-    highest = np.argmax(np.where(np.isnan(ends[:, 1]), -np.inf, ends[:, 1]), axis=0)
+    # Where a run is all right, two kinds reach the same upper end, but only a question that is all right has it everywhere.
+    means = every.mean(axis=1)
+    lowest = np.lexsort((means, np.where(np.isnan(ends[:, 0]), np.inf, ends[:, 0])), axis=0)[0]
+    highest = np.lexsort((means, np.where(np.isnan(ends[:, 1]), -np.inf, ends[:, 1])), axis=0)[-1]
     return every[lowest, :, runs].T, every[highest, :, runs].T
 
 
@@ -65,10 +67,13 @@ def _replicates(evidence: Evidence, metric: Metric, stated: bool) -> Iterator[Fl
 
 def quantiles(replicates: Floats) -> Floats:
     """Return the 2.5 and the 97.5 % quantile of each column, NaN where nothing is defined; shape (2, columns)."""
-    ends = np.full((2, replicates.shape[1]), np.nan)
-    defined = np.isfinite(replicates).any(axis=0)
-    if defined.any():
-        ends[:, defined] = np.nanquantile(replicates[:, defined], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    ends, levels = np.full((2, replicates.shape[1]), np.nan), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    finite = np.isfinite(replicates)
+    whole = finite.all(axis=0)
+    ends[:, whole] = np.quantile(replicates[:, whole], levels, axis=0)
+    some = finite.any(axis=0) & ~whole
+    if some.any():
+        ends[:, some] = np.nanquantile(replicates[:, some], levels, axis=0)  # slow
     return ends
 
 

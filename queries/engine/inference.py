@@ -334,6 +334,8 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
     Returns:
         One-sided p-value of each run, in (0, 1], shape (runs,).
     """
+    used = _used(items)
+    residuals, items = residuals[..., used], items[:, used]
     questions, runs, cells = residuals.shape
     signs = np.random.default_rng((seed, questions)).choice([-1.0, 1.0], (flips, questions))
     totals = np.concatenate([np.ones((1, questions)), signs]) @ residuals.reshape(questions, runs * cells)
@@ -362,11 +364,20 @@ def rare_outcomes_test(
     Returns:
         One-sided p-value of each run, in (0, 1], shape (runs,).
     """
+    used = _used(items)
+    residuals, items, confidence = residuals[..., used], items[:, used], confidence[:, used]
     expected = np.clip(np.divide(confidence, items, out=np.zeros_like(confidence), where=items > 0), 0.0, 1.0)
     random = np.random.default_rng((seed, len(residuals)))
     simulated = items * expected - random.binomial(items.astype(np.int64), expected, (flips, *items.shape))
     totals = np.concatenate([residuals.sum(axis=0)[None], simulated * np.sqrt(clustered)[:, None]])
     return _p_values(totals, items, distance)
+
+
+def _used(items: Floats) -> Bools:
+    """Return which cells hold items of any run, shape (cells,), and the first. The others add nothing to any distance."""
+    used = np.asarray((items > 0).any(axis=0))
+    used[:1] = True
+    return used
 
 
 def _p_values(totals: Floats, items: Floats, distance: Distance) -> Floats:

@@ -17,7 +17,7 @@ from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
 from queries.engine.extra_question import extra_question_interval, extreme_replicates
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.catalogue.shared import columns
-from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, ratio
+from queries.metrics.kernels.arrays import ROUNDING_TOLERANCE, Ints, ratio
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import Floats
 
@@ -104,11 +104,15 @@ def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
     Returns:
         Shape (runs,). False for a run with respondents, and for one with a single unit.
     """
-    counts = evidence.units_with(metric)
-    few = counts < inference.SMALL_SAMPLE
+    return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
+
+
+def units_to_spare(evidence: RunEvidence, metric: Metric) -> Ints:
+    """Return how many units each run can lose before a metric rests on few, shape (runs,); below 0 where it does already."""
+    spare = evidence.units_with(metric) - inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
-        few |= evidence.rarer_outcomes(metric) < inference.FEW_OUTCOMES
-    return few & ~_of_people(evidence) & (counts > 1)
+        spare = np.minimum(spare, evidence.rarer_outcomes(metric) - inference.FEW_OUTCOMES)
+    return spare.astype(np.int64)
 
 
 def _of_people(evidence: RunEvidence) -> NDArray[np.bool_]:
@@ -320,10 +324,52 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
         margin = inference.t_margin(errors[first, second], counts[first, second])
         low, high, count = difference - margin, difference + margin, REPLICATES if bootstraps else 0
         for lower, upper in bootstraps:
-            lowest, highest = lower[:, first] - upper[:, second], upper[:, first] - lower[:, second]
-            if np.isfinite(lowest).any() and np.isfinite(highest).any():
-                low = min(low, np.nanquantile(lowest, (1 - LEVEL) / 2, method="lower"))
-                high = max(high, np.nanquantile(highest, (1 + LEVEL) / 2, method="higher"))
+            lowest, highest = _ends_of_difference(lower, upper, first, second)
+            low, high = np.fmin(low, lowest), np.fmax(high, highest)
     if not high - low > math.sqrt(TIED):  # rounding of a variance, whose root is the error
         return math.nan, math.nan, 0
     return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)
+
+
+def _ends_of_difference(lower: Floats, upper: Floats, first: int, second: int) -> tuple[float, float]:
+    """Return the ends of a difference between two runs by a bootstrap of ``_bootstraps_of_differences``, NaN if undefined."""
+    lowest, highest = lower[:, first] - upper[:, second], upper[:, first] - lower[:, second]
+    if not (np.isfinite(lowest).any() and np.isfinite(highest).any()):
+        return math.nan, math.nan
+    return (
+        float(np.nanquantile(lowest, (1 - LEVEL) / 2, method="lower")),
+        float(np.nanquantile(highest, (1 + LEVEL) / 2, method="higher")),
+    )
+
+
+def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) -> Floats:
+    """Compute 95 % intervals of differences by the bootstraps that ``difference_tests`` also counts.
+
+    Args:
+        evidence: evidence of runs that answered the same questions.
+        metric: the metric to compare.
+        against: index of the run that each run is compared with, shape (runs,).
+
+    Returns:
+        Both ends of each run's value minus the other one's, shape (2, runs); NaN where the jackknife is enough.
+    """
+    ends = np.full((2, len(against)), np.nan)
+    for chosen, lower, upper in _bootstraps_of_differences(evidence, metric):
+        for run, other in enumerate(against.tolist()):
+            if run != other and chosen[run, other]:
+                low, high = _ends_of_difference(lower, upper, run, other)
+                ends[:, run] = np.fmin(ends[0, run], low), np.fmax(ends[1, run], high)
+    return ends
+
+
+def extra_question_margins(evidence: Evidence, metric: Metric) -> Floats:
+    """Return how far the ends of intervals by an extra question are below and above the values of runs.
+
+    Returns:
+        Shape (2, runs), at least 0; NaN for a run that does not rest on few questions, errors or right answers, and for a metric
+        that the extra question does not suit.
+    """
+    margins = np.full((2, len(evidence.runs)), np.nan)
+    few = rests_on_few(evidence, metric) & (metric.of_items and not metric.distance)
+    margins[:, few] = np.abs(_with_extra_question(evidence, metric, few) - evidence.values(metric)[few])
+    return margins

@@ -174,6 +174,8 @@ class _Cells(NamedTuple):
 
     def sums(self, scores: Floats, order: NDArray[np.int64], factors: Floats | None = None) -> Floats:
         """Sum scores over each part, (parts, runs), with question ``order[k]`` in the place of question k, times any factors."""
+        if not len(self.members):
+            return np.zeros((0, scores.shape[1]))
         taken = order[self.places]
         values = np.ones(len(taken)) if factors is None else factors[taken]
         shape = (len(self.ends) - 1, len(scores))

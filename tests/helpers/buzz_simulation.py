@@ -4,6 +4,7 @@ import numpy as np
 
 from queries.buzzing.thresholds import mean_interval
 from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from queries.engine.units import Units
 from queries.metrics.kernels.team_buzzes import equal_teams_test
 from tests.helpers.simulation import Measurement
 
@@ -39,7 +40,7 @@ def equal_teams(boards, seed, sizes=((4, 30), (12, 20), (16, 60))):
         random = np.random.default_rng((seed, teams, questions))
         p_values = np.array([equal_teams_test(*tournament(random, teams, questions, np.zeros(teams))) for _ in range(boards)])
         setting = f"{teams} teams in rooms of two, {questions} questions"
-        yield Measurement("equal teams: p < .05", setting, SIGNIFICANCE, float((p_values < SIGNIFICANCE).mean()), boards)
+        yield Measurement("equal teams: p < .05", setting, SIGNIFICANCE, (p_values < SIGNIFICANCE).mean(), boards, "test")
 
 
 def outcome_intervals(boards, seed, sizes=(30, 60, 200)):
@@ -49,8 +50,10 @@ def outcome_intervals(boards, seed, sizes=(30, 60, 200)):
     """
     for questions in sizes:
         random, covered = np.random.default_rng((seed, questions)), 0
+        places = np.arange(questions)
+        units = Units.single(places)
         for _ in range(boards):
             values = np.where(random.random(questions) < 0.4, 0.0, random.beta(2, 1, questions))
-            low, high = mean_interval(values, np.arange(questions), questions, 0.0, 1.0)
+            low, high = mean_interval(values, places, units, 0.0, 1.0)
             covered += low <= 0.6 * 2 / 3 <= high
         yield Measurement("interval of wins against people", f"{questions} questions", LEVEL, covered / boards, boards)

@@ -57,7 +57,7 @@ def false_alarms(boards, seed, sizes=SIZES, ranges=RANGES):
     """Measure how often the test of calibration that rejects most has p <= .05, by setting."""
     for words, setting in settings(sizes, ranges):
         rejected = (calibration_p_values(boards, seed, setting) <= 0.05).mean(axis=0)
-        yield Measurement("calibrated run: p <= .05 in the worst of three tests", words, 0.05, rejected.max(), boards)
+        yield Measurement("calibrated run: p <= .05 in the worst of three tests", words, 0.05, rejected.max(), boards, "test")
 
 
 def whole_curves(boards, seed, sizes=SIZES, ranges=RANGES):

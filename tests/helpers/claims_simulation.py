@@ -15,6 +15,7 @@ from tests.helpers.simulated_evidence import evidence_of
 from tests.helpers.simulation import Measurement, board
 
 RUNS = 8
+BOARDS_TOGETHER = 4  # the engine compares all runs of one evidence with each other, also of different boards
 FAMILY = [metric for metric in METRICS if metric.ranks and metric.of_items] + [CATALOGUE["hard_easy_slope"]]
 CLAIMED = RankedMetrics(CATALOGUE["calscore"], len(FAMILY) - 1)
 # Noise that is added to the confidence of each of eight runs, on the scale of log-odds: the more, the worse the run.
@@ -39,28 +40,32 @@ def _clues(count):
     return f"{count} clue{'s' * (count > 1)}"
 
 
-def letters_over_metrics(boards, seed, settings=((60, 1), (60, 5), (200, 1))):
+def letters_over_metrics(boards, seed, settings=((60, 1), (60, 5), (200, 1)), confidences=CONFIDENCES[:1]):
     """Measure how often two of eight equal runs share no letter: by the primary metric, and by any of the others.
 
     Args:
         settings: questions and clues of each setting.
+        confidences: how confident the runs are.
     """
-    for questions, clues in settings:
+    for stated, (questions, clues) in product(confidences, settings):
         random = np.random.default_rng((seed, questions, clues))
         apart = {"the primary metric": 0, f"any of {CLAIMED.others} other metrics": 0, "any metric, each on its own": 0}
         primary, others, alone = apart
-        for _ in range(boards):
-            confidence, correct = board(random, RUNS, questions, clues)
-            human = np.broadcast_to(0.7 * np.sort(random.random((questions, clues)), axis=-1), correct.shape)
-            evidence = evidence_of((confidence, correct, human))
+        for _ in range(boards // BOARDS_TOGETHER):
+            runs = [simulated_runs(random, RUNS, questions, clues, stated, together=RUNS) for _ in range(BOARDS_TOGETHER)]
+            evidence = evidence_of(tuple(np.concatenate(part) for part in zip(*runs, strict=True)))
             tests = {metric: difference_tests(evidence, metric) for metric in FAMILY}
-            different = {metric: pairs_that_differ(tests[metric], CLAIMED.adjusted_for(metric)).any() for metric in FAMILY}
-            apart[primary] += different.pop(CLAIMED.primary)
-            apart[others] += any(different.values())
-            apart[alone] += any(pairs_that_differ(p_values).any() for p_values in tests.values())
+            for first in range(0, BOARDS_TOGETHER * RUNS, RUNS):
+                board = slice(first, first + RUNS)
+                p_values = {metric: of_all[board, board] for metric, of_all in tests.items()}
+                different = {metric: pairs_that_differ(p_values[metric], CLAIMED.adjusted_for(metric)).any() for metric in FAMILY}
+                apart[primary] += different.pop(CLAIMED.primary)
+                apart[others] += any(different.values())
+                apart[alone] += any(pairs_that_differ(of_board).any() for of_board in p_values.values())
         for by, count in apart.items():
             study = "(letters adjusted for pairs only)" if by == alone else "8 equal runs: two share no letter by a metric"
-            yield Measurement(study, f"{by}, {questions} questions, {_clues(clues)}", SIGNIFICANCE, count / boards, boards)
+            setting = f"{by}, {questions} questions, {_clues(clues)}, {stated.name}"
+            yield Measurement(study, setting, SIGNIFICANCE, count / boards, boards, "family of tests")
 
 
 def best_runs(boards, seed, sizes=(30, 60, 200), keys=MEASURED_BY):
@@ -90,7 +95,7 @@ def equality_within_a_margin(boards, seed, sizes=(20, 60, 200), clues=(1, 5), ke
     for stated, count in product(CONFIDENCES[:2], clues):
 
         def pairs(random, runs, questions, noise, stated=stated, count=count):
-            confidence, correct, human = simulated_runs(random, runs, questions, count, stated, pairs=True)
+            confidence, correct, human = simulated_runs(random, runs, questions, count, stated, together=2)
             confidence[1::2] = _with_noise(random, confidence[1::2], noise)
             if noise:  # the worse run is also right less often
                 correct[1::2] *= random.random(correct[1::2].shape) < 0.9
@@ -111,4 +116,4 @@ def equality_within_a_margin(boards, seed, sizes=(20, 60, 200), clues=(1, 5), ke
             for key in keys:
                 setting = f"{key}, {questions} questions, {_clues(count)}, {stated.name}"
                 for study, times in ((CALLED_EQUAL, equal[key]), (CALLED_DIFFERENT, different[key])):
-                    yield Measurement(study, setting, SIGNIFICANCE, times / boards, boards)
+                    yield Measurement(study, setting, SIGNIFICANCE, times / boards, boards, "test")

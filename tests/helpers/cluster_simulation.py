@@ -15,7 +15,7 @@ from queries.metrics import CATALOGUE
 from queries.metrics.kernels.calibration_tests import calibration_tests
 from queries.metrics.kernels.isotonic_regression import confidence_levels, isotonic
 from tests.helpers.simulated_evidence import evidence_of
-from tests.helpers.simulation import Measurement
+from tests.helpers.simulation import Measurement, Study
 
 CLUSTERS, EACH = 60, 5
 SHARED = 0.8  # correlation of the right answers of a cluster, on the scale of a normal draw
@@ -66,7 +66,7 @@ def equal_pairs(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurem
             rejected[key] += (difference_tests(evidence, CATALOGUE[key])[first, first + 1] < SIGNIFICANCE).tolist()
     for key, pairs in rejected.items():
         claim = _claim("two equal runs: p < .05", clustered)
-        yield Measurement(claim, _setting(key, clusters), SIGNIFICANCE, float(np.mean(pairs)), len(pairs))
+        yield Measurement(claim, _setting(key, clusters), SIGNIFICANCE, float(np.mean(pairs)), len(pairs), "test")
 
 
 def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -78,10 +78,10 @@ def calibrated_runs(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measur
     p_values = [calibration_tests(*run, unit, unit[-1] + 1, SEED) for run in zip(confidence, correct, strict=True)]
     for name, values in zip(("spiegelhalter", "kuiper", "ks"), zip(*p_values, strict=True), strict=True):
         rejected, claim = float(np.mean(np.array(values) <= SIGNIFICANCE)), _claim("calibrated run: p <= .05", clustered)
-        yield Measurement(claim, _setting(name, clusters), SIGNIFICANCE, rejected, runs)
+        yield Measurement(claim, _setting(name, clusters), SIGNIFICANCE, rejected, runs, "test")
     ends = metric_intervals(clustered_evidence(confidence, correct, clustered=clustered), CATALOGUE["ece"])
     claim = _claim("interval of a calibrated run leaves out 0", clustered)
-    yield Measurement(claim, _setting("ece", clusters), 0.025, float(np.mean(ends.low > 0)), runs)
+    yield Measurement(claim, _setting("ece", clusters), 0.025, float(np.mean(ends.low > 0)), runs, "test")
 
 
 def bands(runs, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
@@ -101,7 +101,7 @@ def slices(boards, seed, clustered, clusters=CLUSTERS) -> Iterator[Measurement]:
     for against_whole, other in ((True, "from the whole"), (False, "from another run")):
         share = _significant(boards, seed, clustered, against_whole, clusters)
         claim = _claim("slices: any part differs", clustered)
-        yield Measurement(claim, _setting(f"brier, {other}", clusters), SIGNIFICANCE, share, boards)
+        yield Measurement(claim, _setting(f"brier, {other}", clusters), SIGNIFICANCE, share, boards, "family of tests")
 
 
 def _significant(boards, seed, clustered, against_whole, clusters):
@@ -138,15 +138,15 @@ def _study(simulate):
         for clustered, clusters in ((True, 60), (True, 20), (False, 60)):
             yield from simulate(boards, seed, clustered, clusters)
 
-    measure.__name__ = f"clusters, {simulate.__name__}"
+    measure.__name__ = f"clustered_{simulate.__name__}"
     return measure
 
 
 ABOUT = "Questions of a cluster depend on each other. What would be claimed over single questions, in brackets, is false."
 STUDIES = (
-    (_study(coverage), 5, f"Coverage. {ABOUT}"),
-    (_study(equal_pairs), 0.5, f"False positives, at most nominal. {ABOUT}"),
-    (_study(calibrated_runs), 5, f"False positives, at most nominal. {ABOUT}"),
-    (_study(bands), 2.5, f"Coverage of the isotonic curve of a calibrated run. {ABOUT}"),
-    (_study(slices), 2.5, f"False positives, at most 0.070. {ABOUT}"),
+    Study(_study(coverage), 2000, f"Intervals. {ABOUT}"),
+    Study(_study(equal_pairs), 400, f"Tests of five pairs of equal runs on each board. {ABOUT}"),
+    Study(_study(calibrated_runs), 2000, f"Tests of calibrated runs. {ABOUT}"),
+    Study(_study(bands), 2000, f"Bands, which should contain the isotonic curve of a calibrated run. {ABOUT}"),
+    Study(_study(slices), 1000, f"Families of tests. {ABOUT}"),
 )

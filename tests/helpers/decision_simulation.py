@@ -10,7 +10,7 @@ from queries.engine import inference
 from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
 from queries.metrics.kernels.decisions import THRESHOLDS, best_thresholds, cell_totals, wrong_answer_costs
 from queries.recalibration import FOLDS, folds_of_questions
-from tests.helpers.simulation import Measurement
+from tests.helpers.simulation import Measurement, Study
 
 RANGES = {"0 to 1": (0.0, 1.0), ".8 to .99": (0.8, 0.99), ".95 to .99": (0.95, 0.99)}  # of the confidences
 PLACES = np.array([50, 90, 97])  # thresholds that are looked at, in percent
@@ -100,7 +100,7 @@ def own_threshold_intervals(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
         for place, share, wrongly in zip(PLACES, covered / boards, above_best / boards, strict=True):
             setting = f"t = {place / 100:g}, {name}"
             yield Measurement("interval of the net score at the own threshold", setting, LEVEL, share, boards)
-            yield Measurement("lower end above the best net score there is", setting, (1 - LEVEL) / 2, wrongly, boards)
+            yield Measurement("lower end above the best net score there is", setting, (1 - LEVEL) / 2, wrongly, boards, "test")
 
 
 def own_threshold_bias(boards, seed, stated, questions, place):
@@ -175,7 +175,9 @@ def verdicts(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
                         false[name] += bool(claimed.any())
                 setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, confidence {stated}"
                 for name, wrong in false.items():
-                    yield Measurement(f"verdict on {name} is false", setting, SIGNIFICANCE, wrong / boards, boards)
+                    yield Measurement(
+                        f"verdict on {name} is false", setting, SIGNIFICANCE, wrong / boards, boards, "family of tests"
+                    )
 
 
 def curve_bands(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
@@ -194,8 +196,8 @@ def curve_bands(boards, seed, sizes=(20, 60, 200), clues=(1, 5)):
 
 
 STUDIES = (
-    (net_score_intervals, 5, "Coverage, of calibrated runs. A wrong answer costs t / (1 - t) right ones."),
-    (own_threshold_intervals, 5, "Coverage; and false positives, at most nominal. The threshold is chosen on other questions."),
-    (curve_bands, 2.5, "Coverage of the whole curve. Both runs are calibrated."),
-    (verdicts, 2.5, "False positives, at most nominal: the page Decide says anything false of any t. Runs are calibrated."),
+    Study(net_score_intervals, 2000, "Intervals, of calibrated runs. A wrong answer costs t / (1 - t) right ones."),
+    Study(own_threshold_intervals, 2000, "Intervals, and tests by their lower ends. The threshold is chosen on other questions."),
+    Study(curve_bands, 2000, "Bands, which should contain the whole curve. Both runs are calibrated."),
+    Study(verdicts, 1000, "Families of tests: whether the page Decide says anything false of any t. Runs are calibrated."),
 )

@@ -4,8 +4,10 @@ Each study yields ``Measurement`` rows: what was claimed, over how many simulate
 short form; ``benchmarks/inference.py`` runs the long one and writes the table.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,16 +30,21 @@ LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 TRUTH = 200_000  # number of questions from which a run's true values are computed
 
 
+Kind = Literal["coverage", "test", "family of tests"]
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One claim, measured.
 
     Attributes:
-        study: what was simulated.
+        study: what was simulated; in brackets if it is a rule that is not used, for comparison.
         setting: questions, clues and the like.
         nominal: the claimed level.
         measured: the share of boards in which the claim held.
         boards: number of simulated boards.
+        kind: what is claimed: that intervals contain the truth at least this often, that a test rejects at most this often what
+            is true, or that any of several tests does.
     """
 
     study: str
@@ -45,11 +52,44 @@ class Measurement:
     nominal: float
     measured: float
     boards: int
+    kind: Kind = "coverage"
+
+    @property
+    def limit(self):
+        """Return the worst share that is good enough.
+
+        It is 2 points below nominal for intervals, .06 for a test at .05, and .07 for several tests at .05.
+        """
+        if self.kind == "coverage":
+            return round(self.nominal - 0.02, 6)
+        return round(min(self.nominal + 0.01, 1.2 * self.nominal) if self.kind == "test" else 1.4 * self.nominal, 6)
+
+    @property
+    def missed(self):
+        """Whether the share is worse than the limit; beyond two standard errors, unless it is of several tests."""
+        beyond = 2 * np.sqrt(self.limit * (1 - self.limit) / self.boards)
+        if self.kind == "coverage":
+            return self.measured < self.limit - beyond
+        return self.measured > self.limit + (beyond if self.kind == "test" else 0.0)
 
     @property
     def noise(self):
         """Return half the width of a 99.9 % interval of a share whose true value is ``nominal``."""
         return 3.3 * np.sqrt(self.nominal * (1 - self.nominal) / self.boards)
+
+
+class Study(NamedTuple):
+    """What ``benchmarks/inference.py`` measures.
+
+    Attributes:
+        simulate: function of a number of boards, or of runs, and a seed.
+        number: of boards, or of runs, of each setting.
+        about: one or more sentences.
+    """
+
+    simulate: Callable[[int, int], Iterable[Measurement]]
+    number: int
+    about: str
 
 
 def board(random, runs, questions, clues, shift=0.0):
@@ -134,8 +174,8 @@ def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
         for count in clues:
             for name, values in equal_run_p_values(boards, seed, questions, count).items():
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards)
-                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards)
+                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards, "test")
+                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards, "test")
 
 
 def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
@@ -144,7 +184,7 @@ def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
         for name, values in equal_run_p_values(boards, seed, questions, count).items():
             for level in LEVELS:
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards)
+                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards, "test")
 
 
 def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
@@ -192,63 +232,6 @@ def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
             for name, hit in hits.items():
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
                 yield Measurement("jackknife-t interval", setting, 0.95, hit / boards, boards)
-
-
-SLICED = {"Brier": lambda c, y: ((c - y) ** 2).mean(axis=-1), "overconfidence": lambda c, y: (c - y).mean(axis=-1)}
-ELSEWHERE, IN_SLICE = 0.2, 0.8  # overconfidence of a run, on the log-odds scale
-
-
-def slice_intervals(boards, seed, sizes=(8, 20), outside=60, clues=(1, 5)):
-    """Measure how often intervals of the difference between a slice and the whole, or another run there, contain the true one.
-
-    A run is surer in the slice than elsewhere; the other run is not. The interval of bootstrap percentiles, which is too narrow
-    for few questions, is measured for comparison.
-    """
-    for count in clues:
-        true = {}
-        for shift in (ELSEWHERE, IN_SLICE):
-            c, y = board(np.random.default_rng((seed, 2)), 1, TRUTH, count, shift)
-            true[shift] = {name: score(c, y).mean() for name, score in SLICED.items()}
-        for questions in sizes:
-            random = np.random.default_rng((seed, questions, count))
-            total = questions + outside
-            inside = np.broadcast_to((np.arange(total) < questions)[:, None], (total, 2))
-            against = {"the whole": outside / total, "another run": 1.0}  # share of the true contrast
-            settings = [(name, what) for name in SLICED for what in against]
-            hits, percentile_hits = dict.fromkeys(settings, 0), dict.fromkeys(settings, 0)
-            for _ in range(boards):
-                parts = [board(random, 2, size, count, shift) for size, shift in ((questions, IN_SLICE), (outside, ELSEWHERE))]
-                c, y = (np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
-                odds = c[1, :questions] / (1 - c[1, :questions]) * np.exp(ELSEWHERE - IN_SLICE)
-                c[1, :questions] = odds / (1 + odds)
-                weights = random.multinomial(total, [1 / total] * total, size=REPLICATES).astype(float)
-                for name, score in SLICED.items():
-                    scores = score(c, y).T
-                    part = np.where(inside, scores, np.nan)
-                    mean, whole = np.nanmean(part, axis=0), scores.mean(axis=0)
-                    influence = inference.influences(mean, part)
-                    drawn = (
-                        weights[:, :questions] @ scores[:questions] / np.maximum(weights[:, :questions].sum(axis=1), 1)[:, None]
-                    )
-                    cases = {
-                        "the whole": (
-                            mean - whole, influence - inference.influences(whole, scores), [inside, ~inside],
-                            drawn - weights @ scores / total,
-                        ),
-                        "another run": (
-                            mean - mean[::-1], influence - influence[:, ::-1], [inside], drawn - drawn[:, ::-1],
-                        ),
-                    }  # fmt: skip
-                    for what, (difference, moved, groups, replicates) in cases.items():
-                        value = against[what] * (true[IN_SLICE][name] - true[ELSEWHERE][name])
-                        low, high = inference.influence_interval(difference, moved, groups)
-                        hits[name, what] += bool(low[0] <= value <= high[0])
-                        low, high = np.quantile(replicates[:, 0], [0.025, 0.975])
-                        percentile_hits[name, what] += bool(low <= value <= high)
-            for name, what in settings:
-                setting = f"{name} against {what}, {questions} questions, {count} clue{'s' * (count > 1)}"
-                yield Measurement("interval of a slice", setting, 0.95, hits[name, what] / boards, boards)
-                yield Measurement("(by bootstrap percentiles)", setting, 0.95, percentile_hits[name, what] / boards, boards)
 
 
 def distances(residual, items):
@@ -394,7 +377,9 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
             shared = [set(letter) for letter in compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
             assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
             apart += bool(different.any())
-        yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)
+        yield Measurement(
+            "8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards, "family of tests"
+        )
 
 
 def curve_bands(boards, seed):
@@ -458,8 +443,10 @@ def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
                     < 0.05
                 )
             setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, {len(large)} parts, {runs} runs"
-            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards)
-            yield Measurement("slices: any part differs from another run's", setting, 0.05, against / boards, boards)
+            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards, "family of tests")
+            yield Measurement(
+                "slices: any part differs from another run's", setting, 0.05, against / boards, boards, "family of tests"
+            )
 
 
 def variant_intervals(boards, seed, settings, runs=10):
@@ -506,7 +493,8 @@ def calibrated_variants(boards, seed, settings, runs=10):
                 rejected[metric.key] += int((p_values <= level).sum())
         for key, count in rejected.items():
             setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
-            yield Measurement("test of calibration of a variant of ECE", setting, level, count / (boards // runs * runs), boards)
+            share = count / (boards // runs * runs)
+            yield Measurement("test of calibration of a variant of ECE", setting, level, share, boards, "test")
 
 
 def _true_variants(seed, items, clues, shift):

@@ -7,6 +7,8 @@ from queries.compare import compare
 from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import permuted_labels_test
 from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
+from queries.hard_easy_effect import difficulty
+from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
 from queries.slices import slices
@@ -67,6 +69,15 @@ def test_the_slope_of_a_run_does_not_use_its_own_answers(snapshot):
     np.testing.assert_allclose(given["one"], expected)
     np.testing.assert_allclose(given["one again"], expected)
     np.testing.assert_allclose(given["two"], 1 - (2 * right["one"] + right["three"]) / 3)
+
+
+def test_the_slope_has_the_interval_of_the_leaderboard(snapshot):
+    cells = {row.run: row.metrics[SLOPE.key] for row in leaderboard(snapshot, Selection("toy"), [SLOPE], True).rows}
+    fits = difficulty(snapshot, Selection("toy")).runs
+    assert len(fits) == len(cells) == 4
+    for fit in fits:
+        assert (fit.slope, fit.low, fit.high) == (cells[fit.run].value, cells[fit.run].low, cells[fit.run].high)
+    assert {cell.method for cell in cells.values()} == {"jackknife"}, "they have few errors or few right answers"
 
 
 def test_a_filter_on_difficulty_leaves_nothing_to_test(snapshot):

@@ -10,7 +10,8 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest, read_range
-from queries.slices import MIN_QUESTIONS, slices
+from queries.slices import MIN_QUESTIONS, measure_parts, slices
+from tests.helpers.simulated_evidence import evidence_of
 
 SELECTION = {"lifeeval": Selection("lifeeval", cluster="question"), "pyramid": Selection("pyramid")}
 
@@ -113,3 +114,19 @@ def test_a_slope_without_spread_has_no_interval(bundled):
     optimum, *others = difficulty(bundled, Selection("lifeeval")).runs
     assert optimum.model == "Optimal forecaster" and optimum.low is None and {point.high for point in optimum.line} == {None}
     assert all(run.low < run.high and all(point.low < point.high for point in run.line) for run in others)
+
+
+@pytest.mark.parametrize("key", ["accuracy", "brier", "overconfidence"])
+def test_a_part_without_errors_could_have_one(key):
+    """Eight questions, all right, do not show how rare errors are: nor do they outside the part."""
+    confidence, correct = np.full((2, 40, 1), 0.9), np.ones((2, 40, 1))
+    confidence[0, ::2], correct[:, 8::4] = 0.8, 0
+    evidence, metric = evidence_of((confidence, correct, np.zeros_like(correct))), CATALOGUE[key]
+    part = (np.arange(40) < 8)[:, None]
+    for against in (None, np.array([1, 0])):
+        measured = measure_parts(evidence, metric, [part], against)
+        assert measured.testable.all()
+        assert (measured.high - measured.differences > 1 / 9).all(), "one more question, and it is wrong"
+    inside, outside = (measure_parts(evidence, metric, [mask], None) for mask in (part, ~part))
+    assert outside.low[0] == pytest.approx(-inside.high[0] * 8 / 32, abs=1e-9)
+    assert outside.high[0] == pytest.approx(-inside.low[0] * 8 / 32, abs=1e-9)

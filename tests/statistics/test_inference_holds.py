@@ -56,18 +56,6 @@ def test_jackknife_intervals_cover():
     check_coverage(simulation.jackknife_intervals(300, SEED, sizes=(30, 60)))
 
 
-def test_intervals_of_slices_cover():
-    measurements = list(simulation.slice_intervals(300, SEED))
-    check_coverage(measurement for measurement in measurements if measurement.study == "interval of a slice")
-    # The bootstrap's percentile intervals, which the jackknife replaced, do not cover.
-    replaced = [
-        measurement.measured
-        for measurement in measurements
-        if measurement.study != "interval of a slice" and " 8 questions" in measurement.setting
-    ]
-    assert np.mean(replaced) < 0.93
-
-
 def test_intervals_of_distances_from_calibration_cover():
     check_coverage(simulation.calibration_intervals(120, SEED, sizes=(30, 200), shifts=(0.0, 0.7)))
 

@@ -1,0 +1,133 @@
+"""Parts of the questions against the whole, or against another run: whether their intervals hold, by simulation."""
+
+import numpy as np
+
+from queries.engine.bootstrap import LEVEL
+from queries.metrics import CATALOGUE
+from queries.slices import measure_parts
+from tests.helpers.few_errors_simulation import CONFIDENCES, simulated_runs
+from tests.helpers.simulated_evidence import evidence_of
+from tests.helpers.simulation import Measurement, board
+
+ELSEWHERE, IN_SLICE = 0.2, 0.8  # overconfidence of a run, on the log-odds scale
+TOGETHER = 40  # simulated boards of two runs at a time
+REPLICATES = 400
+TRUTH = 100_000  # questions from which true values are computed
+KEYS = ("accuracy", "brier", "overconfidence")
+AGAINST = ("the whole", "another run")
+
+
+def _surer(random, questions, clues):
+    """Return confidence and correctness, (2, questions, clues), of runs of which only the first is surer in the slice."""
+
+    def part(count, shift):
+        confidence, correct = board(random, 2, count, clues, shift)
+        odds = confidence[1] / (1 - confidence[1]) * np.exp(ELSEWHERE - shift)
+        confidence[1] = odds / (1 + odds)
+        return confidence, correct
+
+    return part(questions[0], IN_SLICE), part(questions[1], ELSEWHERE)
+
+
+def _with_few_errors(stated):
+    """Return the same of runs that are seldom wrong; the other one is as sure as the first, but also right 4 % less often."""
+
+    def simulate(random, questions, clues):
+        parts = []
+        for count in questions:
+            confidence, correct, _ = simulated_runs(random, 2, count, clues, stated, together=2)
+            correct[1] *= random.random(correct[1].shape) < 0.96
+            parts.append((confidence, correct))
+        return parts
+
+    return simulate
+
+
+RUNS = {
+    CONFIDENCES[0].name: _surer,
+    CONFIDENCES[1].name: _with_few_errors(CONFIDENCES[1]),
+    CONFIDENCES[2].name: _with_few_errors(CONFIDENCES[2]),
+}
+
+
+def _evidence(boards):
+    """Return evidence of boards of two parts, whose runs are neighbours."""
+    confidence, correct = (
+        np.concatenate([np.concatenate([part[column] for part in parts], axis=1) for parts in boards]) for column in (0, 1)
+    )
+    return evidence_of((confidence, correct, np.zeros_like(correct)))
+
+
+def _differences(evidence, key, inside):
+    """Return what ``measure_parts`` says of a part, against the whole and against the neighbour, by name."""
+    neighbour = np.arange(len(evidence.runs)) ^ 1
+    return {
+        name: measure_parts(evidence, CATALOGUE[key], [inside[:, None]], against)
+        for name, against in zip(AGAINST, (None, neighbour), strict=True)
+    }
+
+
+def slice_intervals(boards, seed, sizes=(8, 20), outside=60, clues=(1, 5), runs=tuple(RUNS), keys=KEYS):
+    """Measure how often intervals of the difference between a slice and the whole, or another run there, contain the true one.
+
+    Undefined intervals claim nothing. That of bootstrap percentiles, which is too narrow for few questions, is measured for
+    comparison, by the Brier score.
+    """
+    for name in runs:
+        simulate = RUNS[name]
+        for count in clues:
+            for questions in sizes:
+                share = questions / (questions + outside)
+                truth = _truth(simulate, np.random.default_rng((seed, 2)), share, count, keys)
+                random = np.random.default_rng((seed, questions, count))
+                held, width, known = (dict.fromkeys(truth, 0.0) for _ in range(3))
+                by_percentiles = dict.fromkeys(AGAINST, 0)
+                inside = np.arange(questions + outside) < questions
+                for _ in range(boards // TOGETHER):
+                    simulated = [simulate(random, (questions, outside), count) for _ in range(TOGETHER)]
+                    evidence = _evidence(simulated)
+                    for key in keys:
+                        for against, measured in _differences(evidence, key, inside).items():
+                            low, high = measured.low[0, ::2], measured.high[0, ::2]  # of the first run of each board
+                            defined, true = measured.testable[0, ::2], truth[key, against]
+                            held[key, against] += ((low - 1e-9 <= true) & (true <= high + 1e-9))[defined].sum()
+                            width[key, against] += (high - low)[defined].sum()
+                            known[key, against] += defined.sum()
+                    for parts in simulated:
+                        for against, (low, high) in _percentiles(random, parts).items():
+                            by_percentiles[against] += bool(low <= truth["brier", against] <= high)
+                total = boards // TOGETHER * TOGETHER
+                for (key, against), defined in known.items():
+                    setting = f"{key} against {against}, {questions} questions, {count} clue{'s' * (count > 1)}, {name}"
+                    mean = f"mean width {width[key, against] / defined:.2f}"
+                    if defined < total:
+                        mean += f", {1 - defined / total:.0%} without"
+                    covered = held[key, against] / defined
+                    yield Measurement("interval of a slice", f"{setting} ({mean})", LEVEL, covered, int(defined))
+                    if key == "brier":
+                        share_held = by_percentiles[against] / total
+                        yield Measurement("(by bootstrap percentiles)", setting, LEVEL, share_held, total)
+
+
+def _truth(simulate, random, share, clues, keys):
+    """Return the true differences by metric and what the slice is compared with, if it has a share of the questions."""
+    sizes = round(share * TRUTH), TRUTH - round(share * TRUTH)
+    evidence = _evidence([simulate(random, sizes, clues)])
+    inside = evidence.select_rows(evidence.places < sizes[0])
+    truth = {}
+    for key in keys:
+        metric = CATALOGUE[key]
+        (first, second), whole = inside.values(metric), evidence.values(metric)[0]
+        turn = -1 if metric.direction == "higher" else 1
+        truth |= {(key, "the whole"): turn * (first - whole), (key, "another run"): turn * (first - second)}
+    return truth
+
+
+def _percentiles(random, parts):
+    """Return percentile intervals of the differences in the Brier score by the bootstrap, by what the slice is compared with."""
+    scores = np.concatenate([((confidence - correct) ** 2).mean(axis=-1) for confidence, correct in parts], axis=1).T
+    questions, total = parts[0][0].shape[1], len(scores)
+    weights = random.multinomial(total, [1 / total] * total, size=REPLICATES).astype(float)
+    drawn = weights[:, :questions] @ scores[:questions] / np.maximum(weights[:, :questions].sum(axis=1), 1)[:, None]
+    replicates = {AGAINST[0]: (drawn - weights @ scores / total)[:, 0], AGAINST[1]: drawn[:, 0] - drawn[:, 1]}
+    return {against: np.quantile(values, [0.025, 0.975]) for against, values in replicates.items()}

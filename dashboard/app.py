@@ -11,7 +11,7 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, app_shell, documentation_pages, pages, play, views
+from dashboard import api, app_shell, documentation_pages, play, views
 from dashboard.access import dash_request_checks, limits_and_headers, login
 from dashboard.api.http_responses import error_response
 from dashboard.page_registry import check_page
@@ -49,7 +49,7 @@ def create_app(settings: Settings) -> Flask:
     service = Service(server, settings)
     if settings.prometheus == "on":
         prometheus.install(server, service.data_version)
-    views.register_all()
+    views.register_all(server)
     server.register_blueprint(api.register_all())
     login.install(server)
     documentation_pages.install(server)
@@ -66,7 +66,6 @@ def create_app(settings: Settings) -> Flask:
         compress=True,
         enable_mcp=False,
     )
-    pages.register_all(server)
     app_shell.install(app)
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)

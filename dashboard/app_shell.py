@@ -13,14 +13,15 @@ import msgspec
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.active_filters import active_filters
-from dashboard.components.clusters import cluster_notice
-from dashboard.components.common_questions import coverage_notice, nothing_in_common
-from dashboard.components.controls import control
-from dashboard.components.disputed_answers import disagreement_notice
-from dashboard.components.filters import filter_bar
-from dashboard.components.header import header
-from dashboard.components.messages import (
+from dashboard.error_messages import public_message
+from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
+from dashboard.service import service
+from dashboard.static_html_extraction import as_json, divide_page
+from dashboard.ui.controls import control
+from dashboard.ui.filters import active_filters, filter_bar
+from dashboard.ui.frame import header, page_foot
+from dashboard.ui.html import content_markup, markup
+from dashboard.ui.messages import (
     error_panel,
     forecast_notice,
     grading_notice,
@@ -31,13 +32,8 @@ from dashboard.components.messages import (
     version_notice,
     withdrawn_banner,
 )
-from dashboard.components.page_foot import page_foot
-from dashboard.components.reviewed_samples import judge_notice
-from dashboard.components.static_html import content_markup, markup
-from dashboard.error_messages import public_message
-from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
-from dashboard.service import service
-from dashboard.static_html_extraction import as_json, divide_page
+from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, nothing_in_common
+from dashboard.views.gradings.sections import judge_notice
 from data.store import StoreError
 from queries.changes_since_data_version import version_changes
 from queries.datasets import Dataset

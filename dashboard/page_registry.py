@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.components.links import address
 from dashboard.registry.cited import Cited
 from dashboard.service import service
+from dashboard.ui.html import address
 from data.store import StoreError
 from queries.question_draft import DraftText
 from queries.runs import run as run_facts

@@ -22,13 +22,13 @@ from dash.development.base_component import Component
 from flask import Flask, send_file
 
 from dashboard import pages
-from dashboard.components.controls import control
-from dashboard.components.figure import AT_ONCE, CONFIG
-from dashboard.components.filters import filter_bar
-from dashboard.components.static_html import children_of, descendants, is_read_only, markup
 from dashboard.page_registry import find_page, read_page
 from dashboard.service import Service
 from dashboard.settings import Settings
+from dashboard.ui.controls import control
+from dashboard.ui.figure import AT_ONCE, CONFIG
+from dashboard.ui.filters import filter_bar
+from dashboard.ui.html import children_of, descendants, is_read_only, markup
 
 ASSETS = Path(__file__).with_name("assets")
 CSS = Path(__file__).parents[2] / "assets" / "clueline.css"

@@ -22,9 +22,9 @@ from dashboard.access.json_bodies import InvalidJson
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink
 from dashboard.access.trusted_proxies import client_address, from_trusted_proxy
-from dashboard.components.links import address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
+from dashboard.ui.html import address
 from data.store import StoreError
 from data.store.audit import Audit
 from data.store.tokens_and_readers import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens

@@ -15,10 +15,10 @@ from dashboard.access.dash_request_checks import CALLBACKS
 from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.login import current_address
 from dashboard.api.endpoint_decorators import denied
-from dashboard.components.links import address
 from dashboard.process.incoming_requests import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
 from dashboard.service import service
 from dashboard.settings import Settings
+from dashboard.ui.html import address
 from data.store import StoreError
 
 MAX_QUERY = 8000  # characters

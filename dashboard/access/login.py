@@ -11,8 +11,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access.identity_and_rights import COOKIE, Reader, RequestDenied
 from dashboard.api.endpoint_decorators import document
-from dashboard.components.links import address
 from dashboard.service import service
+from dashboard.ui.html import address
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.components.numbers import DASH, short
 from dashboard.registry.cited import Cited
 from dashboard.registry.tables import Column
+from dashboard.ui.numbers import DASH, short
 from queries.metrics import CATALOGUE
 
 MAX_ROWS = 60

@@ -11,14 +11,14 @@ import msgspec
 
 from dashboard.api.endpoint_decorators import VERSION
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
-from dashboard.components.clusters import cluster_words
-from dashboard.components.links import address
-from dashboard.components.numbers import CURVE_NAMES
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.registry.cited import Cited
 from dashboard.registry.views import filled_path
 from dashboard.service import service
+from dashboard.ui.html import address
+from dashboard.ui.notices import cluster_words
+from dashboard.ui.numbers import CURVE_NAMES
 from dashboard.version import VERSION as CLUELINE
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, State

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.components.disputed_answers import DISPUTED
-from dashboard.components.quizbowl_markup import without_markup
+from dashboard.ui.notices import DISPUTED
+from dashboard.ui.quizbowl import without_markup
 from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, RUNS, SCRIPT, TURNED, write_crowd, write_nasty
 from tests.helpers.page_actions import (
     NoServer,

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from dashboard.components.messages import simulated_banner
-from dashboard.components.static_html import content_markup
+from dashboard.ui.html import content_markup
+from dashboard.ui.messages import simulated_banner
 from queries.selection.facets import Facets
 
 FACETS = Facets(

@@ -6,9 +6,9 @@ import time
 import pytest
 from dash import html
 
-from dashboard.components.clue_text import clue_text
-from dashboard.components.quizbowl_markup import draw_text, without_markup
-from dashboard.components.static_html import markup
+from dashboard.ui.html import markup
+from dashboard.ui.quizbowl import draw_text, without_markup
+from dashboard.views.question.text import clue_text
 from data.store import open_store
 from queries.question import question
 from queries.selection import Selection

@@ -6,10 +6,9 @@ import pytest
 from dash import dcc, html
 
 from dashboard.app_shell import draw
-from dashboard.components.links import page_link
-from dashboard.components.static_html import is_read_only, markup
 from dashboard.page_registry import PAGES, read_page
 from dashboard.static_html_extraction import as_json, as_key, divide_page
+from dashboard.ui.html import is_read_only, markup, page_link
 
 PYRAMID = ("dataset", "pyramid")
 GRID = as_key({"role": "state", "name": "grid"})

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from dashboard.app import create_app
-from dashboard.figures.reliability_across_datasets import COLUMN, ROW
 from dashboard.settings import Settings
+from dashboard.views.across.sections import COLUMN, ROW
 from data.store import open_store
 from data.store.run_tags import change_tags
 from tests.helpers.bundle_factory import put, table, write

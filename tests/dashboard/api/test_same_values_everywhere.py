@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.app_shell import draw
-from dashboard.components.numbers import short
 from dashboard.settings import Settings
+from dashboard.ui.numbers import short
 from data.store import open_store
 from data.store.answer_states import OTHER_STATES
 from data.store.run_tags import change_tags

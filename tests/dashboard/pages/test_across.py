@@ -3,9 +3,15 @@
 import pytest
 from msgspec import structs
 
-from dashboard.components.across_datasets import FORECASTS, SIGNS, UNRANKED, transfer_sentence
-from dashboard.figures.models_by_datasets_heat_map import across_figure
-from dashboard.figures.reliability_across_datasets import MAX_DATASETS, across_diagrams_figure
+from dashboard.views.across.sections import (
+    FORECASTS,
+    MAX_DATASETS,
+    SIGNS,
+    UNRANKED,
+    across_diagrams_figure,
+    across_figure,
+    transfer_sentence,
+)
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS
 

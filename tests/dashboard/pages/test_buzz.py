@@ -6,10 +6,10 @@ import json
 import pytest
 from dash import html
 
-from dashboard.components.numbers import percent
-from dashboard.components.static_html import descendants
 from dashboard.page_registry import PAGES, read_page
 from dashboard.static_html_extraction import divide_page
+from dashboard.ui.html import descendants
+from dashboard.ui.numbers import percent
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz, people_median

@@ -7,13 +7,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 from dashboard.app_shell import draw
-from dashboard.components.messages import in_short, nothing_selected
-from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.composite_queries import question_list
-from dashboard.figures.mean_confidence_and_accuracy import gap_figure
 from dashboard.name_shortening import distinct_short_names
 from dashboard.page_registry import PAGES, read_page
 from dashboard.service import service
+from dashboard.ui.messages import in_short, nothing_selected
+from dashboard.ui.runs import RunColours, legend
+from dashboard.views.leaderboard.figures import gap_figure
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE

@@ -9,10 +9,10 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.app_shell import draw
-from dashboard.components.messages import forecast_notice
-from dashboard.components.static_html import markup
 from dashboard.page_registry import PAGES
 from dashboard.settings import Settings
+from dashboard.ui.html import markup
+from dashboard.ui.messages import forecast_notice
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.components.run_names_and_colours import COLOURS, run_colours
-from dashboard.figures.run_labels_and_lines import end_labels
 from dashboard.highlighted_runs import MAX_HIGHLIGHTED
 from dashboard.name_shortening import distinct_short_names
 from dashboard.settings import Settings
 from dashboard.static_html_extraction import divide_page
+from dashboard.ui.figure import end_labels
+from dashboard.ui.runs import COLOURS, run_colours
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

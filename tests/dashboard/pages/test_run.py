@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from dashboard.app_shell import draw
-from dashboard.components.active_filters import active_filters
-from dashboard.components.dataset_menu import dataset_menu, samples_last
+from dashboard.ui.filters import active_filters
+from dashboard.ui.frame import dataset_menu, samples_last
 from queries.metrics import CATALOGUE
 from tests.helpers.drawn_pages import hrefs, words
 

@@ -88,6 +88,6 @@ def test_every_script_of_the_page_is_served(client):
 
 
 def test_figures_never_offer_to_upload():
-    from dashboard.components.figure import CONFIG
+    from dashboard.ui.figure import CONFIG
 
     assert CONFIG["showSendToCloud"] is False

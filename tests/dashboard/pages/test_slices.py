@@ -3,8 +3,8 @@
 import pytest
 from dash import html
 
-from dashboard.components.static_html import descendants
 from dashboard.page_registry import PAGES, read_page
+from dashboard.ui.html import descendants
 from queries.published_values import published_rows
 from tests.helpers.json_api import get, table
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from dashboard.components.clue_text import clue_text
-from dashboard.components.static_html import markup
+from dashboard.ui.html import markup
+from dashboard.views.question.text import clue_text
 from data.quizbowl.question_words import count_words, plain_text, sentences, words, words_in_power
 from queries.question import question
 from queries.selection import Selection

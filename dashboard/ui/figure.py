@@ -1,0 +1,327 @@
+"""Figures: the frame with caption and table, the style, small panels, lines and labels of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.name_shortening import MAX_LABEL_LENGTH, distinct_short_names
+from dashboard.ui.html import data
+from dashboard.ui.numbers import short
+from queries.metrics import Metric
+from queries.rank_agreement import RankCorrelation
+
+CONFIG: Any = {
+    "displaylogo": False,
+    "displayModeBar": False,
+    "showSendToCloud": False,  # Plotly's own button would upload the chart to Plotly
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
+    "toImageButtonOptions": {"format": "svg"},
+}
+DOWNLOADS = {  # see assets/figure_files.js
+    "svg": "This figure as SVG, with title and source",
+    "pdf": "Print this figure on a page of its size: choose “Save as PDF”",
+    "png": "This figure as PNG",
+}
+AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
+
+
+def figure(
+    name: str, spec: PlotlyJson, title: str, text: Component | None = None, legend: Component | None = None, hint: str = ""
+) -> html.Figure:
+    """Return a figure and its text equivalent.
+
+    Args:
+        name: name, unique on the page.
+        spec: Plotly figure whose colours can be ``var(--name)``; ``assets/figure_colours_and_size.js`` sets its colours and its
+            width.
+        title: what it shows, in a few words.
+        text: the same data as a table, shown on demand.
+        legend: which colour is what. It is placed above the figure, where it has room on any screen. Plotly's own legend, which
+            takes room from the figure, is drawn only into downloaded files.
+        hint: what the user can do with it on the screen, shown after the title. Downloaded files leave it out.
+    """
+    spec["layout"].setdefault("meta", {}).update(figure=name, legend=legend is not None)
+    graph = dcc.Graph(
+        id={"role": "figure", "figure": name},
+        figure=spec,
+        config=CONFIG,
+        responsive=False,
+        animation_options=AT_ONCE,
+        clear_on_unhover=True,
+    )
+    frame = html.Div(graph, className="frame", **data(figure=name))
+    return html.Figure(
+        [
+            html.Figcaption([title, html.Span(f". {hint}", className="hint")] if hint else title),
+            legend,
+            frame,
+            html.Div(
+                [
+                    html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
+                    html.Span([_download(kind) for kind in DOWNLOADS], className="downloads"),
+                ],
+                className="figure-foot",
+            ),
+        ],
+        className=f"figure figure-{name}",
+    )
+
+
+def _download(kind: str) -> html.Button:
+    return html.Button(kind.upper(), type="button", title=DOWNLOADS[kind], **data(download=kind))
+
+
+clientside_callback(ClientsideFunction("clueline", "openDot"), Input({"role": "figure", "figure": ALL}, "clickData"))
+clientside_callback(
+    ClientsideFunction("clueline", "hoverRun"), Input({"role": "figure", "figure": ALL}, "hoverData"), prevent_initial_call=True
+)
+clientside_callback(
+    ClientsideFunction("clueline", "clearRange"),
+    Input({"role": "figure", "figure": MATCH}, "clickData"),
+    State({"role": "figure", "figure": MATCH}, "id"),
+    prevent_initial_call=True,
+)
+clientside_callback(
+    ClientsideFunction("clueline", "hoverClue"),
+    Input({"role": "figure", "figure": "clues"}, "hoverData"),
+    prevent_initial_call=True,
+)
+
+
+INK, MUTED, FAINT, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--faint)", "var(--grid)", "var(--paper)"
+PlotlyJson = dict[str, Any]  # a part of a figure, in Plotly's schema
+OTHERS = "var(--run-other)"  # runs without a colour of their own
+FONT = "Inter, system-ui, sans-serif"
+
+# The legend in downloaded files; pages have their own, see components/figure.py.
+LEGEND: PlotlyJson = {
+    "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12, "color": MUTED},
+}  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """Escape text for Plotly, which treats tags in labels and names as markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def axis(title: str = "", **more: Any) -> PlotlyJson:
+    """Return an axis with faint lines and no zero line."""
+    return {
+        "title": {"text": title, "font": {"size": 12, "color": MUTED}, "standoff": 8},
+        "tickfont": {"size": 11, "color": MUTED},
+        "gridcolor": GRID, "linecolor": FAINT, "zeroline": False, "automargin": True, "fixedrange": True,
+        "exponentformat": "none",
+    } | more  # fmt: skip
+
+
+def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
+    """Return the range of an axis that shows these values.
+
+    Every axis gets its range from here, because Plotly's own range depends on what the figure showed before.
+
+    Args:
+        values: values that are shown; None is ignored.
+        zero: whether the axis also shows 0, and ends there if all values are on one side of it.
+
+    Returns:
+        Both ends, 5 % of the span beyond the values.
+    """
+    numbers = [value for value in values if value is not None] + ([0.0] if zero else [])
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+    room = 0.05 * (high - low) or 1.0
+    return [low if zero and low == 0 else low - room, high if zero and high == 0 and low < 0 else high + room]
+
+
+def downwards(rows: int, room: float = 0.1) -> list[float]:
+    """Return the range of an axis that counts rows from the top, with ``room``, in rows, above the first and below the last."""
+    return [rows - 0.5 + room, -0.5 - room]
+
+
+def layout(height: int, **more: Any) -> PlotlyJson:
+    """Return a layout without decoration."""
+    return {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "minreducedheight": 20,  # of the plot, so that a figure of a single run keeps room for its axis labels
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 12, "color": INK},
+        "showlegend": False, "legend": LEGEND, "hovermode": "closest", "dragmode": False,
+        "hoverlabel": {
+            "bgcolor": PAPER, "bordercolor": FAINT, "font": {"family": FONT, "size": 12, "color": INK}, "align": "left",
+        },
+    } | more  # fmt: skip
+
+
+CALIBRATION_AXES = {False: ("confidence", "share right"), True: ("probability of yes", "mean outcome")}  # by: are they forecasts
+HEIGHT, WIDTH = 240, 250  # pixels of a panel, which is wider if the columns that fit leave room
+
+
+def panel_axes(number: int) -> dict[str, str]:
+    """Return the axes of a trace in a panel; panels are counted from 0."""
+    suffix = "" if number == 0 else str(number + 1)
+    return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def panels(
+    data: Sequence[PlotlyJson],
+    titles: Sequence[str],
+    x: PlotlyJson,
+    y: PlotlyJson,
+    height: int = HEIGHT,
+    ranges: Sequence[list[float]] | None = None,
+    **more: Any,
+) -> PlotlyJson:
+    """Return a figure with one panel per title.
+
+    Args:
+        data: traces, each with the axes of its panel.
+        titles: a line above each panel.
+        x, y: axes that all panels share. Their titles are shown once, below and to the left of the first column.
+        height: height of a panel, in pixels.
+        ranges: range of each panel's y axis, if they differ.
+        more: other keys of the layout; shapes and annotations can refer to the panels' axes.
+    """
+    x, y = dict(x), dict(y)
+    x_title, y_title = x.pop("title"), y.pop("title")
+    axes: PlotlyJson = {}
+    annotations: list[PlotlyJson] = []
+    for number, (title, name) in enumerate(zip(titles, distinct_short_names(titles), strict=True)):
+        suffix = "" if number == 0 else str(number + 1)
+        axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
+        own: PlotlyJson = {"range": ranges[number]} if ranges else {}
+        axes[f"yaxis{suffix}"] = axis(**y, **own, anchor=f"x{suffix}", automargin=False)
+        annotations.append({
+            "text": plain(name), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
+            "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
+            "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
+        })  # fmt: skip
+    shared: PlotlyJson = {"showarrow": False, "font": {"size": 12, "color": MUTED}, "name": "axis-title"}
+    annotations.append(shared | {
+        "text": plain(x_title), "xref": "x domain", "x": 0.5, "xanchor": "center", "yref": "paper", "y": 0, "yanchor": "top",
+        "yshift": -20,
+    })  # fmt: skip
+    if y_title:
+        annotations.append(shared | {
+            "text": plain(y_title), "textangle": -90, "xref": "paper", "x": 0, "xanchor": "right", "xshift": -34,
+            "yref": "y domain", "y": 0.5, "yanchor": "middle",
+        })  # fmt: skip
+    # With ``meta``, assets/figure_colours_and_size.js sets the panels' domains and the figure's height for the columns that fit.
+    return {
+        "data": list(data),
+        "layout": layout(
+            height,
+            margin={"l": 54 if y_title else 34, "r": 10, "t": 26, "b": 44},
+            **axes,
+            annotations=[*annotations, *more.pop("annotations", [])],
+            meta={"panels": len(titles), "width": WIDTH, "height": height},
+            **more,
+        ),
+    }
+
+
+Names = Mapping[str, str]  # display names or colours, by run id
+MAX_ROW_LABEL_LENGTH = 30  # characters of a name next to a row of a figure
+CHARACTER = 6.2  # pixels per character of a label
+LINE = 14  # pixels between two labels
+
+
+def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
+    """Return the label of each run in a figure, by run id.
+
+    Args:
+        names: display name of each run, by run id.
+        runs: runs that are labelled.
+        longest: maximum number of characters in a label.
+    """
+    return dict(zip(runs, map(plain, distinct_short_names([names[run] for run in runs], longest)), strict=True))
+
+
+def run_line(colours: Mapping[str, str], run: str) -> PlotlyJson:
+    """Return the style of a run's line: in its colour, or thin and grey."""
+    return {"color": colours[run], "width": 2.2} if run in colours else {"color": OTHERS, "width": 0.8}
+
+
+def grey_first(runs: Sequence[str], colours: Mapping[str, str]) -> list[str]:
+    """Return runs in drawing order, so that lines in colour are above those in grey."""
+    return sorted(runs, key=lambda run: run in colours)
+
+
+def end_labels(
+    ends: Sequence[tuple[str, float, str]],
+    bottom: float,
+    top: float,
+    height: float,
+    axes: Mapping[str, str] | None = None,
+    x: float | None = None,
+) -> list[PlotlyJson]:
+    """Return annotations at the right ends of lines, moved apart if they would overlap.
+
+    Narrow screens leave them out (``assets/figure_colours_and_size.js``): there the legend names the lines.
+
+    Args:
+        ends: label, last value and colour of each line.
+        bottom, top: ends of the y axis; ``bottom`` can be the greater one.
+        height: height of the axis in pixels.
+        axes: axes of a panel; those of the figure by default.
+        x: where the labels begin on the x axis; by default right of the plot.
+    """
+    axes = axes or {"xaxis": "x", "yaxis": "y"}
+    pixels = [height * (value - bottom) / (top - bottom) for _, value, _ in ends]  # above the bottom edge
+    order = sorted(range(len(ends)), key=lambda index: pixels[index])
+    placed: dict[int, float] = {}
+    floor = float(-LINE)
+    for number, index in enumerate(order):
+        ceiling = height - LINE * (len(order) - 1 - number)
+        floor = max(floor + LINE, min(pixels[index], ceiling))
+        placed[index] = floor
+    where = {"xref": f"{axes['xaxis']} domain", "x": 1, "xshift": 6} if x is None else {"xref": axes["xaxis"], "x": x}
+    return [
+        {
+            "name": "end-label", "text": text, **where, "y": bottom + placed[index] / height * (top - bottom),
+            "yref": axes["yaxis"], "xanchor": "left", "yanchor": "middle", "showarrow": False,
+            "font": {"size": 11, "color": colour},
+        }
+        for index, (text, _, colour) in enumerate(ends)
+    ]  # fmt: skip
+
+
+def label_margin(labels: Sequence[str]) -> PlotlyJson:
+    """Return the margins of a figure, with room for labels on its right."""
+    return {"l": 8, "r": 14 + round(CHARACTER * max(map(len, labels), default=0)), "t": 16, "b": 8}
+
+
+SIDE = 30  # pixels per metric
+NAMED = 14  # metrics; with more, numbers in the fields would be too small
+
+
+def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> PlotlyJson:
+    """Draw a field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank if undefined.
+
+    The colour scale extends beyond -1 and 1, so that the numbers are readable on every colour.
+    """
+    labels = [plain(metric.label) for metric in metrics]
+    place = {metric.key: index for index, metric in enumerate(metrics)}
+    taus: list[list[float | None]] = [[None] * len(metrics) for _ in metrics]
+    for pair in correlations:
+        taus[place[pair.a]][place[pair.b]] = taus[place[pair.b]][place[pair.a]] = pair.tau
+    text = [["" if tau is None else short(tau, 1) for tau in line] for line in taus]
+    return {
+        "data": [
+            {
+                "type": "heatmap", "z": taus, "x": labels, "y": labels, "zmin": -1.5, "zmax": 1.5, "showscale": False,
+                "xgap": 1, "ygap": 1,
+                "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
+                "text": text, "texttemplate": "%{text}" if len(metrics) <= NAMED else "", "textfont": {"size": 10, "color": INK},
+                "hovertemplate": "%{x}, %{y}: tau-b = %{z:.3f}<extra></extra>", "hoverongaps": False,
+            }
+        ],
+        "layout": layout(
+            max(260, SIDE * len(metrics) + 90),
+            xaxis=axis(showgrid=False, range=[-0.5, len(metrics) - 0.5], tickfont={"size": 11, "color": INK}, tickangle=-40),
+            yaxis=axis(showgrid=False, range=downwards(len(metrics), 0), tickfont={"size": 11, "color": INK}),
+        ),
+    }  # fmt: skip

@@ -1,0 +1,182 @@
+"""What all pages have around them: header, menu of datasets, shortcut keys, foot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.name_shortening import shorten_middle
+from dashboard.ui.html import address, aria, data, page_link
+from dashboard.version import VERSION
+from data.importing.seed import BUNDLED
+from data.plurals import counted
+from queries.datasets import Dataset
+from queries.selection import Selection
+from queries.selection.facets import Facets
+
+
+def header(
+    datasets: list[Dataset],
+    chosen: str | None,
+    path: str,
+    pairs: list[tuple[str, str]],
+    pages: list[tuple[str, str]],
+    shared_keys: Sequence[str],
+    account: tuple[str, str] | None = None,
+) -> html.Header:
+    """Return the dataset menu, the link to this view, keyboard help and theme; below them navigation that keeps the selection.
+
+    Args:
+        datasets: every dataset.
+        chosen: id of the dataset that the page shows.
+        path: path of this page.
+        pairs: keys and values of its address.
+        pages: path and title of the pages in the navigation.
+        shared_keys: keys of the address that links keep, including keys that start with one of them and a dot.
+        account: text and address of the link to the login page; None for no link.
+    """
+    query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])
+    return html.Header(
+        [
+            html.A("Skip to content", href="#main", className="skip"),
+            page_link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", class_name="brand"),
+            dataset_menu(datasets, chosen, path),
+            html.Span(className="gap"),
+            html.A(account[0], href=account[1], className="quiet account", title="Log in or out") if account else None,
+            html.Button(
+                "Copy link", type="button", className="quiet", title="Copy a link to exactly this view", **data(copy="address")
+            ),
+            *keyboard_help(),
+            html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
+            html.Nav(
+                [
+                    html.A(
+                        title,
+                        href=f"{target}?{query}" if query else target,
+                        className="current" if target == path else "",
+                        **data(link="", path=target),
+                    )
+                    for target, title in pages
+                ],
+                **aria(label="Pages"),
+                **data(keys=json.dumps(list(shared_keys))),
+            ),
+        ],
+        className="top",
+    )
+
+
+MAX_TITLE_LENGTH = 34  # characters of a title in the header
+SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
+
+
+def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:
+    """Return a menu that leads to the same page of another dataset. ``assets/dataset_menu.js`` adds a search box if it is long.
+
+    Args:
+        datasets: datasets in order of import.
+        chosen: id of the dataset that the page shows.
+        path: path of this page.
+    """
+    title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
+    label = shorten_middle(title, MAX_TITLE_LENGTH) if title else "Datasets"
+    links = [
+        html.Li(
+            page_link(
+                [
+                    html.Span(dataset.title, className="name"),
+                    html.Span(
+                        f"{dataset.dataset} · {counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}"
+                        + (" · sample" if dataset.dataset in SAMPLES else ""),
+                        className="about",
+                    ),
+                ],
+                href=f"{path}?{urlencode({'dataset': dataset.dataset})}",
+                class_name="current" if dataset.dataset == chosen else "",
+            )
+        )
+        for dataset in samples_last(datasets)
+    ]
+    return html.Details(
+        [
+            html.Summary(label, title=title, **aria(label=f"Dataset: {title or 'choose'}")),
+            html.Div(html.Ul(links), className="choices", **data(search="Find a dataset")),
+        ],
+        className="datasets",
+    )
+
+
+def only_samples(datasets: Sequence[Dataset]) -> bool:
+    """Whether a store holds only the bundled samples."""
+    return bool(datasets) and all(dataset.dataset in SAMPLES for dataset in datasets)
+
+
+def samples_last(datasets: Sequence[Dataset]) -> list[Dataset]:
+    """Return datasets in order of import, with the bundled samples last."""
+    return sorted(datasets, key=lambda dataset: dataset.dataset in SAMPLES)
+
+
+# Where the keys work, then what each key does.
+KEYS: dict[str, dict[str, str]] = {
+    "Everywhere": {"?": "Show this list", "Esc": "Close a menu or a dialog"},
+    "A question": {"← →": "Previous or next clue", "p  n": "Previous or next question"},
+    "Names above a figure": {"Tab": "Bring the next run forward", "Enter": "Pin the run, or unpin it"},
+    "Guesses to grade": {"y": "Correct", "n": "Wrong", "u": "Undo the correction", "↑ ↓": "Previous or next guess"},
+    "Menu of datasets": {"↑ ↓": "Previous or next dataset", "Enter": "Open it"},
+}
+
+
+def keyboard_help() -> list[html.Button | html.Dialog]:
+    """Return a button and the dialog that it opens; ``assets/keyboard_help.js`` also opens it for the key."""
+    groups = [
+        html.Section(
+            [
+                html.H3(where),
+                html.Dl([part for key, effect in keys.items() for part in (html.Dt(html.Kbd(key)), html.Dd(effect))]),
+            ]
+        )
+        for where, keys in KEYS.items()
+    ]
+    close = html.Form(html.Button("Close", className="quiet"), method="dialog")
+    return [
+        html.Button(
+            "?",
+            type="button",
+            className="quiet",
+            title="Keyboard shortcuts (?)",
+            **data(opens="keys"),
+            **aria(label="Keyboard shortcuts"),
+        ),
+        html.Dialog([html.H2("Keyboard shortcuts", id="keys-title"), *groups, close], id="keys", **aria(labelledby="keys-title")),
+    ]
+
+
+def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None) -> html.Footer:
+    """Return the links and the provenance below the content of a page.
+
+    Args:
+        path, pairs: path and query pairs of the page's address.
+        version: version of the data.
+        measured: the selection that the page shows and the facets of its dataset; None for a page without measurements.
+    """
+    parts: list[Component] = []
+    embedded = ("embed", "1") in pairs  # in a frame, where other pages of this server must not open
+    if embedded:
+        whole = address(path, [(key, value) for key, value in pairs if key != "embed"])
+        parts.append(html.A("Open in Clueline", href=whole, target="_blank", rel="noopener"))
+    if measured is not None:
+        selection, facets = measured
+        filters = [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run"]
+        source = [f"{facets.title} ({facets.dataset})", *filters, f"data version {version}", f"Clueline {VERSION}"]
+        if not embedded:
+            cite = address("/cite", [("dataset", facets.dataset), ("view", address(path, pairs))])
+            about = "Permanent link, methods, LaTeX, BibTeX, Python"
+            parts.append(page_link("Cite this view", href=cite, title=about))
+        parts.append(html.Span(" · ".join(source), className="provenance"))
+    if not embedded:
+        parts.append(html.A("Documentation", href="/docs"))
+    return html.Footer(parts, className="page-foot")

@@ -1,0 +1,117 @@
+"""Attributes, links, and components as HTML that browsers need not build from JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from dash import html
+from dash.development.base_component import Component
+from markupsafe import escape
+
+
+def aria(**values: str) -> dict[str, Any]:
+    """Return ``aria-`` attributes: ``aria(label="Pages")``."""
+    return {f"aria-{name}": value for name, value in values.items()}
+
+
+def data(**values: str) -> dict[str, Any]:
+    """Return ``data-`` attributes, which the scripts in ``assets`` look for."""
+    return {f"data-{name}": value for name, value in values.items()}
+
+
+NAMES = {"className": "class", "htmlFor": "for"}  # attributes that are not the property's name in lower case
+NO_ATTRIBUTES = {"children", "key", "n_clicks", "available_properties", "available_wildcard_properties"}
+
+
+def children_of(part: Component) -> list[Any]:
+    """Return the children of a component as a list."""
+    inside = getattr(part, "children", None)
+    return list(inside) if isinstance(inside, (list, tuple)) else [] if inside is None else [inside]
+
+
+def descendants(part: Any) -> Iterator[Component]:
+    """Yield a component and all components in it; for a list, those of each in turn."""
+    if isinstance(part, Component):
+        yield part
+        part = children_of(part)
+    for child in part if isinstance(part, (list, tuple)) else ():
+        yield from descendants(child)
+
+
+def is_read_only(part: Component) -> bool:
+    """Whether no callback refers to anything in it: all of it is plain HTML, and no id is a dict that callbacks could match."""
+    return all(
+        getattr(html, type(component).__name__, None) is type(component) and not isinstance(getattr(component, "id", None), dict)
+        for component in descendants(part)
+    )
+
+
+def markup(part: Any) -> str:
+    """Return the HTML of a component; text is escaped, except ``markupsafe.Markup``.
+
+    Example:
+        >>> markup(html.P(["2 < 3, ", html.B("always")], className="note"))
+        '<p class="note">2 &lt; 3, <b>always</b></p>'
+    """
+    if part is None:
+        return ""
+    if not isinstance(part, Component):
+        return str(escape(part))
+    tag = type(part).__name__.lower()
+    return f"<{tag}{_attributes(part)}>{content_markup(part)}" + ("" if tag in ("br", "hr", "img") else f"</{tag}>")
+
+
+def content_markup(part: Component) -> str:
+    """Return the HTML of a component's children."""
+    return "".join(map(markup, children_of(part)))
+
+
+def _attributes(part: Component) -> str:
+    written = []
+    for name, value in sorted(vars(part).items()):  # Dash keeps them in an order that differs between processes
+        if name.startswith("_") or name in NO_ATTRIBUTES or value is None or value is False:
+            continue
+        text = "" if value is True else _css(value) if name == "style" else value
+        written.append(f' {NAMES.get(name, name.lower())}="{escape(text)}"')
+    return "".join(written)
+
+
+def _css(style: Mapping[str, object]) -> str:
+    return ";".join(f"{re.sub('(?<!^)(?=[A-Z])', '-', name).lower()}:{value}" for name, value in style.items())
+
+
+def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return a path with a query string.
+
+    >>> address("/compare", [("a", "1"), ("b", "x y")])
+    '/compare?a=1&b=x+y'
+    """
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def question_path(dataset: str, question_id: str) -> str:
+    """Return the path of a question's page; its id can contain any character."""
+    return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
+
+
+def run_path(run: str) -> str:
+    """Return the path of a run's page."""
+    return f"/runs/{run}"
+
+
+def page_link(
+    content: str | Sequence[Component | str], href: str, title: str | None = None, class_name: str | None = None
+) -> html.A:
+    """Return a link that ``assets/address.js`` follows within the application.
+
+    Args:
+        content: text of the link.
+        href: path and query of the page.
+        title: hover text.
+        class_name: CSS classes of the element.
+    """
+    given: dict[str, Any] = {key: value for key, value in (("title", title), ("className", class_name)) if value is not None}
+    return html.A(content, href=href, **given, **data(link=""))

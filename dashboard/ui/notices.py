@@ -1,0 +1,264 @@
+"""Notices about what counts: common questions, clusters, disputed answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from urllib.parse import urlencode
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.html import address, page_link
+from dashboard.ui.numbers import percent, short
+from data.plurals import counted
+from queries.engine.common_questions import Coverage
+from queries.engine.units import UnitCounts
+from queries.leaderboard import GradingDisagreement, GradingLeader
+from queries.metrics import CATALOGUE
+from queries.selection import Selection
+from queries.selection.clusters import AGES, QUESTION, YEARS
+from queries.selection.facets import Facets
+
+Pairs = list[tuple[str, str]]
+MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list
+
+
+def answered(number: int, questions: int) -> str:
+    """Say how many questions were answered, such as "81 of 808"; the number alone if all were."""
+    return f"{number:,}" if number == questions else f"{number:,} of {questions:,}"
+
+
+def clues_answered(number: int, clues: int, questions: int) -> str:
+    """Say how many clues were answered, such as "60 of 339 clues"; blank if all were or each question has one."""
+    return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
+
+
+def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
+    """Say which questions and clues count when runs answered different ones; None if all answered the same.
+
+    Args:
+        coverage: coverage of the selection.
+        facets: facets of its dataset.
+        path, pairs: path and query pairs of the page's address.
+        restricted: whether only the common questions count.
+    """
+    if not coverage.differs:
+        return None
+    taking_part = coverage.taking_part
+    if not restricted:
+        total, counts = coverage.questions, coverage.answered
+        what = "questions"
+        if len({*counts.values()}) == 1:  # the same questions, but not the same clues
+            total, counts, what = coverage.clues, coverage.answered_clues, "clues"
+        fewest, most = min(counts.values()), max(counts.values())
+        return _notice(
+            [
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each run is measured on its own "
+                f"{what}. A run that skips hard {what} looks better than it is. ",
+                page_link(
+                    f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")
+                ),
+            ]
+        )
+    if not taking_part:
+        return _notice(
+            [f"{_nobody(coverage)} ", page_link("Rank each run on its own questions", href=_address(path, pairs, "0"))]
+        )
+    parts: list[str | html.A] = [
+        f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
+    ]
+    if coverage.apart:
+        parts.append(f"Left out: {_left_out(coverage, facets)}. ")
+    least = min((coverage.answered_clues[run] for run in taking_part), default=0)
+    if any(coverage.answered_clues[run] > least for run in taking_part):
+        shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
+        parts.append(f"Fewest answers{' among the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
+    if coverage.apart:
+        parts += [page_link("Let all runs take part", href=_address(path, pairs, "all")), ". "]
+    return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
+
+
+def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
+    """Say that the leaderboard measures these two runs on fewer questions; None if it does not.
+
+    Args:
+        coverage: coverage of the selection.
+        path, pairs: path and query pairs of the page's address.
+    """
+    if not coverage.differs or not coverage.common:
+        return None
+    return _notice(
+        [
+            "Measured on what both runs answered. The leaderboard has other values, because it measures runs on the "
+            f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
+            page_link("Compare both runs on those", href=_address(path, pairs, "1")),
+        ]
+    )
+
+
+def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
+    """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do.
+
+    Args:
+        coverage: coverage of the selection.
+        facets: facets of its dataset.
+        path, pairs: path and query pairs of the page's address.
+    """
+    nobody = not coverage.taking_part
+    runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
+    return html.Section(
+        [
+            html.H2(
+                "No run answered enough to be compared"
+                if nobody
+                else f"No question was answered by {_all(len(coverage.taking_part))}"
+            ),
+            html.P(f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or"),
+            html.P(page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all")))
+            if nobody
+            else None,
+            html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
+            html.P("Questions answered:"),
+            html.Ul(runs[:MAX_LISTED]),
+            html.P(f"and {len(runs) - MAX_LISTED} more") if len(runs) > MAX_LISTED else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _notice(parts: list[str | html.A]) -> html.P:
+    return html.P(parts, className="note coverage", role="note")
+
+
+def _all(runs: int) -> str:
+    return {1: "the run", 2: "both runs"}.get(runs, f"all {runs} runs")
+
+
+def _common(coverage: Coverage, of_all: bool = False) -> str:
+    """The common part, such as "44 of 60 questions (250 of 339 clues)"."""
+    shares = ((coverage.common, coverage.questions, "question"), (coverage.common_clues, coverage.clues, "clue"))
+    questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else counted(number, what) for number, total, what in shares)
+    return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
+
+
+def _nobody(coverage: Coverage) -> str:
+    """Say why no run takes part."""
+    if coverage.lacking:
+        return "No run can be ranked by metrics that need a confidence. Each is measured on its own answers."
+    clues = counted(coverage.expected_clues, "question" if coverage.clues == coverage.questions else "clue")
+    return f"No run can be ranked: none answered nine tenths of the {clues} that most runs answered."
+
+
+def _answered(run: str, coverage: Coverage) -> str:
+    """How much a run answered, such as "60; 60 of 339 clues"."""
+    parts = (
+        answered(coverage.answered[run], coverage.questions),
+        clues_answered(coverage.answered_clues[run], coverage.clues, coverage.questions),
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
+    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MAX_NAMES]]
+    return ", ".join([*named, f"{len(runs) - MAX_NAMES} more"] if len(runs) > MAX_NAMES else named)
+
+
+def _left_out(coverage: Coverage, facets: Facets) -> str:
+    """Names the runs that take no part, each with the reason."""
+    named = [f"{_name(run, facets)} ({reason})" for run, reason in [*coverage.apart.items()][:MAX_NAMES]]
+    return ", ".join([*named, f"{len(coverage.apart) - MAX_NAMES} more"] if len(coverage.apart) > MAX_NAMES else named)
+
+
+def _name(run: str, facets: Facets) -> str:
+    names = {known: f"{model} · {elicitation}" for known, model, elicitation in facets.runs}
+    return names.get(run, run)
+
+
+def _address(path: str, pairs: Pairs, common: str) -> str:
+    return f"{path}?{urlencode([*((key, value) for key, value in pairs if key != 'common'), ('common', common)])}"
+
+
+def cluster_words(name: str) -> str:
+    """Say which questions are in a cluster, such as "the same packet"."""
+    return f"the same {YEARS} years of age" if name == AGES else f"the same “{name}”"
+
+
+def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None:
+    """Say what the units are; None if they are single questions.
+
+    Args:
+        counts: the units of the selection.
+        path, pairs: path and query pairs of the page's address.
+    """
+    if counts.name == QUESTION:
+        return None
+    if counts.units < 2:
+        text = (
+            f"All questions here are in one cluster, of {cluster_words(counts.name)}. One cluster does not show how much values "
+            "vary, so there are no intervals, tests and bands. "
+        )
+    else:
+        text = (
+            f"Questions with {cluster_words(counts.name)} depend on each other, so intervals, tests and bands count "
+            f"{counted(counts.units, 'cluster')}, not {counted(counts.questions, 'question')}. "
+        )
+    others = [pair for pair in pairs if pair[0] != "cluster"]
+    link = page_link("Count single questions", href=address(path, [*others, ("cluster", QUESTION)]))
+    return html.P([text, link], className="note coverage", role="note")
+
+
+DISPUTED = "gradings differ"
+HIDE = "undisputed"  # key of the address
+MAX_TIED = 3  # runs that are named for one grading
+
+
+def disputed_mark() -> html.Span:
+    """Mark an answer on which the gradings of its run differ."""
+    return html.Span(f" {DISPUTED}", className="row-note")
+
+
+def disagreement_notice(
+    disagreement: GradingDisagreement, selection: Selection, path: str, pairs: Sequence[tuple[str, str]]
+) -> html.Aside | None:
+    """Say on how many answers gradings differ, and who leads under each grading; None if they differ on few.
+
+    Args:
+        disagreement: of the selection.
+        selection: of the page.
+        path, pairs: path and query pairs of the page's address.
+    """
+    if not disagreement.matters:
+        return None
+    metric = CATALOGUE[disagreement.metric]
+    parts: list[Component | str] = [f"On {percent(disagreement.share)} of the answers, the gradings of a run differ. "]
+    for nth, (grading, leaders) in enumerate(groupby(disagreement.leaders, key=lambda leader: leader.grading)):
+        link = page_link(f"“{grading}”", href=_with_keys(path, pairs, "grading", grading))
+        parts += ["; " if nth else f"First by {metric.name}: ", f"{_leader_names([*leaders])} under ", link]
+    shown = (
+        f"“{selection.grading}” or, where a run lacks it, its first grading"
+        if selection.grading
+        else "“reviewed” or, where a run lacks it, its first grading (its file's or, if the file states none, Clueline's)"
+    )
+    hidden = selection.undisputed
+    parts += [
+        f"{'. ' if disagreement.leaders else ''}Shown: {shown}. ",
+        page_link("Compare the gradings", href=f"/gradings?{urlencode(selection.pairs())}"),
+        " ",
+        page_link(
+            "List disputed answers again" if hidden else "Leave disputed answers out of lists",
+            href=_with_keys(path, pairs, HIDE, "" if hidden else "1"),
+        ),
+    ]
+    return html.Aside([html.Div([html.Strong("Gradings differ. "), *parts])], className="banner", role="note")
+
+
+def _leader_names(leaders: Sequence[GradingLeader]) -> str:
+    names = ", ".join(f"{leader.model} · {leader.elicitation}" for leader in leaders[:MAX_TIED])
+    more = f" and {len(leaders) - MAX_TIED} more" if len(leaders) > MAX_TIED else ""
+    return f"{names}{more} ({short(leaders[0].value)})"
+
+
+def _with_keys(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
+    kept = [pair for pair in pairs if pair[0] != key]
+    return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"

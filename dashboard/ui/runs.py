@@ -1,0 +1,188 @@
+"""Names and colours of runs, and which of them get a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Protocol, TypeVar
+
+from dash import html
+
+from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from dashboard.ui.figure import INK, OTHERS
+from dashboard.ui.html import aria, data
+from data.plurals import counted
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import Choice
+
+COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
+
+
+@dataclass(frozen=True)
+class RunColours(Mapping[str, str]):
+    """Colour of each highlighted run, as a CSS variable. Other runs are not in the mapping: they are grey.
+
+    Attributes:
+        own: colour of every run of the dataset, highlighted or not.
+        highlighted: ids of the runs that are shown in their colours.
+    """
+
+    own: Mapping[str, str]
+    highlighted: tuple[str, ...]
+
+    def __getitem__(self, run: str) -> str:
+        if run not in self.highlighted:
+            raise KeyError(run)
+        return self.own[run]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.highlighted)
+
+    def __len__(self) -> int:
+        return len(self.highlighted)
+
+
+def run_colours(facets: Facets, highlighted: Sequence[str]) -> RunColours:
+    """Return the colours of a dataset's runs.
+
+    Args:
+        facets: facets of the dataset.
+        highlighted: ids of the runs to show in their colours.
+    """
+    own = {run: f"var(--run-{index % COLOURS + 1})" for index, run in enumerate(facets.imported)}
+    return RunColours(own, tuple(run for run in own if run in highlighted))
+
+
+class RunName(str):
+    """Display name of a run.
+
+    Attributes:
+        label: the name, shortened if it is long, and still different from the labels of the other runs.
+    """
+
+    label: str
+
+    def __new__(cls, name: str, label: str) -> RunName:
+        """Create a name with its label."""
+        instance = super().__new__(cls, name)
+        instance.label = label
+        return instance
+
+
+class Named(Protocol):
+    """Any struct with a run's id, model and elicitation."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def elicitation(self) -> str: ...
+
+
+def run_names(runs: Iterable[Named]) -> dict[str, str]:
+    """Return the display name of each run, by run id: its model, with its elicitation if the runs have several."""
+    runs = list(runs)
+    several = len({run.elicitation for run in runs}) > 1
+    names = [f"{run.model} · {run.elicitation}" if several else run.model for run in runs]
+    return {run.run: RunName(name, label) for run, name, label in zip(runs, names, distinct_short_names(names), strict=True)}
+
+
+def name_text(name: str) -> html.Span:
+    """Return a name; a long one is shortened in the middle, with the whole name shown on hover."""
+    text = name.label if isinstance(name, RunName) else shorten_middle(name, MAX_NAME_LENGTH)
+    return html.Span(text, className="name", title=name) if text != name else html.Span(name, className="name")
+
+
+def named(colour: str | None, name: str) -> list[html.Span]:
+    """Return a run's name after a dot in its colour."""
+    return [swatch(colour), name_text(name)]
+
+
+def run_cell(name: str, colour: str | None) -> html.Th:
+    """Return the heading of a table row: a run's name after a dot in its colour."""
+    return html.Th(named(colour, name), scope="row")
+
+
+def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, people: str = "") -> html.Div | None:
+    """Return a legend of the runs; None if it would be empty.
+
+    Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
+    (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure.
+
+    Args:
+        runs: runs that are drawn.
+        names: display name of each run, by run id.
+        colours: colours of the runs.
+        people: label of what is drawn for people in the colour of the text; blank for nothing.
+    """
+    runs = list(runs)
+    entries = [html.Li(_pin(run, names[run], colours, grey=False)) for run in runs if run in colours]
+    if people:
+        entries.append(html.Li(named(INK, people)))
+    grey = [run for run in runs if run not in colours]
+    if not entries and not grey:
+        return None
+    others = html.Details(
+        [
+            html.Summary([swatch(None), html.Span(f"{counted(len(grey), 'other run')} in grey")]),
+            html.Ul([html.Li(_pin(run, names[run], colours, grey=True)) for run in grey]),
+        ],
+        className="others",
+    )
+    return html.Div([html.Ul(entries), others if grey else None], className="legend")
+
+
+def _pin(run: str, name: str, colours: RunColours, *, grey: bool) -> html.Button:
+    """A run's entry in a legend."""
+    colour = colours.own.get(run, OTHERS)
+    return html.Button(
+        named(None if grey else colour, name),
+        type="button",
+        title=f"{name}. Click to pin or unpin",
+        **data(pin=run, colour=colour),
+        **aria(pressed="false"),
+    )
+
+
+def swatch(colour: str | None) -> html.Span:
+    """Return a dot in the colour of a run; grey for None."""
+    return html.Span(className="swatch", style={"background": colour or OTHERS}, **aria(hidden="true"))
+
+
+MAX_PANELS = 16  # with more runs, only those in colour have a panel
+Panels = Annotated[
+    Literal["", "all"],
+    Choice(
+        "`all`: a panel for every run; by default, of more than 16 runs only the best eight or the pinned ones",
+        ("all",),
+        blank=True,
+    ),
+]
+T = TypeVar("T")
+
+
+def with_panels(runs: Sequence[T], colours: RunColours, panels: str, run_id: Callable[[T], str]) -> list[T]:
+    """Return the runs that have a panel.
+
+    Args:
+        runs: runs in order.
+        colours: colour of each highlighted run, by run id.
+        panels: see ``Panels``.
+        run_id: function from an element of ``runs`` to its run id.
+    """
+    if len(runs) <= MAX_PANELS or panels == "all":
+        return list(runs)
+    return [run for run in runs if run_id(run) in colours] or list(runs)
+
+
+def panels_note(runs: int, shown: int) -> html.P | None:
+    """Say how many runs have a panel, with a button to change it; None if there are few runs."""
+    if runs <= MAX_PANELS:
+        return None
+    more = shown < runs
+    words = f"Diagrams of {shown} of {runs} runs: those in colour (the best eight or the pinned ones). " if more else ""
+    button = f"Show all {runs}" if more else "Show only runs in colour"
+    return html.P(
+        [words, html.Button(button, className="quiet", **data(set=f"panels={'all' if more else ''}"))], className="note"
+    )

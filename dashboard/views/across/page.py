@@ -1,0 +1,132 @@
+"""All datasets: a metric of each model on each dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.service import service
+from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
+from dashboard.ui.controls import menu, several
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import cluster_words
+from dashboard.ui.numbers import percent
+from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
+from data.plurals import counted
+from queries.across import Across, AcrossDiagrams
+from queries.leaderboard import MIN_DISPUTED
+from queries.metrics import CATALOGUE, METRICS
+from queries.selection.clusters import QUESTION
+from queries.selection.parameter_kinds import Flag
+
+PATH = "/across"
+DEFAULT_METRIC = "net_score"
+ONE_RUN = "A row is a model with one elicitation; if it has several runs on a dataset, the latest import counts. "
+POOLED = (
+    " The last rows are means over the ranked runs with the tag, with equal weights. Their intervals hold for these models on "
+    "other questions, not for other models; distances from calibration have none."
+)
+
+
+class AcrossPage(PageParameters, frozen=True):
+    """Metric, datasets and rows of the page."""
+
+    metric: AcrossMetric = CATALOGUE[DEFAULT_METRIC]
+    datasets: AcrossDatasets = ()
+    rows: AcrossRows = "models"
+    pool: AcrossTag = ""
+    diagrams: Annotated[bool, Flag("`1`: the reliability diagram of each model on each dataset")] = False
+
+
+def _across(request: PageRequest[AcrossPage]) -> Across:
+    parameters, selection = request.parameters, request.selection
+    return across_datasets(
+        parameters.metric, parameters.datasets, parameters.rows, selection.conventions, selection.failed, parameters.pool
+    )
+
+
+def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
+    parameters, selection = request.parameters, request.selection
+    return across_diagrams(parameters.datasets, parameters.rows, selection.conventions, selection.failed)
+
+
+def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
+    """Draw the table of models by datasets, its heat map, reliability diagrams on demand, and who is over- or underconfident."""
+    result, metric = _across(request), request.parameters.metric
+    if not result.rows:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
+    metrics = {"" if choice.key == DEFAULT_METRIC else choice.key: choice.name for choice in METRICS}
+    titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
+    diagrams = _diagrams(request) if request.parameters.diagrams else None
+    tags = tags_of([service().facets(dataset) for dataset in titles])
+    rows = "run" if request.parameters.rows == "runs" else "model"
+    pools = {"": "None"} | {tag: tag for tag in tags}
+    return [
+        html.Div(
+            [
+                html.H1("All datasets"),
+                html.P(
+                    f"{metric.name} of {counted(len(result.rows), rows)} on {counted(len(result.datasets), 'dataset')}",
+                    className="lead",
+                ),
+            ],
+            className="heading",
+        ),
+        html.Div(
+            [
+                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+                menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
+                menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
+                menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
+                several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
+            ],
+            className="controls",
+        ),
+        _disputed(result),
+        across_table(result, metric),
+        html.P(
+            ("" if request.parameters.rows == "runs" else ONE_RUN)
+            + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
+            + "Brackets are 95 % intervals."
+            + "".join(_clusters(result))
+            + (POOLED if result.groups else ""),
+            className="note",
+        ),
+        across_section(result, metric),
+        diagrams_section(result, diagrams) if diagrams else None,
+        transfer_section(result),
+    ]
+
+
+def _disputed(result: Across) -> html.P | None:
+    """Say on which datasets gradings differ so much that the leaderboard says who leads under each."""
+    shares = [f"{dataset.title} ({percent(dataset.disputed)})" for dataset in result.datasets if dataset.disputed > MIN_DISPUTED]
+    if not shares:
+        return None
+    text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
+    return html.P(text, className="note", role="note")
+
+
+def _clusters(result: Across) -> Iterator[str]:
+    """Yield a sentence for each dataset whose intervals do not count single questions."""
+    for dataset in result.datasets:
+        if dataset.cluster != QUESTION:
+            words = cluster_words(dataset.cluster)
+            yield f" On {dataset.title}, questions with {words} depend on each other, so intervals count clusters of these."
+
+
+def _written(rows: str) -> str:
+    return "" if rows == "models" else rows
+
+
+PAGE = register(
+    Page(
+        name="across", path=PATH, title="All datasets", place=88, draw=draw, parameters=AcrossPage, check=_across,
+        filters=("human", "binning", "t", "failed"),
+    )
+)  # fmt: skip

@@ -1,0 +1,380 @@
+"""Models by datasets: the table, the heat map, and reliability diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+from dash import html
+
+from dashboard.name_shortening import distinct_short_names
+from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
+from dashboard.ui.html import address, page_link, run_path
+from dashboard.ui.numbers import DASH, short
+from dashboard.ui.table import Cell, row, table
+from data.plurals import counted
+from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossDiagrams, AcrossGroup, AcrossRow, Sign
+from queries.engine.reliability_diagrams import ReliabilityBin
+from queries.metrics import Metric
+from queries.run_groups import RunGroup
+
+SIGNS: dict[Sign, str] = {
+    "overconfident": "Overconfident on",
+    "underconfident": "Underconfident on",
+    "neither": "Interval contains 0 on",
+    "unknown": "No interval, because there are too few questions, on",
+}
+UNRANKED = "No interval, because it is not ranked, on"
+FORECASTS = "Forecasts, which have a bias towards yes instead, on"
+MAX_HEAD_LENGTH, MAX_IN_TEXT_LENGTH = 22, 32  # characters of a dataset's title
+MAX_NAMED = 5  # datasets of one kind named in a sentence, those furthest from 0
+MEAN_RANK = (
+    "Mean rank over the datasets on which the model is ranked. Rows are sorted by mean relative rank, from 0 (best) to 1 (last)"
+)
+
+
+def across_table(result: Across, metric: Metric) -> html.Div:
+    """Return the table: a row per model, a column per dataset, with value, interval and rank. Each value links to its run."""
+    head: list[Cell] = ["Model"]
+    if metric.ranks:
+        head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
+    titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
+    head += [_dataset_head(column, title) for column, title in zip(result.datasets, titles, strict=True)]
+    rows = [
+        html.Tr(
+            [
+                html.Th(
+                    [html.Span(line.model, className="name"), html.Span(line.elicitation, className="row-note")], scope="row"
+                ),
+                *([_mean_rank(line)] if metric.ranks else []),
+                *(_cell(line.cells.get(column.dataset), column.ranked) for column in result.datasets),
+            ]
+        )
+        for line in result.rows
+    ]
+    rows += [_group_row(group, result, metric) for group in result.groups]
+    return table(head, rows, f"{metric.name} by model and dataset", "board across")
+
+
+def _group_row(group: AcrossGroup, result: Across, metric: Metric) -> html.Tr:
+    """The row of the runs that share one value of a tag: their means."""
+    name = [html.Span(f"{result.tag}: {group.value}", className="name"), html.Span("mean over runs", className="row-note")]
+    cells = [_mean(group.cells.get(column.dataset)) for column in result.datasets]
+    return html.Tr([html.Th(name, scope="row"), *([html.Td("")] if metric.ranks else []), *cells], className="group")
+
+
+def _mean(group: RunGroup | None) -> html.Td:
+    if group is None:
+        return html.Td("", className="number", title="No ranked run with this tag")
+    if group.mean is None:
+        return html.Td(DASH, className="number missing", title="The metric is undefined for every run")
+    interval = f"[{short(group.low)}, {short(group.high)}]" if group.low is not None else ""
+    notes = [html.Span(note, className="row-note") for note in (interval, counted(len(group.runs), "run")) if note]
+    return html.Td([short(group.mean), *notes], className="number")
+
+
+def _dataset_head(column: AcrossDataset, title: str) -> html.Th:
+    link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
+    note = counted(column.questions, "question") + (", simulated people" if column.simulated else "")
+    return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
+
+
+def _mean_rank(line: AcrossRow) -> html.Td:
+    if line.mean_rank is None:
+        return html.Td(DASH, className="number")
+    on = html.Span(f"on {counted(line.ranked_on, 'dataset')}", className="row-note")
+    return html.Td([short(line.mean_rank, 1), on], className="number")
+
+
+def _cell(cell: AcrossCell | None, ranked: int) -> html.Td:
+    if cell is None:
+        return html.Td("", className="number", title="No run of this model")
+    if cell.value is None:
+        return html.Td(DASH, className="number missing", title=cell.missing)
+    interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
+    rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
+    notes = [html.Span(note, className="row-note") for note in (interval, rank) if note]
+    title = f"Run {cell.run}, measured on {counted(cell.questions, 'question')}"
+    return html.Td([page_link(short(cell.value), href=run_path(cell.run), title=title), *notes], className="number")
+
+
+def across_section(result: Across, metric: Metric) -> html.Section:
+    """Return the heat map; its table lists value and rank by dataset."""
+    rows = [
+        row(f"{line.model} · {line.elicitation}", *(_place(line.cells.get(column.dataset)) for column in result.datasets))
+        for line in result.rows
+    ]
+    shown = {
+        "zero": "orange above 0, blue below",
+        "none": "orange where low, blue where high",
+    }.get(metric.direction, "blue for the best on a dataset, orange for the last")
+    text = table(["Model", *(column.title for column in result.datasets)], rows, "Value and rank by model and dataset")
+    return html.Section(
+        [html.H2("At a glance"), figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text)],
+        className="section",
+    )
+
+
+def _place(cell: AcrossCell | None) -> str:
+    if cell is None or cell.value is None:
+        return DASH
+    return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
+
+
+def transfer_section(result: Across) -> html.Section:
+    """List the datasets on which each model is over- or underconfident: does its calibration hold elsewhere?"""
+    short_titles = distinct_short_names([column.title for column in result.datasets], MAX_IN_TEXT_LENGTH)
+    titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
+    models = [
+        html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
+        for line in result.rows
+    ]
+    return html.Section(
+        [
+            html.H2("Does calibration carry over?"),
+            html.P(
+                "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
+                "is on its own: of twenty calibrated results, about one is named by chance.",
+                className="note",
+            ),
+            html.Ul(models, className="transfer"),
+        ],
+        className="section",
+    )
+
+
+def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
+    """Say in words where a model is over- and underconfident.
+
+    Args:
+        line: the model's row.
+        titles: titles of the datasets, by id.
+    """
+    parts = []
+    for words in (*SIGNS.values(), UNRANKED, FORECASTS):
+        cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if _finding(cell) == words]
+        cells.sort(key=lambda part: -abs(part[1] or 0.0))
+        names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MAX_NAMED]]
+        if len(cells) > MAX_NAMED:
+            names.append(f"and {len(cells) - MAX_NAMED} more")
+        if names:
+            parts.append(f"{words} {', '.join(names)}.")
+    signs = {cell.sign for cell in line.cells.values()}
+    if {"overconfident", "underconfident"} <= signs:
+        parts.append("The sign changes between these datasets.")
+    return " ".join(parts)
+
+
+def _finding(cell: AcrossCell) -> str:
+    """Say what is known of the sign of a model's overconfidence on a dataset, or why nothing is."""
+    if cell.sign == "unknown" and cell.overconfidence_low is not None:
+        return FORECASTS
+    return UNRANKED if cell.sign == "unknown" and not cell.ranked else SIGNS[cell.sign]
+
+
+ROW_HEIGHT = 26  # pixels
+NAMED = 12  # columns; with more, numbers in the fields would be too small and slanted names would overlap
+MAX_NAME_LENGTH, UPRIGHT = 30, 20  # characters of a name, and of a vertical name
+BELOW = 150  # pixels for the column names
+
+
+def across_figure(result: Across, metric: Metric) -> PlotlyJson:
+    """Draw a field per model and dataset: blue for the best place on a dataset, orange for the last, blank if there is no run.
+
+    Models are rows, unless there are many datasets: these have more room down the page.
+    A metric that is best at 0 is orange above 0 and blue below. A metric that does not rank is orange if low and blue if high.
+    """
+    values = [cell.value for row in result.rows for cell in row.cells.values() if cell.value is not None]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    largest = max(abs(low), abs(high)) or 1.0
+
+    def shade(cell: AcrossCell | None) -> float | None:
+        if cell is None or cell.value is None:
+            return None
+        if metric.direction == "zero":
+            return -cell.value / largest
+        if metric.direction == "none":
+            return 2 * (cell.value - low) / ((high - low) or 1.0) - 1
+        return 0.0 if cell.place is None else 1 - 2 * cell.place
+
+    cells = [[row.cells.get(column.dataset) for column in result.datasets] for row in result.rows]
+    models = [f"{row.model} · {row.elicitation}" for row in result.rows]
+    down, across = models, [column.title for column in result.datasets]
+    if len(across) > max(NAMED, len(down)):
+        cells = [list(line) for line in zip(*cells, strict=True)]
+        down, across = across, down
+    many = len(across) > NAMED
+    columns = [plain(name) for name in distinct_short_names(across, UPRIGHT if many else MAX_NAME_LENGTH)]
+    rows = [plain(name) for name in distinct_short_names(down, MAX_NAME_LENGTH)]
+    return {
+        "data": [
+            {
+                "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
+                "x": list(range(len(columns))), "y": list(range(len(rows))),
+                "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
+                "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
+                "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
+                "texttemplate": "" if many else "%{text}", "textfont": {"size": 11, "color": INK},
+                "customdata": [[f"{row}<br>{column}" for column in columns] for row in rows],
+                "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
+            }
+        ],
+        "layout": layout(
+            ROW_HEIGHT * max(len(rows), 2) + BELOW,
+            xaxis=axis(
+                showgrid=False, range=[-0.5, len(columns) - 0.5], tickfont={"size": 11, "color": INK},
+                tickangle=-90 if many else -40, tickvals=list(range(len(columns))), ticktext=columns,
+            ),
+            yaxis=axis(
+                showgrid=False, range=downwards(len(rows), 0), tickfont={"size": 11, "color": INK},
+                tickvals=list(range(len(rows))), ticktext=rows,
+            ),
+        ),
+    }  # fmt: skip
+
+
+CAPTION = (
+    "Each field is a reliability diagram: confidence from 0 (left) to 1 (right), accuracy from 0 (bottom) to 1 (top). One mark "
+    "per bin, larger with more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not. Of forecasts, they show "
+    "probability of yes and mean outcome"
+)
+
+
+def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
+    """Return the figure and its table.
+
+    Args:
+        result: models and datasets that are shown.
+        diagrams: diagrams of its runs.
+    """
+    titles = {column.dataset: column.title for column in result.datasets}
+    rows = [
+        html.Tr(
+            [
+                html.Th(f"{diagram.model} · {diagram.elicitation}", scope="row"),
+                html.Td(titles[diagram.dataset]),
+                html.Td(DASH if bin_.lower is None or bin_.upper is None else f"{bin_.lower:g} to {bin_.upper:g}"),
+                html.Td(f"{bin_.items:,}", className="number"),
+                html.Td(short(bin_.mean_confidence), className="number"),
+                html.Td(short(bin_.accuracy), className="number"),
+                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
+            ]
+        )
+        for diagram in diagrams.diagrams
+        for bin_ in diagram.bins
+        if bin_.items
+    ]
+    head = ["Model", "Dataset", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
+    drawn = across_diagrams_figure(result, diagrams.diagrams)
+    left_out = ""
+    if len(result.datasets) > MAX_DATASETS:
+        left_out = f"The first {MAX_DATASETS} of {len(result.datasets)} datasets are drawn. Choose others above."
+    return html.Section(
+        [
+            html.H2("Reliability of each model on each dataset"),
+            html.P(left_out, className="note") if left_out else None,
+            figure("across-diagrams", drawn, CAPTION, table(head, rows, "Bins by model and dataset")),
+        ],
+        className="section",
+    )
+
+
+COLUMN, ROW = 1.12, 1.32  # distance between fields, in units of confidence and accuracy: each row has a name above it
+PANEL_HEIGHT = 100  # pixels
+MAX_NAME_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's name
+MAX_DATASETS = 12  # drawn at most; more would have no room
+LEVEL, UPRIGHT = 6, 20  # with more datasets than this, their names are vertical; characters of a vertical name
+COLOURS = ("var(--run-1)", "var(--run-2)")  # bins that are under- or well calibrated, and overconfident ones
+
+
+def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) -> PlotlyJson:
+    """Draw a row per model and a column per dataset.
+
+    In each field, confidence runs from 0 on the left to 1 on the right, and accuracy from 0 at the bottom to 1 at the top. Each
+    bin is a dot with the interval of its accuracy; its size grows with the share of the run's items in the bin.
+
+    Args:
+        result: models and datasets of the figure, of which the first ``MAX_DATASETS`` datasets are drawn.
+        diagrams: diagrams of its runs.
+    """
+    columns = result.datasets[:MAX_DATASETS]
+    by_run = {diagram.run: diagram for diagram in diagrams}
+    fields = [
+        (column * COLUMN, -line * ROW, by_run[cell.run], row.model, place.title)
+        for line, row in enumerate(result.rows)
+        for column, place in enumerate(columns)
+        if (cell := row.cells.get(place.dataset)) is not None and cell.run in by_run
+    ]
+    titles = [column.title for column in columns]
+    datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
+    if len(titles) > LEVEL:
+        datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
+    models = [
+        plain(name) for name in distinct_short_names([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_NAME_LENGTH)
+    ]
+    frames: PlotlyJson = {
+        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
+        "x": [end for x, *_ in fields for end in (x, x + 1, x + 1, x, x, None)],
+        "y": [end for _, y, *_ in fields for end in (y, y, y + 1, y + 1, y, None)],
+    }  # fmt: skip
+    diagonals: PlotlyJson = {
+        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": FAINT, "width": 1},
+        "x": [end for x, *_ in fields for end in (x, x + 1, None)], "y": [end for _, y, *_ in fields for end in (y, y + 1, None)],
+    }  # fmt: skip
+    return {
+        "data": [frames, diagonals, *(_bins(fields, over) for over in (False, True))],
+        "layout": layout(
+            max(220, PANEL_HEIGHT * len(models) + 90),
+            xaxis=axis(
+                showgrid=False, range=[-0.04, COLUMN * len(datasets) - 0.06], tickfont={"size": 11, "color": INK}, side="top",
+                tickangle=-90 if len(datasets) > LEVEL else 0,
+                tickvals=[COLUMN * place + 0.5 for place in range(len(datasets))], ticktext=datasets,
+            ),
+            yaxis=axis(showgrid=False, range=[0.94 - ROW * (len(models) - 1) - 1, ROW], showticklabels=False),
+            annotations=[
+                {"text": name, "x": 0, "y": 1 - ROW * place, "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+                 "font": {"size": 11, "color": INK}}
+                for place, name in enumerate(models)
+            ],
+        ),
+    }  # fmt: skip
+
+
+def _bins(fields: Sequence[tuple[float, float, AcrossDiagram, str, str]], overconfident: bool) -> PlotlyJson:
+    """The bins of all fields: either those whose accuracy is below their confidence, or all others."""
+    dots = [
+        (x, y, bin_, bin_.items / sum(other.items for other in diagram.bins), f"{plain(model)}<br>{plain(title)}")
+        for x, y, diagram, model, title in fields
+        for bin_ in diagram.bins
+        if bin_.items and is_overconfident(bin_) == overconfident
+    ]
+    colour = COLOURS[overconfident]
+    accuracies = [bin_.accuracy or 0.0 for _, _, bin_, *_ in dots]
+    ends = [(bin_.low, bin_.high) for _, _, bin_, *_ in dots]
+    return {
+        "type": "scatter", "mode": "markers", "name": "overconfident" if overconfident else "not overconfident",
+        "x": [x + (bin_.mean_confidence or 0.0) for x, _, bin_, *_ in dots],
+        "y": [y + accuracy for (_, y, *_), accuracy in zip(dots, accuracies, strict=True)],
+        "marker": {
+            "size": [4 + 7 * share**0.5 for *_, share, _ in dots], "color": colour, "line": {"width": 0},
+            "symbol": "diamond" if overconfident else "circle",
+        },
+        "error_y": {
+            "type": "data", "symmetric": False, "color": colour, "thickness": 1, "width": 0,
+            "array": [0.0 if high is None else high - value for (_, high), value in zip(ends, accuracies, strict=True)],
+            "arrayminus": [0.0 if low is None else value - low for (low, _), value in zip(ends, accuracies, strict=True)],
+        },
+        "customdata": [
+            [name, round(bin_.mean_confidence or 0.0, 3), round(bin_.accuracy or 0.0, 3), bin_.items]
+            for _, _, bin_, _, name in dots
+        ],
+        "hovertemplate": (
+            "%{customdata[0]}<br>confidence %{customdata[1]:.3f}, accuracy %{customdata[2]:.3f}<br>"
+            "%{customdata[3]:,} items<extra></extra>"
+        ),
+    }  # fmt: skip
+
+
+def is_overconfident(bin_: ReliabilityBin) -> bool:
+    """Whether the accuracy of a non-empty bin is below its mean confidence."""
+    return (bin_.accuracy or 0.0) < (bin_.mean_confidence or 0.0)

@@ -1,0 +1,331 @@
+"""Buzz curves of runs and people, and how often a buzz follows a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.figure import (
+    INK,
+    MAX_ROW_LABEL_LENGTH,
+    OTHERS,
+    Names,
+    PlotlyJson,
+    axis,
+    downwards,
+    end_labels,
+    figure,
+    layout,
+    panel_axes,
+    panels,
+    plain,
+    run_labels,
+    run_line,
+)
+from dashboard.ui.html import data
+from dashboard.ui.left_out_plays import left_out_note
+from dashboard.ui.numbers import DASH, short
+from dashboard.ui.runs import RunColours, legend, run_cell
+from dashboard.ui.table import table
+from data.plurals import counted
+from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
+
+MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
+    """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table.
+
+    Args:
+        curves: curves of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    drawn = [curve for curve in curves.curves if curve.correct is not None]
+    parts: list[Component | None] = [html.H2("Buzzes along the question")]
+    if any(curve.name == "Q1" for curve in drawn):
+        note = (
+            "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
+            "heard. Runs buzz at their thresholds in use."
+        )
+    else:
+        note = "Runs buzz at their thresholds in use."
+    gaps: dict[str, list[str]] = {}
+    for curve in curves.curves:
+        if curve.missing:
+            gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
+    not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
+    parts += [html.P([note, *not_drawn], className="note"), left_out_note(curves.left_out_plays)]
+    if drawn:
+        parts.append(
+            figure(
+                "curves",
+                curves_figure(curves, names, colours),
+                "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
+                _curves_table(curves, names),
+                legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
+            )
+        )
+    return html.Section(parts, className="buzz-curves")
+
+
+def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
+    at = [round(mark * (len(curves.revealed) - 1)) for mark in MARKS]
+    rows = []
+    for curve in curves.curves:
+        for kind in ("correct", "incorrect"):
+            values = getattr(curve, kind)
+            if values is None:
+                continue
+            rows.append(
+                html.Tr(
+                    [
+                        html.Th(curve_name(curve, names), scope="row"),
+                        html.Td(kind),
+                        *(html.Td(short(values[index]), className="number") for index in at),
+                        html.Td(f"{curve.teams:,}" if curve.kind == "human" else "", className="number"),
+                        html.Td(f"{curve.heard:,}", className="number"),
+                    ]
+                )
+            )
+    head = ["Who", "Buzzes", *(f"by {mark:.0%}" for mark in MARKS), "Teams", "Questions heard"]
+    return table(head, rows, "Cumulative buzzes per question heard")
+
+
+RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
+
+
+def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
+    """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
+
+    Args:
+        rates: rates of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    people = [team for team in rates.teams if team.kind == "human" and team.teams]
+    note = (
+        "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
+        "apart, the better it knows what it knows. "
+    )
+    known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
+    if known:
+        note += (
+            "People are the players of a human collection, who guessed at every clue and said where they would buzz. Their rows "
+            "are means over players."
+        )
+    elif people:
+        note += (
+            "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their correct "
+            "and incorrect buzzes per clue heard are lower bounds."
+        )
+    else:
+        note += "No human team heard these questions."
+    rows = [
+        html.Tr(
+            [
+                run_cell(names[run.run], colours.get(run.run)),
+                *(
+                    html.Td(short(getattr(run, key)), className="number", title=run.missing.get(key, ""), **data(key=key))
+                    for key in ("given_correct", "given_incorrect", *(key for key, _ in RATES))
+                ),
+            ],
+            **data(run=run.run),
+        )
+        for run in rates.runs
+    ]
+    rows += [_team_row(team) for team in rates.teams if team.teams]
+    head = ["Who", "P(buzz | correct)", "P(buzz | incorrect)", *(label for _, label in RATES)]
+    return html.Section(
+        [
+            html.H2("Buzzing when right, holding back when wrong"),
+            html.P(note, className="note"),
+            figure(
+                "habits",
+                buzz_rates_figure(rates, names, colours),
+                "○ given a correct guess, × given an incorrect one"
+                + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
+            ),
+            table(head, rows, "Buzz rates", "habits"),
+        ],
+        className="habits-section",
+    )
+
+
+def _team_row(team: TeamBuzzRates) -> html.Tr:
+    """Mean rates of several teams; lower bounds if what they would have answered is not recorded."""
+    human = team.kind == "human"
+    name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
+    mean = f"; a mean over {counted(team.teams, 'team')}"
+    bounds = [
+        html.Td(
+            short(chance) if chance is not None else DASH if rate is None else f"≥ {short(rate)}",
+            className="number",
+            title=team.missing.get(key, "") + mean,
+        )
+        for key, chance, rate in (
+            ("given_correct", team.given_correct, team.correct_rate),
+            ("given_incorrect", team.given_incorrect, team.incorrect_rate),
+        )
+    ]
+    values = [html.Td(short(getattr(team, key)), className="number", title=team.missing.get(key, "")) for key, _ in RATES]
+    return html.Tr([run_cell(name, INK if human else None), *bounds, *values])
+
+
+WIDTH, HEIGHT = 430, 300  # pixels of a panel
+ROW = 24  # pixels per row
+TINTS = {"people": 1.0, "Q1": 0.34, "Q2": 0.5, "Q3": 0.68, "Q4": 0.86}
+PEOPLE = {"people": "All people", "Q1": "Q1 (fewest correct)", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4 (most correct)"}
+LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
+LABEL = 18  # characters of a run's name next to its line
+
+
+def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
+    """Return the display name of a curve."""
+    return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (model)"
+
+
+def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw cumulative buzzes per question heard over the fraction revealed: a panel for correct ones, solid, and one for
+    incorrect ones, dotted.
+
+    People are in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
+
+    Args:
+        curves: curves of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
+    top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
+    top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
+    top = max(ceil(top * 10 + 0.2) / 10, 0.1)
+    runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in colours]
+    run_names = run_labels(names, runs, LABEL)
+    data, labels = [], []
+    for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
+        ends: list[tuple[str, float, str]] = []
+        # People are drawn above the runs, so that they stay visible among many.
+        for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
+            person = curve.kind == "human"
+            line: PlotlyJson = run_line(colours, curve.name)
+            if person:
+                line = {"color": INK, "width": 3 if curve.name == "people" else 1.8}
+            values = getattr(curve, kind)
+            data.append({
+                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)),
+                "meta": {"run": curve.name, "kind": kind},
+                "x": curves.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
+                "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in colours,
+                "opacity": TINTS[curve.name] if person else 1,
+                "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
+            })  # fmt: skip
+            if person:
+                ends.append((LABELS[curve.name], values[-1], INK))
+            elif curve.name in run_names:
+                ends.append((run_names[curve.name], values[-1], colours[curve.name]))
+        labels += end_labels(ends, 0, top, HEIGHT, panel_axes(panel), 1.012)
+    figure = panels(
+        data,
+        ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
+        x={
+            "title": "share of the question revealed",
+            "range": [0, 1.4 if runs else 1.09],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            "tickformat": ".0%",
+        },
+        y={"title": "buzzes per question", "range": [0, top], "tickformat": ".2~f"},
+        height=HEIGHT,
+        annotations=labels,
+    )
+    figure["layout"]["meta"]["width"] = WIDTH
+    return figure
+
+
+def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw P(buzz | correct) as a ring and P(buzz | incorrect) as a cross, for runs and the players of a human collection.
+
+    For teams, whose guesses are not known, triangles are lower bounds.
+
+    Args:
+        rates: rates of runs and people.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
+    people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
+    rows = [*(plain(names[run.run]) for run in runs), *map(_team_name, people)]
+    between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
+    for run in runs:
+        between["x"] += [run.given_correct, run.given_incorrect, None]
+        between["y"] += [plain(names[run.run])] * 2 + [None]
+    data: list[PlotlyJson] = [
+        {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
+        _dots(runs, names, colours, "given_correct", "circle-open"),
+        _dots(runs, names, colours, "given_incorrect", "x-thin-open"),
+        _of_people(people, "correct", "circle-open"),
+        _of_people(people, "incorrect", "x-thin-open"),
+        _bounds(people, "correct_rate", "triangle-right"),
+        _bounds(people, "incorrect_rate", "triangle-right-open"),
+    ]
+    return {
+        "data": data,
+        "layout": layout(
+            ROW * len(rows) + 64,
+            xaxis=axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis(
+                range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
+                categoryorder="array", categoryarray=rows, tickvals=rows,
+                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_team_name, people)],
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _team_name(team: TeamBuzzRates) -> str:
+    return f"People, {team.name}" if team.name != "people" else "People, all"
+
+
+def _dots(
+    runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
+) -> PlotlyJson:
+    kind = number.removeprefix("given_")
+    shades = [colours.get(run.run, OTHERS) for run in runs]
+    return {
+        "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
+        "x": [getattr(run, number) for run in runs], "y": [plain(names[run.run]) for run in runs], "cliponaxis": False,
+        "marker": {
+            "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
+        },
+        "customdata": [getattr(run, f"seen_{kind}") for run in runs],
+        "hovertemplate": (
+            f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>clues with such a guess: %{{customdata:,.6~g}}<extra></extra>"
+        ),
+    }  # fmt: skip
+
+
+def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> PlotlyJson:
+    """P(buzz | correct) or P(buzz | incorrect) of groups of players whose guesses are known."""
+    known = [team for team in people if getattr(team, f"given_{kind}") is not None]
+    return {
+        "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
+        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
+        "customdata": [team.teams for team in known],
+        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
+        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
+    }  # fmt: skip
+
+
+def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJson:
+    kind = rate.removesuffix("_rate")
+    unknown = [team for team in people if team.given_correct is None and team.given_incorrect is None]
+    return {
+        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
+        "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
+        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
+        "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
+        "mean over %{customdata:,} teams<extra></extra>",
+    }  # fmt: skip

@@ -1,0 +1,134 @@
+"""Buzz: the best threshold of each run, how it does against people, and when runs and people buzz."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.composite_queries import question_order
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.service import service
+from dashboard.ui.controls import menu
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link, question_path
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.threshold_sliders import KEY
+from dashboard.views.buzz.categories import buzz_categories, people_median_section
+from dashboard.views.buzz.curves import buzz_curves, buzz_rates
+from dashboard.views.buzz.thresholds import against_teams, threshold_explorer_section
+from dashboard.views.buzz.view import BUZZ
+from data.plurals import counted
+from queries.buzzing import Buzz, BuzzParameters, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
+from queries.buzzing.buzz_parameters import RULES, SCALES, default_curve
+from queries.datasets import Dataset
+
+PATH = "/buzz"
+OPPONENTS = {"dataset": "This dataset's people", "polynomial": "Published curve"}
+SCALE_NAMES = {"confidence": "Confidence", "logprob": "Token log-probability"}
+
+
+class BuzzPage(PageParameters, frozen=True):
+    """Rules by which runs buzz."""
+
+    rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
+
+
+def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
+    """Draw the threshold explorer, runs against people, buzzes along the question and by category, and buzz rates."""
+    rules = request.parameters.rules
+    result = service().ask(buzz, request.selection, rules)
+    if not result.questions:
+        return [nothing_selected(PATH, request.selection, "questions", request.facets, "Buzz")]
+    if result.missing:
+        return [_no_buzz_data(request)]
+    colours = run_colours(request.facets, highlighted_runs(request, ranking=_best_first(result.explorer)))
+    names = run_names(result.explorer.runs)
+    runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
+    return [
+        _heading(request, result, rules),
+        threshold_explorer_section(result.explorer, names, colours, given, request.written("scale"), _first_question(request))
+        if runs
+        else nothing_selected(PATH, request.selection, "answers", request.facets),
+        against_teams(result.explorer, names, colours) if runs else None,
+        people_median_section(service().ask(people_median, request.selection, rules), names, colours),
+        buzz_curves(result.curves, names, colours),
+        buzz_categories(service().ask(category_outcomes, request.selection, rules), request.facets, names, colours),
+        buzz_rates(result.habits, names, colours),
+    ]
+
+
+def _best_first(explorer: ThresholdExplorer) -> list[str]:
+    """Ids of the runs, by expected wins at the threshold in use, highest first."""
+    wins = {run.run: run.outcome.expected_wins for run in explorer.runs}
+    return sorted(wins, key=lambda run: value if (value := wins[run]) is not None else -math.inf, reverse=True)
+
+
+def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
+    """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
+    others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
+    return html.Section(
+        [
+            html.H1("No buzz data"),
+            html.P(
+                f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
+                f"when to answer. Those of {request.facets.title} are asked whole."
+            ),
+            html.P("Datasets of this kind:" if others else "The store holds no dataset of this kind."),
+            html.Ul(others, className="choices"),
+        ],
+        className="panel",
+    )
+
+
+def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Dataset]:
+    return [
+        dataset
+        for dataset in service().datasets()
+        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
+    ]
+
+
+def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
+    counts = f"{counted(len(result.explorer.runs), 'run')}, {counted(result.questions, 'question')}"
+    lead = f"{request.facets.title}: how sure each run should be before it answers, and how it does against people; {counts}"
+    parts: list[Component] = [
+        html.H1("Buzz"),
+        html.P(lead, className="lead"),
+    ]
+    if "logprob" in result.explorer.scales or rules.scale == "logprob":
+        written = request.written("scale")
+        options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
+        parts.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
+    if request.facets.human_teams or rules.curve == "dataset":
+        default, written = default_curve(request.facets), request.written("curve")
+        options = {(curve if curve != default or written == default else ""): name for curve, name in OPPONENTS.items()}
+        parts.append(menu("curve", "Opponents", options, written))
+    return html.Div(parts, className="heading")
+
+
+def _first_question(request: PageRequest[BuzzPage]) -> str:
+    """Address of the first question of the selection, at the same thresholds."""
+    first = question_order(request.selection, "").questions[0]
+    keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
+    return request.link(question_path(request.selection.dataset, first), dataset=None, **keys)
+
+
+def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
+    columns = ("model", "elicitation", "questions", "threshold", "buzzes", "accuracy", "revealed", "expected_wins", "win")
+    return Cited(BUZZ, BuzzParameters(request.parameters.rules), columns, interval=RESAMPLED, references=("sung2025grace",))
+
+
+PAGE = register(
+    Page(
+        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, table=_table, parameters=BuzzPage,
+        filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
+    )
+)  # fmt: skip

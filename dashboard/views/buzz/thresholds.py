@@ -1,0 +1,375 @@
+"""Expected wins by threshold, and runs against human teams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.figure import (
+    GRID,
+    INK,
+    MAX_ROW_LABEL_LENGTH,
+    OTHERS,
+    Names,
+    PlotlyJson,
+    axis,
+    downwards,
+    end_labels,
+    figure,
+    label_margin,
+    layout,
+    padded,
+    plain,
+    run_labels,
+    run_line,
+)
+from dashboard.ui.html import data, page_link
+from dashboard.ui.numbers import DASH, percent, short
+from dashboard.ui.runs import RunColours, legend, named, run_cell
+from dashboard.ui.table import row, table
+from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
+from queries.buzzing import ThresholdExplorer
+from queries.buzzing.results import RunThresholds
+
+
+def threshold_explorer_section(
+    explorer: ThresholdExplorer,
+    names: Mapping[str, str],
+    colours: RunColours,
+    given: Sequence[str],
+    scale: str,
+    questions: str,
+) -> html.Section:
+    """Return the section.
+
+    Args:
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        given: thresholds as the address states them.
+        scale: scale as the address states it.
+        questions: address of the first question, at the same thresholds.
+    """
+    drawable = [run for run in explorer.runs if run.curve is not None]
+    valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
+    few = len(explorer.runs) <= MAX_SLIDERS
+    ends = span(explorer, drawable)
+    parts: list[Component | None] = [html.H2("Thresholds"), html.P(threshold_rule(explorer, names), className="note")]
+    if valued:
+        parts.append(
+            figure(
+                "wins",
+                wins_figure(valued, names, colours, explorer.scale, ends, few),
+                "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
+                curve_table(valued, names),
+                legend([run.run for run in valued], names, colours),
+            )
+        )
+    else:
+        why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in explorer.runs]
+        reason = "; ".join(dict.fromkeys(filter(None, why)))
+        parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
+    if few:
+        parts.append(threshold_rows(explorer, drawable, names, colours, given, scale) if drawable else None)
+    else:
+        parts.append(html.Div(no_sliders(len(explorer.runs), bool(given)), className="note"))
+    parts.append(outcomes_table(explorer, names, colours))
+    parts.append(html.P(page_link("Where each run buzzes, question by question", href=questions), className="note"))
+    return html.Section(parts, className="explorer")
+
+
+TEAM_COLUMNS = ("Run", "Wins", "95 % interval", "Uncertain wins", "Neither", "People win", "95 % interval", "Questions")
+
+
+def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
+    """Return how often each run wins, loses or does neither against a human team, as a figure and a table.
+
+    Args:
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    played = [run for run in explorer.runs if run.outcome.win is not None]
+    title = html.H2("Against the human teams")
+    if not played:
+        why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
+        without = html.P(f"There is no win probability: {why}.", className="note")
+        return html.Section([title, without], className="rooms")
+    note = (
+        "One question against one human team, drawn at random from those that heard it, which does what it did in its own "
+        "match. A run wins by answering correctly first, and loses if the team answers correctly and the run has not. "
+        "Intervals are over questions, with the threshold fixed."
+    )
+    if any(run.outcome.unsure for run in played):
+        note += (
+            " Hatched: wins over teams whose question others ended before the run buzzed. What these teams would have done is "
+            "not recorded; they count as not having answered."
+        )
+    rows = [row(named(colours.get(run.run), names[run.run]), *_outcome(run), f"{run.heard:,}") for run in played]
+    return html.Section(
+        [
+            title,
+            html.P(note, className="note"),
+            figure(
+                "rooms",
+                outcomes_figure(played, names, colours),
+                "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
+                "colour of the text: won by people",
+                table(TEAM_COLUMNS, rows, "Against the human teams"),
+            ),
+        ],
+        className="rooms",
+    )
+
+
+def _outcome(run: RunThresholds) -> tuple[str, ...]:
+    outcome = run.outcome
+    assert outcome.win is not None and outcome.loss is not None
+    neither = 1 - outcome.win - outcome.loss
+    win, loss = (interval_text(run, name, percent) for name in ("win", "loss"))
+    return percent(outcome.win), win, percent(outcome.unsure), percent(neither), percent(outcome.loss), loss
+
+
+LISTED = 12  # steps of a run's curve in the table
+
+COLUMNS = (
+    ("threshold", "Threshold", "The run buzzes at the first clue above it"),
+    (
+        "expected_wins",
+        "Expected wins",
+        "Mean over questions of the chance that nobody has answered yet; 0 if the buzz is not correct",
+    ),
+    ("best", "Best", "The highest expected wins, and the thresholds that reach them"),
+    ("correct", "Correct", "Correct buzzes"),
+    ("incorrect", "Incorrect", "Incorrect buzzes"),
+    ("no_buzz", "No buzz", "Questions without a buzz"),
+    ("revealed", "Revealed", "Mean fraction of the question revealed at the buzz"),
+    (
+        "score",
+        "Points",
+        "Points per question against a human team that heard it, with a 95 % interval: 10 for a correct buzz that comes first, "
+        "−5 for an incorrect one",
+    ),
+)
+
+
+def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
+    """Return a row per run: its threshold and the outcomes at it.
+
+    Args:
+        explorer: threshold explorer with the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    rows = []
+    for run in explorer.runs:
+        cells: list[Component] = [run_cell(names[run.run], colours.get(run.run))]
+        for key, _, meaning in COLUMNS:
+            title = _missing(run, key) or meaning
+            content: list[Component | str] = [_cell(run, key)]
+            if key in run.intervals:
+                title += f"; 95 % interval {interval_text(run, key, short)}"
+            elif key in run.no_interval:
+                title += f"; no interval, because {run.no_interval[key]}"
+            if key == "score" and key in run.intervals:
+                content.append(html.Div(interval_text(run, key, lambda end: short(end, 2)), className="by"))
+            cells.append(html.Td(content, className="number", title=title, **data(key=key)))
+        rows.append(html.Tr(cells, **data(run=run.run)))
+    head = [html.Th(label, scope="col", title=meaning, className="number") for _, label, meaning in COLUMNS]
+    return table(["Run", *head], rows, "Outcomes of each threshold", "outcomes")
+
+
+def _missing(run: RunThresholds, key: str) -> str | None:
+    return run.missing.get("optimum" if key == "best" else key)
+
+
+def _cell(run: RunThresholds, key: str) -> str:
+    if key == "best":
+        return DASH if run.optimum is None else f"{short(run.optimum.expected_wins)} {_interval(run)}"
+    value = getattr(run.outcome, key)
+    if value is None:
+        return DASH
+    if key in ("correct", "incorrect", "no_buzz"):
+        return f"{value:,.6g}"
+    return short(value, 2 if key == "score" else 3)
+
+
+def _interval(run: RunThresholds) -> str:
+    best = run.optimum
+    assert best is not None
+    low = short(best.threshold)
+    if best.until is None:
+        return f"at {low} and above"
+    high = short(best.until)
+    return f"below {high}" if best.open_below else f"at {low}" if low == high else f"at {low} to {high}"
+
+
+def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
+    """Return some evenly spaced steps of each run's curve.
+
+    Args:
+        runs: runs, each with a curve of expected wins.
+        names: display name of each run, by run id.
+    """
+    rows = []
+    for run in runs:
+        curve = run.curve
+        assert curve is not None and curve.expected_wins is not None
+        last = len(curve.thresholds) - 1
+        rows += [
+            row(
+                names[run.run],
+                f"{curve.thresholds[step]:.4g}".replace("-", "\u2212"),
+                short(curve.expected_wins[step]),
+                short(curve.score[step], 2) if curve.score else DASH,
+                percent(curve.win[step]) if curve.win else DASH,
+            )
+            for step in sorted({round(index * last / (LISTED - 1)) for index in range(LISTED)})
+        ]
+    return table(["Run", "Threshold", "Expected wins", "Points", "Won"], rows, "Expected wins at some thresholds of each run")
+
+
+def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) -> str:
+    """Return the interval of a run's value in words, each end formatted by ``form``; a dash if there is none."""
+    ends = run.intervals.get(key)
+    return DASH if ends is None else f"{form(ends.low)} to {form(ends.high)}"
+
+
+AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
+ROW = 26  # pixels per run
+DIGITS = 5  # significant digits of what is drawn
+HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of the space below and above its axis
+
+
+def wins_figure(
+    runs: Sequence[RunThresholds],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    scale: str,
+    ends: tuple[float, float],
+    dots: bool,
+) -> PlotlyJson:
+    """Draw expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
+
+    Names are right of the lines, at the height of the optimum, because the lines all end at 0.
+
+    The dots are shapes of the layout, named after their runs; ``assets/threshold_explorer.js`` moves them.
+
+    Args:
+        runs: runs that have expected wins.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        scale: scale of the thresholds, a key of ``AXES``.
+        ends: ends of the axis.
+        dots: whether thresholds in use are shown.
+    """
+    data: list[PlotlyJson] = []
+    runs = sorted(runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
+    for run in runs:
+        curve = run.curve
+        assert curve is not None and curve.expected_wins is not None
+        x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
+        data.append({
+            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run,
+            "line": {**run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
+            "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
+            "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
+        })  # fmt: skip
+    for run in runs:
+        if run.optimum is None or run.run not in colours:
+            continue
+        best, colour = run.optimum, colours[run.run]
+        until = "" if best.until is None else f" to {best.until:.4g}"
+        data.append({
+            "type": "scatter", "mode": "markers", "name": f"best of {plain(names[run.run])}", "meta": run.run,
+            "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
+            "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
+            "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
+        })  # fmt: skip
+    wins = [value for trace in data for value in trace["y"]]
+    used = [run for run in runs if dots and run.outcome.threshold is not None]
+    peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
+    labels = run_labels(names, [*peaks])
+    bottom, top = padded(wins, zero=True)
+    return {
+        "data": data,
+        "layout": layout(
+            HEIGHT,
+            xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
+            yaxis=axis("expected wins per question", range=[bottom, top]),
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(
+                [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
+            ),
+            shapes=[
+                {
+                    "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
+                    "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
+                    "y1": 5.5, "fillcolor": colours.get(run.run, OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
+                }
+                for run in used
+            ],
+        ),
+    }  # fmt: skip
+
+
+def _interval_band(run: RunThresholds, name: str) -> str:
+    """The interval of a share in brackets; blank if there is none."""
+    ends = run.intervals.get(name)
+    return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
+
+
+def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw the share of questions that each run wins against a human team (hatched: uncertain), that nobody wins, and it loses.
+
+    Args:
+        runs: runs with a win probability.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    labels = [plain(names[run.run]) for run in runs]
+    shades = [colours.get(run.run, OTHERS) for run in runs]
+    won = [run.outcome.win or 0.0 for run in runs]
+    unsure = [run.outcome.unsure or 0.0 for run in runs]
+    lost = [run.outcome.loss or 0.0 for run in runs]
+    neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
+    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
+    hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
+    no_box = "<extra></extra>"
+    return {
+        "data": [
+            {
+                **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
+                "marker": {"color": shades},
+                "customdata": [[win, _interval_band(run, "win")] for win, run in zip(won, runs, strict=True)],
+                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of these certain %{{x:.1%}}{no_box}",
+            },
+            {
+                **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
+                "hovertemplate": (
+                    "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is uncertain:<br>"
+                    f"others had ended the question for the team{no_box}"
+                ),
+            },
+            {
+                **bar, "name": "neither", "x": neither, "marker": {"color": GRID},
+                "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{no_box}",
+            },
+            {
+                **bar, "name": "loses", "x": lost, "marker": {"color": INK},
+                "customdata": [_interval_band(run, "loss") for run in runs],
+                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{no_box}",
+            },
+        ],
+        "layout": layout(
+            ROW * len(runs) + 58,
+            barmode="stack",
+            xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
+            yaxis=axis(
+                range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK},
+                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values()),
+            ),
+        ),
+    }  # fmt: skip

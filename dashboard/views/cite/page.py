@@ -1,0 +1,91 @@
+"""The page that shows everything a paper needs to cite a view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from dash import html
+from dash.development.base_component import Component
+from flask import request as http_request
+
+from dashboard.citation.view_citation import Citation, cite
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.shared_parameters import View
+from dashboard.ui.html import address, aria, data, page_link
+from dashboard.ui.table import row, table
+from dashboard.what_changed_since_version import rules_that_changed
+
+PATH = "/cite"
+
+
+class CitePage(PageParameters, frozen=True):
+    """The view that is cited."""
+
+    view: Annotated[str, View("the page that is cited: its path and query; the leaderboard of the dataset by default")] = ""
+
+
+def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
+    """Draw the permanent link, the methods paragraph, the table, the references, and the script."""
+    view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
+    citation = cite(view, http_request.host_url.rstrip("/"))
+    return [
+        html.Div(
+            [
+                html.P([page_link("Back to the view", href=view)], className="crumbs"),
+                html.H1(f"Cite: {citation.title}"),
+                html.P(
+                    "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
+                    "same, it shows the same digits; otherwise it says what changed.",
+                    className="lead",
+                ),
+            ],
+            className="heading question-heading",
+        ),
+        *citation_sections(citation),
+    ]
+
+
+PAGE = register(Page(name="cite", path=PATH, title="Cite", draw=draw, parameters=CitePage, filters=()))
+
+
+def citation_sections(citation: Citation) -> list[Component | None]:
+    """Return the link, the methods paragraph, the table and its formats, the references, and the script.
+
+    If the view pins an earlier data version, what has changed since comes first.
+    """
+    rows = [row(line[0], *line[1:]) for line in citation.rows]
+    left_out = citation.total - len(citation.rows)
+    rules = citation.rules_changed
+    return [
+        html.P(f"{rules_that_changed(rules)} The figures below are today's.", className="note", role="note") if rules else None,
+        _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
+        _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
+        html.Section(
+            [
+                html.Div([html.H2("Table"), html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")],
+                         className="heading"),
+                table(citation.columns, rows, "The table as printed") if rows else html.P("No rows.", className="note"),
+                html.P(f"{left_out:,} further rows are in the CSV.", className="note") if left_out else None,
+            ],
+            className="section",
+        ),
+        _text("LaTeX", citation.latex, "Needs the package booktabs."),
+        _text("Markdown", citation.markdown),
+        _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
+        _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
+    ]  # fmt: skip
+
+
+def _text(title: str, text: str, note: str = "", prose: bool = False) -> html.Section:
+    """A text with a button that copies it."""
+    return html.Section(
+        [
+            html.Div(
+                [html.H2(title), html.Button("Copy", type="button", className="quiet", **data(copy="text"))], className="heading"
+            ),
+            html.P(note, className="note") if note else None,
+            html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
+        ],
+        className="section citation",
+    )

@@ -1,0 +1,208 @@
+"""Two runs side by side, on the questions that both answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.composite_queries import selected_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited, paired
+from dashboard.service import service
+from dashboard.shared_parameters import Margin, WantedDifference, default_metric, known_run, metric_names
+from dashboard.ui.controls import menu, several
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import address, question_path
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import pair_notice
+from dashboard.ui.runs import run_colours, run_names
+from dashboard.views.compare.power import power_section
+from dashboard.views.compare.sections import (
+    differences_table,
+    furthest_apart,
+    metric_differences,
+    questions_section,
+    wins_table,
+)
+from dashboard.views.compare.view import COMPARE, CompareKeys
+from data.plurals import counted
+from queries.compare import comparison
+from queries.engine.common_questions import coverage
+from queries.engine.primary_metric import primary_metric
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS, Metric
+from queries.power import power
+from queries.question_differences import question_differences
+from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
+
+PATH = "/compare"
+RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
+PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
+# Replicates of metrics over sorted pairs, which are not sums, take a hundred times as long as all others together. They are
+# shown only on request.
+DEFAULT_METRICS = tuple(metric for metric in RANKED if metric.pairs is None)
+
+
+class ComparePage(PageParameters, frozen=True):
+    """The two runs, and the metrics by which they are compared."""
+
+    a: Annotated[str, known_run("the first run; the first of the selection by default", blank=True)] = ""
+    b: Annotated[str, known_run("the second run; the next of the selection by default", blank=True)] = ""
+    metric: Annotated[
+        Metric,
+        MetricChoice(
+            "the metric by which single questions are compared",
+            PER_QUESTION,
+            "Questions have no metric {value!r} to compare.",
+            dataset_default=default_metric,
+        ),
+    ] = PER_QUESTION[0]
+    metrics: Annotated[
+        tuple[Metric, ...],
+        MetricList(
+            "the metrics of the table; by default, all except those over sorted pairs",
+            RANKED,
+            "There is no metric {value!r} to compare runs by.",
+        ),
+    ] = DEFAULT_METRICS
+    d: WantedDifference = None
+    margin: Margin = None
+
+
+def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
+    """Draw every question as a dot, the difference in each metric with its uncertainty, wins by category, and power."""
+    runs = _runs(request)
+    if len(runs) < 2:
+        return [nothing_selected(PATH, request.selection, "pairs of runs", request.facets, "Compare")]
+    (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
+    result = service().ask(comparison, request.selection, a, b, shown)
+    questions = service().ask(question_differences, request.selection, a, b, metric)
+    colours = run_colours(request.facets, (a, b))
+    tones = (colours.own[a], colours.own[b])
+    names = (runs[a], runs[b])
+    standard = default_metric(request.facets)
+    metrics = metric_names(PER_QUESTION, request.facets, standard)
+
+    def link(question_id: str) -> str:
+        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
+    unnamed = _unnamed(request, list(runs))
+    named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
+    return [
+        html.Div(
+            [
+                html.H1("Compare"),
+                html.P(
+                    f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
+                    className="lead",
+                ),
+            ],
+            className="heading",
+        ),
+        _other_questions(request),
+        html.Div(
+            [
+                menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
+                menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
+                menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+                several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
+            ],
+            className="controls",
+        ),
+        questions_section(questions, metric, names, tones, link),
+        furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
+        metric_differences(result, shown, names, tones) if result.questions > 1 else None,
+        differences_table(result, shown, names, tones),
+        wins_table(questions.wins, metric, names, tones),
+        _power(request, a, b, metric),
+    ]
+
+
+def _power(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> Component | None:
+    """What the questions can show by a metric, and whether the runs are equal within the margin of the address."""
+    selection, d, margin = request.selection, request.parameters.d, request.parameters.margin
+    analysis = service().ask(power, selection, a, b, [metric], d, margin)
+    compared = None if margin is None else service().ask(comparison, selection, a, b, [metric], margin).metrics[metric.key]
+    return power_section(analysis.metrics[0], metric, compared.margin if compared else None)
+
+
+def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
+    """A notice that the leaderboard counts other questions; None if the address says which ones count."""
+    if request.selection.common is not None:
+        return None
+    pairs = [*request.selection.pairs(), *((key, text) for key, texts in request.texts.items() for text in texts)]
+    return pair_notice(service().ask(coverage, request.selection), PATH, pairs)
+
+
+def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
+    """Addresses of the list of questions by the difference of both runs, in descending and in ascending order."""
+    pairs = request.selection.on_runs((a, b)).pairs()
+    key = [("metric", metric.key)] if metric.key != default_metric(request.facets) else []
+    descending, ascending = (address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]) for sign in ("-", ""))
+    return descending, ascending
+
+
+def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
+    """Names of the runs that can be compared, by run id; those of the selection come first."""
+    named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
+    # A withdrawn run is selected only if it is named, and then the others must be named too.
+    runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
+    result = service().ask(leaderboard, request.selection.on_runs(runs).replace(common=False), ())
+    names = run_names(row for row in result.rows if row.answered)
+    selected = selected_runs(request.selection)
+    return {run: names[run] for run in sorted(names, key=lambda run: run not in selected)}
+
+
+def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:
+    """The runs that apply if the address leaves out either key: the first, and the next; neither is the other key's run."""
+    a, b = request.parameters.a, request.parameters.b
+    first = next((run for run in runs if run != b), "")
+    second = next((run for run in runs if run != (a or first)), "")
+    return first, second
+
+
+def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
+    """Both runs of the address; by default the first two of the selection. Raise ``BadRequest`` for an unknown or equal run."""
+    runs = list(_runs(request))
+    chosen = []
+    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
+        run = getattr(request.parameters, key) or standard
+        if run and run not in runs:
+            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
+        chosen.append(run)
+    if runs and chosen[0] == chosen[1]:
+        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
+    return chosen[0], chosen[1]
+
+
+def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
+    """Values and names of the runs that a key can name, and the current value.
+
+    A key that the address leaves out means the standard run, which can change with the other key. So a key in the address stays
+    there, even if it names the standard run.
+    """
+    choices = {run: name for run, name in runs.items() if run != other}
+    return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
+
+
+def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
+    runs = _runs(request)
+    if len(runs) < 2:
+        raise BadRequest("nothing_to_cite", "A comparison needs two runs; this selection has fewer.", "run")
+    (a, b), metrics = _chosen(request), request.parameters.metrics
+    primary = primary_metric(request.facets.kind, request.facets.human_teams > 0)
+    return Cited(
+        COMPARE, CompareKeys(a, b, metrics), ("metric", "value_a", "value_b", "difference", "p_holm"), metrics,
+        interval=f"{paired(primary)} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+    )  # fmt: skip
+
+
+PAGE = register(
+    Page(
+        name="compare", path=PATH, title="Compare", place=60, draw=draw, table=_table, parameters=ComparePage, check=_chosen,
+        filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
+    )
+)  # fmt: skip

@@ -1,0 +1,322 @@
+"""Two runs question by question, the difference in each metric, and wins by category."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain
+from dashboard.ui.html import page_link
+from dashboard.ui.numbers import DASH, p_value_text, short
+from dashboard.ui.runs import name_text, named
+from dashboard.ui.table import dash, row, table
+from data.plurals import counted
+from queries.compare import Comparison, Difference, SingleComparison
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.metrics import CATALOGUE, Metric
+from queries.question_differences import CategoryWins, QuestionDifferences, QuestionDot
+
+MAX_QUESTIONS = 200  # rows of the table of questions
+Pair = tuple[str, str]  # a value of the first run and one of the second
+
+
+def questions_section(
+    result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, link: Callable[[str], str]
+) -> html.Div | html.P:
+    """Return every question as a dot, next to a histogram of the differences; a sentence if there are no questions.
+
+    Args:
+        result: differences by question.
+        metric: metric by which questions are compared.
+        names, tones: display names and colours of the two runs.
+        link: function from a question id to its address.
+    """
+    if not result.questions:
+        return html.P(f"No question has {metric.name} for both runs.", className="note")
+    return html.Div(
+        [
+            figure(
+                "scatter", scatter_figure(result.dots, metric, link("ID"), names, tones), _scatter_title(metric, result),
+                questions_table(result, names, link),
+            ),
+            figure(
+                "differences", differences_figure(result, metric, tones),
+                f"Differences of {metric.name} over {counted(result.questions, 'question')}",
+            ),
+        ],
+        className="side-by-side",
+    )  # fmt: skip
+
+
+def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
+    """Return links to the list of questions, sorted by the difference of both runs from either end.
+
+    Args:
+        metric: metric of the difference.
+        names: display names of the two runs.
+        first_above, second_above: addresses of the list that starts with the questions where the first run, or the second, has
+            the higher value.
+    """
+    return html.P(
+        [
+            page_link("Questions where they differ most", href=first_above),
+            f" by {metric.name}: {names[0]} above {names[1]}, or ",
+            page_link("the other way round", href=second_above),
+        ],
+        className="note",
+    )
+
+
+def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
+    """Return the difference in each metric, with its interval.
+
+    Args:
+        result: comparison by the metrics ``shown``.
+        shown: metrics, one per row.
+        names, tones: display names and colours of the two runs.
+    """
+    return figure(
+        "forest",
+        forest_figure(result, shown, names, tones),
+        "Difference in each metric with its 95 % interval, in units of half its width, towards the run that it favours",
+    )
+
+
+def differences_table(result: SingleComparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
+    """Return each metric of both runs, their difference, and which run is better.
+
+    Args:
+        result: comparison by the metrics ``shown``.
+        shown: metrics, one per row.
+        names, tones: display names and colours of the two runs.
+    """
+
+    def better(metric: Metric, difference: Difference) -> Component:
+        if metric.direction == "zero":
+            return html.Span(DASH, title="0 is best: a difference does not say which run is nearer to 0")
+        if difference.better is None or difference.p_holm is None:
+            return html.Span(DASH)
+        if difference.p_holm >= SIGNIFICANCE:
+            return html.Span("not clear", title="Another set of questions could reverse the difference")
+        place = 0 if difference.better == result.a.run else 1
+        return html.Span(named(tones[place], names[place]))
+
+    rows = [
+        row(
+            metric.name,
+            short(difference.a),
+            short(difference.b),
+            short(difference.difference),
+            f"{short(difference.low)} to {short(difference.high)}"
+            if difference.low is not None
+            else dash(difference.no_interval),
+            p_value_text(difference.p_holm),
+            better(metric, difference),
+        )
+        for metric in shown
+        for difference in [result.metrics[metric.key]]
+        if difference.difference is not None
+    ]
+    left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
+    return html.Div(
+        [
+            table(
+                ["Metric", *map(name_text, names), "Difference", "95 % interval", "Adjusted p", "Better"], rows, "Metrics of both"
+            ),
+            html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
+            html.P(
+                f"Over the common questions; p-values are two-sided and, except by {CATALOGUE[result.primary].name}, the primary "
+                f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset. "
+                "Intervals are not adjusted: one can leave out 0 although the difference is not clear.",
+                className="note",
+            ),
+        ],
+        className="section",
+    )
+
+
+def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
+    """Return the first dots of the scatter plot as a table.
+
+    Args:
+        result: differences by question, with the dots.
+        names: display names of the two runs.
+        link: function from a question id to its address.
+    """
+    rows = [
+        row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MAX_QUESTIONS]
+    ]
+    if len(rows) < result.questions:
+        rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
+    return table(["Question", *map(name_text, names)], rows, "Question by question")
+
+
+def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
+    """Return the number of questions in each category on which either run is better; None if there are no categories.
+
+    Args:
+        wins: wins by category.
+        metric: metric by which a run wins a question.
+        names, tones: display names and colours of the two runs.
+    """
+    if not wins:
+        return None
+    parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
+    rows = []
+    for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
+        total = first + second + ties
+        bar = html.Div(
+            [
+                html.Span(className="share", style={"width": f"{100 * number / total:.2f}%", "background": tone})
+                for number, tone in ((first, tones[0]), (ties, OTHERS), (second, tones[1]))
+            ],
+            className="shares",
+        )
+        rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
+    better = [html.Span([name_text(name), " better"]) for name in names]
+    head: list[str | Component] = ["Category", better[0], "alike", better[1], "Shares"]
+    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
+
+
+def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
+    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
+    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
+    return f"{metric.name}, question by question{part}; on the diagonal both are equal" + (f", {best} is better" if best else "")
+
+
+WIDE = 44  # characters of an axis title that fit on one line of a small screen
+
+
+def scatter_figure(
+    dots: Sequence[QuestionDot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
+) -> PlotlyJson:
+    """Draw a dot per question: the metric of ``a`` across, that of ``b`` up, in the colour of the better run.
+
+    Args:
+        dots: the questions.
+        metric: metric that is compared.
+        link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
+        names: names of a and b.
+        colours: colours of a and b.
+    """
+    a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
+    better = metric.loss(b) - metric.loss(a)  # above 0: a is better
+    shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
+    both = np.concatenate([a, b])
+    ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
+    margin = 0.05 * (ends[1] - ends[0]) or 0.05
+    labels = distinct_short_names(names, MAX_NAME_LENGTH)
+    span = [ends[0] - margin, ends[1] + margin]
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": {"color": FAINT, "width": 1}, "hoverinfo": "skip"},
+            {
+                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(), "meta": {"link": link},
+                "marker": {"size": 7, "color": shades.tolist(), "opacity": 0.7},
+                "customdata": [dot.question_id for dot in dots], "text": [plain(dot.question_id) for dot in dots],
+                "hovertemplate": "%{text}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            420,
+            xaxis=axis(f"{metric.label} of {plain(labels[0])}", range=span),
+            yaxis=axis(f"{metric.label} of {plain(labels[1])}", range=span),
+        ),
+    }  # fmt: skip
+
+
+def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
+    """Draw a histogram of a - b over questions; bars have the colour of the better run.
+
+    Args:
+        sides: differences of the two runs.
+        metric: metric by which they are compared.
+        colours: colours of both runs.
+    """
+    edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
+    shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
+    return {
+        "data": [
+            {
+                "type": "bar", "x": middles.tolist(), "y": sides.differences, "width": float(edges[1] - edges[0]),
+                "marker": {"color": shades}, "hovertemplate": "difference about %{x:.3f}: %{y:,} questions<extra></extra>",
+            }
+        ],
+        "layout": layout(
+            420,
+            bargap=0,
+            xaxis=axis(
+                f"difference of {metric.label}, first − second", range=[-sides.widest, sides.widest], zeroline=True,
+                zerolinecolor=MUTED,
+            ),
+            yaxis=axis("questions", range=padded(sides.differences, zero=True)),
+        ),
+    }  # fmt: skip
+
+
+def forest_figure(
+    comparison: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
+) -> PlotlyJson:
+    """Draw the difference in each metric with its interval, in units of the interval's half width, so that all fit on one axis.
+
+    Metrics whose best value is 0 are left out: the sign of a difference does not say which run is better.
+
+    Args:
+        comparison: comparison of the runs by the metrics.
+        metrics: the rows, from the top.
+        names, colours: names and colours of both runs.
+    """
+    ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
+    shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
+    rows: list[PlotlyJson] = []
+    for metric, difference in shown:
+        half = ((difference.high or 0.0) - (difference.low or 0.0)) / 2 or 1.0
+        turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better
+        low, high = sorted((turn * (difference.low or 0.0) / half, turn * (difference.high or 0.0) / half))
+        rows.append(
+            {
+                "label": metric.label,
+                "x": turn * (difference.difference or 0.0) / half,
+                "low": low,
+                "high": high,
+                "one": difference,
+            }
+        )
+    labels = [plain(row["label"]) for row in rows]
+    ends = padded(row[key] for row in rows for key in ("low", "x", "high"))
+    favours = [f"{plain(label)} better" for label in distinct_short_names(names, MAX_NAME_LENGTH)]
+    gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
+    tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
+    shades = [tones.get(row["one"].better or "", OTHERS) for row in rows]
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "markers", "x": [row["x"] for row in rows], "y": labels,
+                "marker": {"size": 9, "color": shades}, "cliponaxis": False,
+                "error_x": {
+                    "type": "data", "symmetric": False, "thickness": 1.4, "width": 0, "color": INK,
+                    "array": [row["high"] - row["x"] for row in rows],
+                    "arrayminus": [row["x"] - row["low"] for row in rows],
+                },
+                "customdata": [
+                    f"{row['one'].difference:.4f} [{row['one'].low:.4f}, {row['one'].high:.4f}]"
+                    + ("" if row["one"].p_holm is None else f", adjusted p = {row['one'].p_holm:.3g}")
+                    for row in rows
+                ],
+                "hovertemplate": "%{y}: %{customdata}<extra></extra>",
+            }
+        ],
+        "layout": layout(
+            22 * len(rows) + 60,
+            xaxis=axis(
+                f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False,
+            ),
+            yaxis=axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+        ),
+    }  # fmt: skip

@@ -1,0 +1,106 @@
+"""The card of a dataset, and the formats that can be uploaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.html import page_link
+from dashboard.ui.table import table
+from data.dataset_kinds import FORECAST
+from data.plurals import counted
+from data.readers import Format
+from queries.datasets import Dataset
+
+KINDS = {
+    "incremental": "questions revealed clue by clue", "single": "single-shot questions",
+    "lifeeval": "lifespans, scored by the life table", "votes": "items with human votes",
+    FORECAST: "forecasts: a probability of yes, and what came true",
+}  # fmt: skip
+
+
+def dataset_card(dataset: Dataset) -> html.Section:
+    """Return the card, with links to pages of the dataset."""
+    facts = {
+        "Kind": KINDS.get(dataset.kind, dataset.kind),
+        "Holds": f"{counted(dataset.questions, 'question')}, {counted(dataset.runs, 'run')}",
+        "People": _people(dataset),
+        "Categories": ", ".join(dataset.categories) or None,
+        "Question attributes": ", ".join(dataset.attributes) or None,
+        "Response attributes": ", ".join(dataset.response_attributes) or None,
+        "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
+        "Source": dataset.source,
+        "Licence": dataset.licence,
+        "Note": dataset.note,
+    }
+    return html.Section(
+        [
+            html.H2(
+                [
+                    dataset.title,
+                    html.Code(dataset.dataset),
+                    html.Span("simulated people", className="tag") if dataset.simulated else None,
+                ]
+            ),
+            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+            html.P(
+                [
+                    page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
+                    page_link("Questions", href=f"/questions?dataset={dataset.dataset}"),
+                ],
+                className="links",
+            ),
+        ],
+        className="panel dataset",
+    )
+
+
+def _people(dataset: Dataset) -> str:
+    """The human data of a dataset, in a few words."""
+    parts = []
+    if dataset.human_teams:
+        parts.append(f"{counted(dataset.human_teams, 'human team')}, {counted(dataset.human_buzzes, 'buzz', 'buzzes')}")
+    if dataset.voted:
+        parts.append(f"{counted(dataset.votes, 'human vote')} on {counted(dataset.voted, 'question')}")
+    return "; ".join(parts) or "none: metrics that need people are missing"
+
+
+def formats_section(formats: Sequence[Format]) -> html.Section:
+    """Return the table under its heading."""
+    rows = [
+        html.Tr([
+            html.Th(html.Code(row.key), scope="row"),
+            *(html.Td(_marked(text)) for text in (row.reads, row.recognised, row.becomes)),
+        ])
+        for row in formats
+    ]  # fmt: skip
+    return html.Section(
+        [
+            html.H2("Files that can be imported"),
+            html.P(
+                [
+                    "A format is recognised by its content. Send a file on the page ",
+                    page_link("Upload", href="/upload"),
+                    ", or import it with ",
+                    html.Code("python -m dashboard import FILE"),
+                    ".",
+                ],
+                className="note",
+            ),
+            table(
+                ["Format", "What it reads", "How it is recognised", "What it becomes"],
+                rows,
+                "Files that can be imported",
+                "prose",
+            ),
+        ],
+        className="section",
+    )
+
+
+def _marked(text: str) -> list[Component | str]:
+    """The text, with the parts in backticks as code."""
+    return [html.Code(part) if place % 2 else part for place, part in enumerate(re.split("`", text)) if part]

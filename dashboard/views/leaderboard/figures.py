@@ -1,0 +1,233 @@
+"""Figures of the leaderboard: confidence against accuracy, ranks by metric, and release dates."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from dashboard.name_shortening import distinct_short_names
+from dashboard.ui.figure import (
+    FAINT,
+    INK,
+    MUTED,
+    OTHERS,
+    SIDE,
+    PlotlyJson,
+    axis,
+    end_labels,
+    grey_first,
+    label_margin,
+    layout,
+    padded,
+    plain,
+    run_labels,
+    run_line,
+)
+from queries.leaderboard import Leaderboard, LeaderboardRow
+from queries.metrics import Metric
+from queries.release_dates import DatedRun
+
+ROW, MORE = 26, 14  # pixels per run, and for each further line of the longest name
+LINE = 22  # characters of a name on one line
+MAX_NAME_LENGTH = 60  # characters of a name
+MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
+DENSE_ROW = 18  # pixels per run in that case
+
+
+def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
+
+    Args:
+        board: leaderboard with ``accuracy`` and ``mean_confidence``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
+    dense = len(rows) > MAX_SPACED_RUNS
+    texts = distinct_short_names([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
+    labels = [plain(text) if dense else _lines(text) for text in texts]
+    places = list(range(len(rows)))
+    lines = max((label.count("<br>") for label in labels), default=0)
+    accuracy = [row.metrics["accuracy"].value for row in rows]
+    confidence = [row.metrics["mean_confidence"].value for row in rows]
+    shades = [colours.get(row.run, OTHERS) for row in rows]
+    between: dict[str, list[float | int | None]] = {"x": [], "y": []}
+    for place, low, high in zip(places, accuracy, confidence, strict=True):
+        between["x"] += [low, high, None]
+        between["y"] += [place, place, None]
+    common = {
+        "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
+        "customdata": [plain(names[row.run]) for row in rows],
+    }  # fmt: skip
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", **between, "line": {"color": FAINT, "width": 3}, "hoverinfo": "skip"},
+            {
+                **common, "x": accuracy, "name": "Accuracy", "marker": {"size": 11, "color": shades},
+                "hovertemplate": "%{customdata}<br>accuracy %{x:.3f}<extra></extra>",
+            },
+            {
+                **common, "x": confidence, "name": "Mean confidence",
+                "marker": {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": shades, "width": 2.5}},
+                "hovertemplate": "%{customdata}<br>mean confidence %{x:.3f}<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
+            xaxis=axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
+            yaxis=axis(
+                range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,
+                tickfont={"size": 12, "color": INK},
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _lines(name: str) -> str:
+    """A name wrapped into lines, so that the figure has room on a small screen; long words are not broken."""
+    lines = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
+    return " <br>".join(plain(line) for line in lines) or plain(name)  # the space before each break keeps words separate
+
+
+ROW = 26  # pixels per rank
+MAX_HEIGHT = 560  # pixels
+AXIS = 48  # pixels below and above the axis of ranks
+
+
+def ranks_figure(
+    board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
+) -> PlotlyJson:
+    """Draw a line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
+
+    Args:
+        board: leaderboard with intervals.
+        metrics: metrics that rank.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    highlighted = [row for row in board.rows if row.run in colours]
+    labels = run_labels(names, [row.run for row in highlighted])
+    # At least as high as the heat map next to it; with very many runs, lines are closer together.
+    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), SIDE * len(metrics) + 90)
+    bottom, top = len(board.rows) + 0.6, 0.4
+    # Bars of neighbouring runs are side by side and do not overlap.
+    offsets = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
+    data = []
+    for row in sorted(board.rows, key=lambda row: row.run in colours):
+        cells = [row.metrics[metric.key] for metric in metrics]
+        colour = colours.get(row.run, OTHERS)
+        texts = [
+            f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
+            for metric, cell in zip(metrics, cells, strict=True)
+        ]
+        data.append({
+            "type": "scatter", "mode": "lines+markers", "name": plain(names[row.run]), "meta": row.run, "connectgaps": True,
+            "x": [index + offsets.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
+            "line": run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
+            "error_y": {
+                "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
+                "visible": row.run in colours,
+                "array": [_over(cell.rank, cell.rank_high) for cell in cells],
+                "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
+            },
+            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
+            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
+            "cliponaxis": False, "showlegend": row.run in colours,
+        })  # fmt: skip
+    return {
+        "data": data,
+        "layout": layout(
+            height,
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(_ends(highlighted, metrics, labels, colours), bottom, top, height - AXIS),
+            xaxis=axis(
+                tickvals=list(range(len(metrics))), ticktext=[plain(metric.label) for metric in metrics], showgrid=False,
+                tickfont={"size": 11, "color": INK}, range=[-0.4, len(metrics) - 0.6],
+            ),
+            yaxis=axis("rank", range=[bottom, top], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=MUTED),
+        ),
+    }  # fmt: skip
+
+
+def _ends(
+    rows: Sequence[LeaderboardRow], metrics: Sequence[Metric], labels: Mapping[str, str], colours: Mapping[str, str]
+) -> list[tuple[str, float, str]]:
+    """Label, rank by the last metric that ranks it, and colour of each run."""
+    ranks = {row.run: [row.metrics[metric.key].rank for metric in metrics] for row in rows}
+    last = {run: [rank for rank in values if rank is not None][-1:] for run, values in ranks.items()}
+    return [(labels[run], rank, colours[run]) for run, values in last.items() for rank in values]
+
+
+def _over(rank: float | None, end: float | None) -> float:
+    return 0.0 if rank is None or end is None else end - rank
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:g}, {high:g}]"
+
+
+HEIGHT = 340  # pixels
+ROOM = 0.08  # space before the first date, as a share of the span of dates; after the last there is three times as much
+
+
+def release_dates_figure(
+    runs: list[DatedRun], metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]
+) -> PlotlyJson:
+    """Draw a dot per run at its date, with its interval, and a stepped line through the best so far.
+
+    Args:
+        runs: runs by date, each with a value.
+        metric: metric that is shown.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    by_id = {run.run: run for run in runs}
+    labels = run_labels(names, [run for run in by_id if run in colours])
+    data: list[PlotlyJson] = []
+    best = [run for run in runs if run.best_so_far]
+    if best:
+        data.append({
+            "type": "scatter", "mode": "lines", "x": [*(run.day for run in best), runs[-1].day],
+            "y": [*(run.value for run in best), best[-1].value],
+            "line": {"color": FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
+        })  # fmt: skip
+    for run_id in grey_first([*by_id], colours):
+        run, colour = by_id[run_id], colours.get(run_id, OTHERS)
+        reach = {} if run.low is None or run.high is None or run.value is None else {
+            "error_y": {
+                "type": "data", "symmetric": False, "array": [run.high - run.value], "arrayminus": [run.value - run.low],
+                "color": colour, "thickness": 1.5, "width": 3,
+            }
+        }  # fmt: skip
+        data.append({
+            "type": "scatter", "mode": "markers", "meta": run_id, "name": plain(names[run_id]),
+            "showlegend": run_id in colours, "x": [run.day], "y": [run.value],
+            "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
+            "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
+        } | reach)  # fmt: skip
+    ends = [value for run in runs for value in (run.value, run.low, run.high)]
+    # They have the same name as the labels of lines, so that a narrow screen leaves them out too.
+    annotations = [
+        {
+            "name": "end-label", "x": by_id[run].day, "y": by_id[run].value, "text": label, "showarrow": False,
+            "xanchor": "left", "xshift": 8, "font": {"size": 11, "color": INK},
+        }
+        for run, label in labels.items()
+    ]  # fmt: skip
+    return {
+        "data": data,
+        "layout": layout(
+            HEIGHT,
+            annotations=annotations,
+            xaxis=axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": MUTED}),
+            yaxis=axis(plain(metric.name), range=padded(ends)),
+        ),
+    }
+
+
+def _range(runs: list[DatedRun]) -> list[str]:
+    """The range of the date axis, with more room at the end for the names."""
+    first, last = (date.fromisoformat(run.day) for run in (runs[0], runs[-1]))
+    span = max((last - first).days, 60)
+    return [(first - timedelta(ROOM * span)).isoformat(), (last + timedelta(3 * ROOM * span)).isoformat()]

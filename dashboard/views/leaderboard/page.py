@@ -1,0 +1,226 @@
+"""The leaderboard: metrics side by side, run by run, and how their rankings agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
+from dashboard.service import service
+from dashboard.shared_parameters import DEFAULT_METRICS, Margin, default_columns, metric_names
+from dashboard.ui.controls import several
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.frame import only_samples
+from dashboard.ui.html import data, run_path
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.published_values import published_menu, published_note
+from dashboard.ui.runs import RunColours, run_colours, run_names
+from dashboard.views.leaderboard.sections import (
+    ACCURACY_AND_CONFIDENCE,
+    board_note,
+    confidence_gap,
+    early_mistake_story,
+    margin_menu,
+    rankings,
+    release_dates_section,
+)
+from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
+from dashboard.views.leaderboard.view import cited_leaderboard
+from data.plurals import counted
+from queries.confident_early_mistake import surest_early_mistake
+from queries.engine.primary_metric import primary_metric
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Metric
+from queries.published_values import published
+from queries.question import question as question_query
+from queries.release_dates import TAG, release_dates
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
+from queries.selection.view_parameters_base import named_key
+
+# Scores of a run that always states confidence 0.
+ZERO_CONFIDENCE_SCORES = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}
+TABLES = tuple(table.key for table in published().tables)
+
+
+@dataclass(frozen=True)
+class RowOrder(Kind[str]):
+    """A metric or a name, with a leading ``-`` for the reverse order."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        allowed(
+            key, texts[0].removeprefix("-"), ["", *NAMES, *CATALOGUE], facets, "The leaderboard cannot be sorted by {value!r}."
+        )
+        return texts[0]
+
+
+class LeaderboardPage(PageParameters, frozen=True):
+    """Columns, order, shading, and published figures."""
+
+    sort: Annotated[
+        str,
+        RowOrder(
+            "a metric, `model` or `elicitation`, with a leading `-` for the reverse order; by default the first column that ranks"
+        ),
+    ] = ""
+    heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
+    published: Annotated[
+        str,
+        Choice(
+            "a table of published figures to show",
+            TABLES,
+            "There is no published table {value!r}.",
+            blank=True,
+        ),
+    ] = ""
+    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default", dataset_default=default_columns)] = (
+        tuple(CATALOGUE[key] for key in DEFAULT_METRICS)
+    )
+    margin: Margin = None
+
+
+def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
+    """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
+    chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
+    primary = _primary(request)
+    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary))
+    metrics = tuple(dict.fromkeys((*chosen, *needed)))
+    board = service().ask(leaderboard, request.selection, metrics, True, margin)
+    if not board.rows:
+        return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
+    shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
+    ranked = [metric for metric in shown if metric.direction != "none"]
+    sort = sort or next((metric.key for metric in ranked), primary.key)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
+    names = run_names(board.rows)
+    unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
+    board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
+    reference, heat = request.parameters.published, request.parameters.heat
+    return [
+        _story(request),
+        html.Div(
+            [
+                html.H1("Leaderboard"),
+                html.P(
+                    f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
+                    + counted(board.questions if board.common is None else board.common, "question")
+                    + _meaning(sort, metrics),
+                    className="lead",
+                ),
+                several(
+                    "metrics",
+                    "Columns",
+                    metric_names(CATALOGUE.values(), request.facets),
+                    [metric.key for metric in chosen],
+                    "Default columns",
+                    default=default_columns(request.facets),
+                ),
+                published_menu(reference),
+            ],
+            className="heading",
+        ),
+        board_table(
+            board,
+            unranked,
+            shown,
+            request.selection,
+            sort,
+            colours,
+            reference,
+            heat,
+            partial(_run_page, request),
+        ),
+        html.Div(
+            [
+                board_note(board, names, margin, _zero_confidence_scores(shown)),
+                html.Button(
+                    "Hide shading" if heat else "Show shading",
+                    className="quiet",
+                    title="Better values are shaded darker",
+                    **data(set=f"heat={'0' if heat else ''}"),
+                ),
+                html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),
+            ],
+            className="below",
+        ),
+        margin_menu(board, margin),
+        published_note(reference, shown),
+        not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
+        rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
+        confidence_gap(board, names, colours) if board.rows and not request.facets.forecasts else None,
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
+    ]
+
+
+def _primary(request: PageRequest[LeaderboardPage]) -> Metric:
+    return primary_metric(request.facets.kind, request.facets.human_teams > 0)
+
+
+def _by_release_date(
+    request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
+) -> html.Section | None:
+    """The metric over release dates; None if no run has a date."""
+    if named_key("tag", TAG) not in request.facets.values:
+        return None
+    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
+
+
+def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
+    """What calibration is about, shown on one question to somebody who opens a store that holds only samples."""
+    if not request.bare or not only_samples(service().datasets()):
+        return None
+    surest = service().ask(surest_early_mistake, request.selection).surest
+    if surest is None:
+        return None
+    question = service().ask(question_query, request.selection, surest.question_id)
+    colours = run_colours(request.facets, highlighted_runs(request, ranking=[surest.run]))
+    return early_mistake_story(surest, question, colours)
+
+
+def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
+    """What the metric that sorts the runs says."""
+    metric = next((metric for metric in metrics if metric.key == sort.removeprefix("-")), None)
+    if metric is None:
+        return ""
+    sentence = metric.words.partition(". ")[0].rstrip(".")
+    if sentence[1:2].islower():  # no acronym, such as ECE
+        sentence = sentence[0].lower() + sentence[1:]
+    return f", by {metric.name}: {sentence}"
+
+
+def _zero_confidence_scores(shown: Sequence[Metric]) -> str:
+    """The score of a run that never commits itself: a baseline for metrics that penalise bad guesses."""
+    scores = [
+        f"{ZERO_CONFIDENCE_SCORES[metric.key]} in {metric.name}" for metric in shown if metric.key in ZERO_CONFIDENCE_SCORES
+    ]
+    return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
+
+
+def _run_page(request: PageRequest[LeaderboardPage], run: str) -> str:
+    return request.link(run_path(run), dataset=None)
+
+
+def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
+    keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
+    return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
+
+
+def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
+    return cited_leaderboard(request.parameters.metrics)
+
+
+PAGE = register(
+    Page(
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, table=_table, parameters=LeaderboardPage,
+        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
+        lists_unranked=True,
+    )
+)  # fmt: skip

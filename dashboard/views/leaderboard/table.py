@@ -1,0 +1,345 @@
+"""The table of the leaderboard."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.name_shortening import distinct_short_names
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.notices import answered, clues_answered
+from dashboard.ui.numbers import CURVE_NAMES, percent, short
+from dashboard.ui.published_values import published_body
+from dashboard.ui.runs import RunColours, swatch
+from data.plurals import counted
+from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
+from queries.engine.bootstrap import REPLICATES
+from queries.engine.ranked_metric_rows import MetricCell
+from queries.leaderboard import Leaderboard, LeaderboardRow
+from queries.metrics import Conventions, Metric
+from queries.selection import Selection
+
+LETTERS = 26  # in the alphabet
+MAX_LETTERS = 8  # characters of the grouping letters in a cell
+MAX_MODEL_NAME_LENGTH = 34  # characters of a model's name
+METHODS = {  # of an interval
+    "bootstrap": "bootstrap",
+    "extra question": "few questions, errors or right answers: bootstrap with an extra question",
+    "jackknife": "few questions: jackknife",
+    "calibration test": "holds 0 unless a test rejects calibration",
+}
+NAMES = ("model", "elicitation")  # columns that can be sorted by, as well as the metrics
+REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
+TOO_FEW = "Not ranked, because they answered too little or lack confidences. Measured on their own questions, without intervals"
+STATES: dict[State, str] = {
+    "no_confidence": "Share of answers without a confidence. They count in accuracy, but in no metric that needs one.",
+    "unparsed": "Share of answers that could not be read. They count as not right in accuracy, and in no other metric.",
+    "abstained": "Share of questions at which the model declined. They are not right in accuracy, and 0 in the net score.",
+    "failed": "Share of calls that got no answer from the model. They are left out, as if it had not been asked.",
+}
+BOUNDS = "The least and the greatest value that any confidences of the answers without one could give"
+FAILED_COUNT = "Share of calls that got no answer from the model. They count as wrong in accuracy, and as 0 in the net score."
+
+
+def board_table(
+    board: Leaderboard,
+    unranked: Sequence[LeaderboardRow],
+    shown: Sequence[Metric],
+    selection: Selection,
+    sort: str,
+    colours: RunColours,
+    published: str,
+    heat: bool,
+    link: Callable[[str], str],
+) -> html.Div:
+    """Return the leaderboard: a row per run, and a sortable column per metric.
+
+    Args:
+        board: leaderboard, its ranked rows in the order to show.
+        unranked: rows that are not ranked, shown below a line: formulas, and runs that answered too few questions.
+        shown: metrics that have a column.
+        selection: selection of the page.
+        sort: key by which the table is sorted.
+        colours: colour of each run, by run id.
+        published: key of a table of published values to show below; blank for none.
+        heat: whether the better values of a column have a darker background.
+        link: function from a run id to the address of its page.
+    """
+    scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
+    head = [
+        _head("Model", "model", sort, "The model"),
+        _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
+    ]
+    head.append(
+        html.Th(
+            "Answered",
+            scope="col",
+            className="number",
+            title="Questions of this selection that the run answered, and how many of their clues if not all",
+        )
+    )
+    states = [state for state in OTHER_STATES if any(state in row.shares for row in (*board.rows, *unranked))]
+    head += [
+        html.Th(
+            LABELS[state].capitalize(),
+            scope="col",
+            className="number",
+            title=FAILED_COUNT if state == "failed" and selection.failed else STATES[state],
+        )
+        for state in states
+    ]
+    head += [_head(_title(metric), metric.key, sort, _tooltip(metric, selection.conventions), number=True) for metric in shown]
+
+    every = [*board.rows, *unranked]
+    names = dict(
+        zip([row.run for row in every], distinct_short_names([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True)
+    )
+
+    def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
+        return [
+            html.Tr(
+                [
+                    html.Th(
+                        [
+                            swatch(colours.get(row.run)),
+                            page_link(names[row.run], href=link(row.run), class_name="name"),
+                            row.note and html.Span(row.note, className="row-note"),
+                        ],
+                        scope="row",
+                        title=f"{row.model}, run {row.run}",
+                    ),
+                    html.Td(row.elicitation),
+                    html.Td(
+                        [
+                            answered(row.answered, board.questions),
+                            html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
+                            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked != row.note else None,
+                        ],
+                        className="number",
+                        title=f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
+                    ),
+                    *(_share(row, state) for state in states),
+                    *(_cell(row.metrics[metric.key], metric, selection.conventions, scales[metric.key]) for metric in shown),
+                ],
+                **data(run=row.run),
+            )
+            for row in rows
+        ]
+
+    def apart(title: str, rows: Sequence[LeaderboardRow]) -> html.Tbody | None:
+        line = html.Th(title, colSpan=len(head), scope="rowgroup")
+        return html.Tbody([html.Tr(line), *body(rows)], className="unranked") if rows else None
+
+    class_name = "board leaderboard heat" if heat else "board leaderboard"
+    below = published_body(published, shown, len(head))
+    return html.Div(
+        html.Table(
+            [
+                html.Thead(html.Tr(head)),
+                html.Tbody(body(board.rows)),
+                apart(REFERENCES, [row for row in unranked if row.reference]),
+                apart(TOO_FEW, [row for row in unranked if not row.reference]),
+                below,
+            ],
+            className=class_name,
+        ),
+        className="scroll",
+        tabIndex="0",
+        role="region",
+        **aria(label="Leaderboard"),
+    )
+
+
+def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
+    """Sort rows by a metric, best first, or by a name; a leading ``-`` reverses the order. Missing values come last.
+
+    Args:
+        rows: rows in any order.
+        sort: key of a metric or one of ``NAMES``, optionally with a leading ``-``.
+        columns: metrics that the rows have.
+    """
+    key, turned = sort.removeprefix("-"), sort.startswith("-")
+    if key in NAMES:
+        return sorted(rows, key=lambda row: getattr(row, key).casefold(), reverse=turned)
+    metric = next((metric for metric in columns if metric.key == key), None)
+    if metric is None:  # a column that was removed
+        return rows
+
+    def place(row: LeaderboardRow) -> float:
+        cell = row.metrics[key]
+        if cell.value is None:
+            return math.inf
+        if metric.direction == "none":
+            best_first = -cell.value
+        else:
+            best_first = cell.rank if cell.rank is not None else float(metric.loss(np.asarray(cell.value)))
+        return -best_first if turned else best_first
+
+    return sorted(rows, key=place)
+
+
+def _share(row: LeaderboardRow, state: State) -> html.Td:
+    """The share of a run's responses in a state; blank if there are none."""
+    share = row.shares.get(state)
+    title = counted(getattr(row, state), *COUNTED[state])
+    return html.Td("" if share is None else percent(share), className="number", title=title)
+
+
+def _title(metric: Metric) -> list[str | Component]:
+    arrow = {"lower": "↓", "higher": "↑", "zero": "→0", "none": ""}[metric.direction]
+    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
+
+
+def _tooltip(metric: Metric, conventions: Conventions) -> str:
+    best = {"lower": "Lower is better.", "higher": "Higher is better.", "zero": "0 is best.", "none": "Not ranked."}[
+        metric.direction
+    ]
+    sentences = [f"{metric.name}. {metric.words} {best}"]
+    curve = metric.human_curve(conventions)
+    if curve:
+        sentences.append(f"Human curve: {CURVE_NAMES[curve]}.")
+    if metric.binned:
+        sentences.append(f"Bins: {conventions.binning}.")
+    if metric.thresholded:
+        sentences.append(f"t = {conventions.t:g}.")
+    return " ".join([*sentences, metric.caveat]).strip()
+
+
+def _head(title: str | list[str | Component], key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
+    """A heading that sorts: the first click puts the best first, the second reverses, the third restores the usual order."""
+    following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
+    order = {key: "ascending", f"-{key}": "descending"}.get(sort)
+    button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
+    if number:
+        definition = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"Definition of {key}")
+        return html.Th([button, definition], scope="col", className="number", **(aria(sort=order) if order else {}))
+    return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
+
+
+@dataclass(frozen=True)
+class ColumnScale:
+    """Scale of the bars and the shading of a column.
+
+    Attributes:
+        low, high: values at the ends of the bars.
+        runs: number of ranked runs.
+        letters: width of the longest group of letters, in characters.
+    """
+
+    low: float
+    high: float
+    runs: int
+    letters: int
+
+    @classmethod
+    def from_cells(cls, cells: Sequence[MetricCell]) -> ColumnScale:
+        """Return the scale of a column's cells."""
+        ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None]
+        widest = max((len(_shortened_letters(letters(cell))) for cell in cells), default=0)
+        ranks = [cell.rank for cell in cells if cell.rank is not None]
+        return cls(min(ends, default=0.0), max(ends, default=1.0), len(ranks), widest)
+
+    def share(self, value: float) -> float:
+        """Position of a value between the ends, from 0 to 1."""
+        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+
+    def style(self, cell: MetricCell) -> dict[str, str]:
+        """Return CSS variables: ends and middle of the bar, and how good the value is, from 0 (last) to 1 (best)."""
+        style = {}
+        if cell.low is not None and cell.high is not None and cell.value is not None:
+            places = {"low": cell.low, "high": cell.high, "at": cell.value}
+            style = {f"--{name}": f"{4 + 92 * self.share(value):.1f}%" for name, value in places.items()}
+        if cell.rank is not None and self.runs > 1:
+            style["--good"] = f"{(self.runs - cell.rank) / (self.runs - 1):.2f}"
+        return style
+
+
+def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> html.Td:
+    bounds = None
+    if cell.bound_low is not None and cell.bound_high is not None:
+        bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
+    limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
+    if cell.value is None:
+        return html.Td(["–", limits], className="number missing", title=f"{metric.name} is missing: {cell.missing}")
+    curve = metric.human_curve(conventions)
+    about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
+    about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
+    if cell.low is not None and cell.high is not None:
+        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)} ({METHODS[cell.method or 'bootstrap']})"
+    elif cell.no_interval:
+        about += f"; no interval, because {cell.no_interval}"
+    if cell.rank is not None:
+        about += f"; rank {cell.rank:g}"
+    if cell.rank_low is not None and cell.rank_high is not None:
+        about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
+    about += "; may be best" if cell.may_be_best else ""
+    if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
+        about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
+    groups = letters(cell)
+    if _shortened_letters(groups) != groups:
+        about += f"; letters {groups}"
+    style = scale.style(cell)
+    return html.Td(
+        [
+            html.Span(short(cell.value), className="value"),
+            html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
+            html.Span(_shortened_letters(groups), className="letters", style={"width": f"{scale.letters}ch"})
+            if scale.letters
+            else None,
+            limits,
+        ],
+        className=" ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])]),
+        title=about,
+        style=style,
+        **data(metric=metric.key),
+    )
+
+
+def letters(cell: MetricCell) -> str:
+    """Return the letters of a cell, from a for the best run. Runs that share a letter are not shown to differ.
+
+    Neighbouring letters are written as a range.
+
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 2]))
+    'ab'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 3, 4, 5]))
+    'ac–e'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 3, 4, 5, 28]))
+    'a,c–e,ab'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 2, 31, 33]))
+    'a,b,ae,ag'
+    """
+    groups: list[list[int]] = []
+    for letter in cell.letters or []:
+        if groups and letter == groups[-1][-1] + 1:
+            groups[-1].append(letter)
+        else:
+            groups.append([letter])
+    parts: list[str] = []
+    for group in groups:
+        parts += [f"{_letter(group[0])}–{_letter(group[-1])}"] if len(group) > 2 else map(_letter, group)
+    return ("," if max(map(max, groups), default=0) > LETTERS else "").join(parts)
+
+
+def _shortened_letters(groups: str) -> str:
+    """Letters shortened to fit a cell; its tooltip has all of them."""
+    return groups if len(groups) <= MAX_LETTERS else f"{groups[: MAX_LETTERS - 1].rstrip(',–')}…"
+
+
+def _letter(number: int) -> str:
+    """The letter of a number, counted from 1: a to z, then aa, ab."""
+    first, second = divmod(number - 1, LETTERS)
+    return (chr(ord("a") + first - 1) if first else "") + chr(ord("a") + second)
+
+
+def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
+    """Say why columns are left out; None if none are."""
+    if not missing:
+        return None
+    reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]
+    return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")

@@ -1,0 +1,201 @@
+"""Definitions of metrics, examples of axioms, how often claims hold, and where papers contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+from latex2mathml.converter import convert
+from markupsafe import Markup
+
+from dashboard.ui.numbers import CURVE_NAMES
+from dashboard.ui.table import row, table
+from queries.axiom_examples import SakaiExample
+from queries.interval_coverage_in_simulations import MeasuredClaim
+from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote
+from queries.metrics import METRICS
+
+Inline = str | Component  # a part of a paragraph
+
+EVERYWHERE_UNDEFINED = "no items are selected"  # true of every metric, so no definition says it
+
+BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
+
+
+def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
+    """Return the definition of a metric as a section.
+
+    Args:
+        entry: the definition.
+        notes: notes on the papers, by key.
+    """
+    facts: dict[str, str | list[Inline] | None] = {
+        "Source": entry.source,
+        "Needs": ", ".join(entry.needs),
+        "Human curve": f"{CURVE_NAMES[entry.human]}, unless another is chosen" if entry.human else None,
+        "Axioms": _satisfied(entry),
+        "Of forecasts": entry.of_forecasts,
+        "Caveat": entry.caveat,
+        "Missing": f"when {entry.undefined}" if entry.undefined != EVERYWHERE_UNDEFINED else None,
+        "Where": _where(entry) if entry.address else None,
+        "Papers": inline_links([(f"#note-{key}", notes[key].title) for key in entry.notes]) if entry.notes else None,
+    }
+    return html.Section(
+        [
+            html.H3(
+                [
+                    html.A(entry.name, href=f"#{entry.key}", className="self"),
+                    html.Code(entry.key),
+                    html.Span(f"{BEST[entry.direction]}, {_range(entry)}", className="range"),
+                ]
+            ),
+            html.P(entry.words),
+            _formula(entry),
+            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+        ],
+        id=entry.key,
+        className="metric",
+    )
+
+
+def _where(entry: MetricDefinition) -> list[Inline]:
+    """The API address and fields of a metric that the leaderboard does not have."""
+    fields = [part for field in entry.fields for part in (", ", html.Code(field))][1:]
+    return [html.Code(entry.address), ": ", *fields]
+
+
+def _formula(entry: MetricDefinition) -> Component:
+    """The formula, typeset by the browser: LaTeX becomes MathML here."""
+    latex = f"{entry.symbol} = {entry.formula}"
+    mathml = convert(latex.replace(r"\arg\min", r"\operatorname{arg\,min}"))
+    return html.Div(Markup(mathml), className="formula", title=latex)
+
+
+def _range(entry: MetricDefinition) -> str:
+    low, high = ("∞" if end is None else f"{end:g}".replace("-", "−") for end in (entry.low, entry.high))
+    if entry.low is None:
+        low = "−∞"
+    return f"{'[' if entry.low is not None else '('}{low}, {high}{']' if entry.high is not None else ')'}"
+
+
+def _satisfied(entry: MetricDefinition) -> list[Inline]:
+    """The axioms that the metric satisfies, and a numeric counterexample for each of the others."""
+    if entry.axioms is None:
+        if entry.address:
+            return ["not stated: it depends on a threshold"] if entry.direction != "none" else ["do not apply"]
+        return ["not stated" if entry.direction != "none" else "do not apply: it calls no value better"]
+    satisfied = ", ".join(entry.axioms.satisfied) or "none"
+    where = f"; {entry.axioms.where}" if entry.axioms.where else ""
+    counterexamples = [html.Span(_refuted(example), className="refuted") for example in entry.axioms.counterexamples]
+    return [html.Span(satisfied, className="held"), where, *counterexamples]
+
+
+def _refuted(example: RefutedAxiom) -> str:
+    items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in example.items)
+    changes = " and ".join(f"the {_ordinal(index)} moves to {confidence:g}" for index, confidence in example.changes)
+    before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
+    outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
+    return f"Not {example.axiom}: for {items}, the metric {outcome} when {changes}."
+
+
+def _ordinal(index: int) -> str:
+    return ("first", "second", "third", "fourth")[index]
+
+
+def inline_links(targets: Sequence[tuple[str, str]]) -> list[Inline]:
+    """Return links with commas between them, from pairs of address and title."""
+    links: list[Inline] = []
+    for target, title in targets:
+        links += [", ", html.A(title, href=target)]
+    return links[1:]
+
+
+def axioms_section(known: MetricDefinitions) -> html.Section:
+    """Return the axioms in words, and Sakai's examples."""
+    definitions = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
+    examples = [_example(example) for example in known.sakai]
+    return html.Section(
+        [html.H2("Axioms"), html.P(known.axioms_reading), definitions, *examples], id="axioms", className="metric"
+    )
+
+
+def _example(example: SakaiExample) -> html.Details:
+    """A collapsible example: its systems with their values, and where a metric breaks an axiom."""
+    original = example.systems[0].items
+    titles = {metric.key: metric.label for metric in METRICS}
+    rows = []
+    for system in example.systems:
+        changed = [
+            f"{'right' if correct else 'wrong'} {before:g} → {confidence:g}"
+            for (before, _), (confidence, correct) in zip(original, system.items, strict=True)
+            if before != confidence
+        ]
+        items = ", ".join(f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original)
+        values = [
+            html.Td(
+                f"{value:.3f}" + (" ✗" if key in system.refuted else ""),
+                className="number",
+                title=f"breaks {system.axiom}" if key in system.refuted else "",
+            )
+            for key, value in system.values.items()
+        ]
+        rows.append(
+            html.Tr(
+                [html.Th(system.system, scope="row"), html.Td(system.axiom or "–"), html.Td(", ".join(changed) or items), *values]
+            )
+        )
+    head = ["System", "Axiom", "Instances", *(titles[key] for key in example.systems[0].values)]
+    summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
+    note = "Three bins of equal mass, as in the paper. ✗: the metric calls the copy better than X or, for W, no worse."
+    return html.Details([summary, table(head, rows, f"Sakai's example {example.example}"), html.P(note, className="note")])
+
+
+def intervals_section(known: MetricDefinitions) -> html.Section:
+    """Return a sentence on each kind of interval and test, with how often its claim held in simulations."""
+    parts: list[Component] = []
+    for kind in known.uncertainty:
+        claims = [claim for claim in known.measured if claim.claim in kind.claims]
+        parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
+    lead = (
+        "The unit is the question, because its clues are correlated, or a cluster of questions. Each claim was tested by "
+        "simulating runs whose truth is known; the tables say how often it held. benchmarks/inference.py produces them."
+    )
+    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
+
+
+def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
+    rows = [
+        row(claim.claim, html.Span(claim.setting), f"{claim.nominal:.3f}", f"{claim.measured:.3f}", f"{claim.noise:.3f}")
+        for claim in claims
+    ]
+    return html.Details(
+        [
+            html.Summary("How often it held"),
+            table(["Claim", "Setting", "Claimed", "Measured", "Noise"], rows, f"{name}: measured"),
+        ]
+    )
+
+
+def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
+    """Return a section with an entry per note.
+
+    Args:
+        notes: notes in order.
+        titles: name of each metric by key, for links.
+    """
+    entries = [
+        html.Section(
+            [
+                html.H3([note.title, html.Span(note.source, className="range")]),
+                html.P(note.text),
+                html.P(inline_links([(f"#{key}", titles[key]) for key in note.metrics]), className="links")
+                if note.metrics
+                else None,
+            ],
+            id=f"note-{note.key}",
+            className="metric",
+        )
+        for note in notes
+    ]
+    return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")

@@ -1,0 +1,295 @@
+"""Runs and human votes: metrics, histograms of distances, and reliability of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from dash import html
+
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
+from dashboard.ui.notices import answered
+from dashboard.ui.numbers import DASH, short
+from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.table import row, table
+from queries.human_votes import Histograms, People, RunHistograms
+from queries.leaderboard import Leaderboard
+from queries.metrics.catalogue import VOTES
+
+
+def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+    """Return the figure and its table, a row per run, class and non-empty bin.
+
+    Args:
+        result: comparison with people, with the classes of runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    rows = [
+        row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
+        for run in result.rows
+        for class_ in run.classes
+        for part in class_.bins
+        if part.items
+    ]
+    return figure(
+        "classes",
+        classes_figure(result, names, colours),
+        "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
+        table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class"),
+        legend(names, names, colours),
+    )
+
+
+def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
+    """Return a histogram of items by DistCE.
+
+    Args:
+        result: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
+    return figure(
+        "distance",
+        distance_figure(result, names, colours),
+        f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
+        _table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+    )
+
+
+def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
+    """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
+    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
+    return figure(
+        "entropy",
+        entropy_figure(result, names, colours, absolute),
+        f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
+        _table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+    )
+
+
+def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
+    """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
+
+    None if there are too many classes. See ``distance_histograms``.
+    """
+    most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
+    if not most:
+        return None
+    return figure(
+        "ranking",
+        ranking_figure(result, names, colours),
+        "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
+        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
+    )
+
+
+def _table(
+    result: People, names: Names, edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
+) -> html.Div:
+    """Return a row per run and non-empty bin, with the count of the human reference.
+
+    Args:
+        result: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        edges: edges of the bins, shape (bins + 1,).
+        counts: function from histograms to the counts to show, shape (bins,).
+        label: what the table holds.
+    """
+    rows = []
+    for run in result.rows:
+        if run.histograms is None:
+            continue
+        human = counts(run.reference) if run.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
+            if items or (human and human[place]):
+                reference = f"{human[place]:,}" if human else DASH
+                rows.append(row(f"{names[run.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
+    return table(["Run and bin", "Items", "Reference"], rows, label)
+
+
+def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
+    """Return the metrics against votes of each ranked run.
+
+    Args:
+        board: leaderboard with the metrics ``VOTES``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    ranked = [run for run in board.rows if run.ranked]
+    shown = [metric for metric in VOTES if any(run.metrics[metric.key].value is not None for run in ranked)]
+    rows = []
+    for run in ranked:
+        cells = [html.Td(answered(run.answered, board.questions), className="number")]
+        for metric in shown:
+            cell = run.metrics[metric.key]
+            interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {interval}"))
+        rows.append(html.Tr([html.Th(named(colours.get(run.run), names[run.run]), scope="row"), *cells]))
+    return table(["Run", "Answered", *(metric.label for metric in shown)], rows, "Metrics against human votes")
+
+
+Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
+
+
+def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per run: items by DistCE; the human reference as an outline.
+
+    Args:
+        people: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    return _histograms(
+        people,
+        names,
+        colours,
+        people.distance_edges,
+        lambda histograms: histograms.distance,
+        "distance %{x:.3f}",
+        [0.0, 1.0],
+        "distance",
+    )
+
+
+def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
+    """Draw a panel per run: items by EntCE; right of 0, the run is less certain than people.
+
+    Args:
+        people: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        absolute: whether differences are folded at 0.
+    """
+    edges = people.entropy_edges
+    if absolute:
+        edges = edges[len(edges) // 2 :]
+    most = edges[-1]
+    return _histograms(
+        people,
+        names,
+        colours,
+        edges,
+        lambda histograms: _folded(histograms.entropy) if absolute else histograms.entropy,
+        "entropy gap %{x:.3f}",
+        [0.0, most] if absolute else [-most, most],
+        "entropy gap, absolute" if absolute else "entropy gap",
+    )
+
+
+def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people.
+
+    Args:
+        people: comparison with people, with histograms.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    shown = _shown(people)
+    pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
+    edges = [place - 0.5 for place in range(pairs + 1)]
+    return _histograms(
+        people,
+        names,
+        colours,
+        edges,
+        lambda histograms: histograms.ranking,
+        "%{x:.0f} pairs",
+        [-0.6, pairs - 0.4],
+        "pairs ranked differently",
+    )
+
+
+def _folded(counts: Sequence[int]) -> list[int]:
+    half = len(counts) // 2
+    return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
+
+
+def _shown(people: People) -> list[RunHistograms]:
+    return [row for row in people.rows if row.histograms is not None]
+
+
+def _histograms(
+    people: People,
+    names: Names,
+    colours: Names,
+    edges: Sequence[float],
+    counts: Counts,
+    hover: str,
+    span: Sequence[float],
+    title: str,
+) -> PlotlyJson:
+    data: list[PlotlyJson] = []
+    ranges: list[list[float]] = []
+    shown = _shown(people)
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    for place, run in enumerate(shown):
+        assert run.histograms is not None
+        panel = [{
+            "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": colours.get(run.run, OTHERS), "line": {"width": 0, "color": FAINT}},
+            "customdata": list(counts(run.histograms)),
+            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
+        }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
+        data += panel
+        ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
+    return panels(
+        data,
+        [names[row.run] for row in shown],
+        x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        y={"title": "share of items", "tickformat": ".0%"},
+        height=150,
+        ranges=ranges,
+        bargap=0,
+    )
+
+
+def _outline(reference: Histograms | None, edges: Sequence[float], counts: Counts, place: int) -> list[PlotlyJson]:
+    """The human reference as steps, in the colour of the text."""
+    if reference is None:
+        return []
+    shares = _shares(counts(reference))
+    x = [end for pair in pairwise(edges) for end in pair]
+    y = [share for share in shares for _ in (0, 1)]
+    return [{
+        "type": "scatter", "mode": "lines", "x": [edges[0], *x, edges[-1]], "y": [0, *y, 0], "line": {"color": INK, "width": 1.5},
+        "hovertemplate": "human reference: %{y:.1%}<extra></extra>", **panel_axes(place),
+    }]  # fmt: skip
+
+
+def _shares(counts: Sequence[int]) -> list[float]:
+    total = sum(counts) or 1
+    return [count / total for count in counts]
+
+
+def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run.
+
+    Args:
+        people: comparison with people, with the reliability of classes.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    shown = [row for row in people.rows if row.classes]
+    titles = [class_.name for class_ in shown[0].classes] if shown else []
+    data: list[PlotlyJson] = []
+    for place in range(len(titles)):
+        axes = panel_axes(place)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        for run in shown:
+            bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
+            data.append({
+                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": plain(names[run.run]), **axes,
+                "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
+                "line": {"color": colours.get(run.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "customdata": [bin_.items for bin_ in bins],
+                "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
+            })  # fmt: skip
+    return panels(
+        data,
+        titles,
+        x={"title": "share given by the run", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
+        y={"title": "chosen by most people", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+    )

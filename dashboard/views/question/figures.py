@@ -1,0 +1,406 @@
+"""Figures of a question: confidence by clue against people, a lifespan, or shares of votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+
+from dashboard.highlighted_runs import MAX_HIGHLIGHTED
+from dashboard.name_shortening import distinct_short_names
+from dashboard.ui.figure import (
+    FAINT,
+    INK,
+    MUTED,
+    OTHERS,
+    PlotlyJson,
+    axis,
+    downwards,
+    end_labels,
+    figure,
+    label_margin,
+    layout,
+    padded,
+    plain,
+    run_labels,
+    run_line,
+)
+from dashboard.ui.numbers import CURVE_NAMES, DASH, short
+from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.table import row, table
+from data.plurals import counted
+from data.store.answer_states import LABELS, WORDS
+from queries.question import ClueResponse, Question, RunResponses
+
+
+def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
+    """Return the figure; None for a single clue without people, where the table of answers says everything.
+
+    Args:
+        question: the question with its clues, what people did, and the answers of runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        cursor: the clue that is marked, from 0.
+    """
+    if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
+        return None
+    if question.lifespan:
+        return figure(
+            "lifespan",
+            lifespan_figure(question, names, colours),
+            "When such a person dies, and the span that each run bets on",
+        )
+    buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
+    buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
+    states = {answer.state: None for run in question.runs for answer in run.clues if not answer.answered}
+    buzzes += f", □ {' or '.join(WORDS[state] for state in states)}" if states else ""
+    curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
+    if question.human and question.human_curve != question.drawn_curve:
+        curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
+    return figure(
+        "clues", clues_figure(question, names, colours, cursor),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),
+        legend([run.run for run in question.runs], names, colours, "People" if question.human else ""),
+    )  # fmt: skip
+
+
+def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
+    """Return a row per run and one for people, a column per clue.
+
+    Args:
+        question: the question with its clues and the answers of runs.
+        names: display name of each run, by run id.
+    """
+    rows = []
+    if question.human:
+        curve = getattr(question.human, question.drawn_curve)
+        rows.append(row("People, h", *map(short, curve)))
+    for run in question.runs:
+        answers = {answer.clue: answer for answer in run.one_per_clue()}
+        buzz = run.buzzpoint.clue if run.buzzpoint else None
+        cells = [_cell(answers.get(clue.clue), clue.clue == buzz) for clue in question.clues]
+        rows.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))
+    return table(["", *(f"Clue {clue.clue + 1}" for clue in question.clues)], rows, "Confidence by clue")
+
+
+def _cell(answer: ClueResponse | None, buzzes: bool) -> html.Td:
+    """The cell of the answer at a clue; ``buzzes`` says whether the run buzzes there."""
+    if answer is None:
+        text, title = "–", "not answered"
+    else:
+        mark = "✓" if answer.correct >= 0.5 else "✗"
+        text = f"{short(answer.confidence)} {mark}" if answer.answered else LABELS[answer.state]
+        title = answer.guess or "no answer"
+    return html.Td(f"{text} ◇" if buzzes else text, className="number", title=title)
+
+
+ROW = 24  # pixels per run
+
+
+def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw bars of the probability of death by age; below, each run's guess with the span of the radius around it.
+
+    The bars within the span add up to the run's y. A run with several answers has a dot for each, without a span.
+
+    Args:
+        question: question with a lifespan.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    life = question.lifespan
+    assert life is not None and question.radius is not None
+    guesses = [(run, [number for answer in run.clues if (number := _number(answer.guess)) is not None]) for run in question.runs]
+    rows = [(run, numbers) for run, numbers in guesses if numbers]
+    labels = [plain(names[run.run]) for run, _ in rows]
+    bars = {
+        "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": FAINT},
+        "customdata": life.ages, "hovertemplate": "dies at %{customdata}: %{y:.2%}<extra></extra>", "name": "Life table",
+    }  # fmt: skip
+    spans = [
+        {
+            "type": "scatter", "yaxis": "y2", "name": plain(names[run.run]), "meta": run.run,
+            **_guesses(run, numbers, question.radius, plain(names[run.run]), colours.get(run.run, OTHERS)),
+        }
+        for run, numbers in rows
+    ]  # fmt: skip
+    height = 200 + ROW * len(rows) + 50
+    split = (ROW * len(rows) + 10) / height
+    first = question.minimum_age or 0
+    return {
+        "data": [bars, *spans],
+        "layout": layout(
+            height,
+            bargap=0,
+            xaxis=axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
+            yaxis=axis("probability", domain=[split + 0.04, 1], range=padded(life.probability, zero=True), tickformat=".0%"),
+            yaxis2=axis(
+                domain=[0, split], type="category", range=downwards(len(rows)), showgrid=False,
+                tickfont={"size": 12, "color": INK}, categoryorder="array", categoryarray=labels,
+            ),
+            shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
+                     "line": {"color": MUTED, "width": 1, "dash": "dot"}}],
+        ),
+    }  # fmt: skip
+
+
+def _guesses(run: RunResponses, guesses: Sequence[float], radius: int, label: str, colour: str) -> PlotlyJson:
+    """The guesses of a run in its row: a single one with the span of the radius, or several without."""
+    if len(guesses) > 1:
+        return {
+            "mode": "markers", "x": [*guesses], "y": [label] * len(guesses),
+            "marker": {"size": 9, "color": colour, "opacity": 0.55, "line": {"color": INK, "width": 1}},
+            "hovertemplate": "%{y}<br>guess %{x:g}<extra></extra>",
+        }  # fmt: skip
+    (guess,) = guesses
+    return {
+        "mode": "lines+markers", "x": [guess - radius, guess, guess + radius], "y": [label] * 3,
+        "line": {"color": colour, "width": 5},
+        "marker": {"size": [0, 11, 0], "color": colour, "line": {"color": INK, "width": 1}},
+        "hovertemplate": _hover(run, guess, radius),
+    }  # fmt: skip
+
+
+def _hover(run: RunResponses, guess: float, radius: int) -> str:
+    words = f"guess {guess:g}, within {radius} years<br>says {run.clues[0].confidence:.1%}, true {run.clues[0].correct:.1%}"
+    return f"%{{y}}<br>{words}<extra></extra>"
+
+
+def _number(guess: str | None) -> float | None:
+    try:
+        return float(guess or "")
+    except ValueError:
+        return None
+
+
+RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
+MAIN = (0.0, 0.86)
+RANGE = (-0.03, 1.05)  # range of the confidence axis
+HEIGHT, AXIS = 420, 60  # pixels of the figure, and of the space below and above its axes
+MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
+
+
+def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
+    """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
+
+    The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle where the system itself decided to.
+    The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js`` moves it.
+
+    Args:
+        question: question with at least one clue.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        cursor: clue at the cursor, from 0.
+    """
+    words = [clue.word_end for clue in question.clues]
+    end = words[-1]
+    runs = sorted(question.runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
+    data = [_run(run, question, names, colours) for run in runs]
+    data += [_named(run, names, colours) for run in runs if run.run in colours]
+    buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
+    data += [_buzz(run, question, names, colours) for run in buzzing]
+    data += [_own_buzz(run, question, names, colours) for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_unanswered(run, question, names, colours) for run in runs if not all(answer.answered for answer in run.clues)]
+    curve: list[float] = []
+    if question.human:
+        curve = getattr(question.human, question.drawn_curve)
+        data.insert(0, {
+            "type": "scatter", "mode": "lines", "name": "People", "showlegend": False, "x": [0, *words], "y": [0, *curve],
+            "line": {"color": INK, "width": 2.5, "shape": "hv"},
+            "hovertemplate": "people: h = %{y:.3f}<br>%{x} words<extra></extra>",
+        })  # fmt: skip
+        data += _rail(question)
+    main = MAIN if question.human else (0.0, 1.0)
+    named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(a.answered for a in run.clues)])
+    last = {run.run: [c for answer in run.clues if (c := answer.confidence) is not None][-1] for run in runs if run.run in named}
+    ends = [(label, last[run], colours[run]) for run, label in named.items()]
+    ends += [("People", curve[-1], INK)] if question.human else []
+    labels = end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
+    share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
+    title = f"confidence; share of {share} right" if question.human else "confidence"
+    marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
+    line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    shapes = [
+        {**line, "x0": words[cursor], "x1": words[cursor], "line": {"color": "var(--cursor)", "width": 2}, "name": "cursor"},
+        *({**line, "x0": word, "x1": word, "line": {"color": FAINT, "width": 1, "dash": "dot"}} for word in marks),
+    ]
+    return {
+        "data": data,
+        "layout": layout(
+            HEIGHT,
+            margin=label_margin([label for label, _, _ in ends]),
+            hoveranywhere=True,  # assets/question.js follows the mouse
+            shapes=shapes,
+            annotations=labels,
+            xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
+            yaxis=axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
+            yaxis2=axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
+        ),
+    }
+
+
+def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    colour = colours.get(run.run, OTHERS)
+    answers = [answer for answer in run.one_per_clue() if answer.answered]
+    right = [answer.correct >= 0.5 for answer in answers]
+    symbols = ["circle" if ok else "x-thin-open" for ok in right]
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run, "showlegend": False,
+        "x": [question.clues[answer.clue].word_end for answer in answers],
+        "y": [answer.confidence for answer in answers],
+        "line": run_line(colours, run.run),
+        "marker": {
+            "size": 9 if run.run in colours else 4, "color": colour, "symbol": symbols,
+            "line": {"color": colour, "width": 2 if run.run in colours else 1},
+        },
+        "customdata": [
+            [answer.clue, plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
+            for answer, ok in zip(answers, right, strict=True)
+        ],
+        "hovertemplate": "%{fullData.name}<br>%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}<extra></extra>",
+        "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Squares on the ground line where there is no answer with a confidence."""
+    answers = [answer for answer in run.one_per_clue() if not answer.answered]
+    words = [question.clues[answer.clue].word_end for answer in answers]
+    return {
+        "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "showlegend": False, "cliponaxis": False,
+        "x": words, "y": [0.0] * len(words), "customdata": [WORDS[answer.state] for answer in answers],
+        "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
+        "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, OTHERS), "line": {"width": 1.5}},
+    }  # fmt: skip
+
+
+def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """A triangle above the answer at which the system itself decided to buzz."""
+    clue = run.own_buzz()
+    assert clue is not None
+    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
+    return {
+        "type": "scatter", "mode": "markers", "name": f"Own buzz of {plain(names[run.run])}", "showlegend": False,
+        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False,
+        "hovertemplate": "%{fullData.name}<extra></extra>",
+        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
+    }  # fmt: skip
+
+
+def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """A diamond around the answer with which a run buzzes."""
+    point = run.buzzpoint
+    assert point is not None and point.clue is not None
+    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
+    return {
+        "type": "scatter", "mode": "markers", "name": f"Buzz of {plain(names[run.run])}", "showlegend": False,
+        "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,
+        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
+    }  # fmt: skip
+
+
+def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """A run's entry in the legend: only its colour, because its markers show what was correct."""
+    return {
+        "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "x": [None], "y": [None],
+        "line": {"color": colours.get(run.run, OTHERS), "width": 3}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _rail(question: Question) -> list[PlotlyJson]:
+    """Buzzes at the words where they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
+    assert question.human
+    end = question.clues[-1].word_end
+    traces = []
+    for correct, sign, level in ((True, "+", 1), (False, "\u2212", 0)):
+        at: dict[int, list[str]] = {}
+        for buzz in question.human.buzzes:
+            if buzz.correct is correct:
+                at.setdefault(min(buzz.word + 1, end), []).append(plain(f"{buzz.team}, word {buzz.word}"))
+        outcome = "correct" if correct else "incorrect"
+        traces.append({
+            "type": "scatter", "mode": "text", "xaxis": "x", "yaxis": "y2", "name": "Buzzes", "showlegend": False,
+            "x": list(at), "y": [level] * len(at), "text": [sign * len(teams) for teams in at.values()],
+            "textfont": {"size": 15, "color": INK if correct else MUTED, "weight": 700},
+            "customdata": ["<br>".join(teams) for teams in at.values()],
+            "hovertemplate": f"{outcome} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
+        })  # fmt: skip
+    return traces
+
+
+def vote_shares(question: Question, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+    """Return the distributions of people and runs, as a figure and a table.
+
+    Args:
+        question: question with votes.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    votes = question.votes
+    assert votes is not None
+    rows = [row("People", *(short(share) for share in votes.shares), "")]
+    rows += [
+        row(
+            named(colours.get(run.run), names[run.run]),
+            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
+            short(run.metrics["dist_ce"]),
+        )
+        for run in question.runs
+    ]
+    few = all(run.run in colours for run in question.runs)
+    without = any(run.shares is None for run in question.runs)
+    return figure(
+        "votes",
+        votes_figure(question, names, colours),
+        f"Bars: the shares of {counted(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
+        + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
+        + (". Runs without a full distribution have no dots" if without else ""),
+        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+        legend([run.run for run in question.runs if run.shares], names, colours, "People"),
+    )
+
+
+VOTE_ROW = 40  # pixels of a class, at least; more with many runs
+DOT = 7  # pixels between the dots of two runs, at least
+MAX_CLASS_NAME_LENGTH = 28  # characters
+
+
+def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a row per class: a bar for its share of the votes, and a column of dots for the share that each run gives it.
+
+    Args:
+        question: question with votes.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+    """
+    votes = question.votes
+    assert votes is not None
+    runs = [run for run in question.runs if run.shares is not None]
+    places = list(range(len(votes.classes)))
+    step = 0.7 / max(len(runs), 4)
+    data: list[PlotlyJson] = [
+        {
+            "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
+            "marker": {"color": "var(--band)", "line": {"color": INK, "width": 1.5}}, "customdata": votes.votes,
+            "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
+        }
+    ]  # fmt: skip
+    for number, run in enumerate(runs):
+        colour = colours.get(run.run, OTHERS)
+        shift = (number - (len(runs) - 1) / 2) * step
+        data.append({
+            "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "meta": run.run, "cliponaxis": False,
+            "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
+            "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
+        })  # fmt: skip
+    row = max(VOTE_ROW, round(DOT * len(runs) / 0.7))
+    return {
+        "data": data,
+        "layout": layout(
+            row * len(places) + 60,
+            xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis(
+                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},
+                ticktext=[plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
+            ),
+        ),
+    }  # fmt: skip

@@ -1,0 +1,157 @@
+"""One question: its clues, what people did, and what each run said, clue by clue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.composite_queries import question_order, question_with_buzzpoints
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import Cited
+from dashboard.service import service
+from dashboard.shared_parameters import Sort, default_metric, known_run
+from dashboard.ui.html import page_link, question_path
+from dashboard.ui.left_out_plays import left_out_note
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.runs import run_colours, run_names
+from dashboard.views.question.answers import answers_section
+from dashboard.views.question.figures import question_figure, vote_shares
+from dashboard.views.question.steps import clue_steps_section, question_thresholds
+from dashboard.views.question.text import clue_text, question_heading
+from dashboard.views.question.view import QUESTION
+from queries.buzzing import BuzzParameters, Rules
+from queries.buzzing.buzz_parameters import RULES
+from queries.calscore_steps import clue_steps
+from queries.metrics import CATALOGUE, Metric
+from queries.question import Question
+from queries.question import question as question_query
+from queries.question_order import QUESTION_METRICS
+from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
+
+
+class QuestionPage(PageParameters, frozen=True):
+    """Cursor, order of the list that led to the question, order of the runs, and rules by which they buzz."""
+
+    clue: Annotated[str, Text("the clue at the cursor, from 0; the last one by default")] = ""
+    rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
+    sort: Sort = "position"
+    metric: Annotated[
+        Metric | None,
+        MetricChoice(
+            "the metric by which the runs are ordered; in order of import by default",
+            QUESTION_METRICS,
+            "There is no metric {value!r} of a single question.",
+            blank=True,
+        ),
+    ] = None
+    worked: Annotated[
+        str, known_run("the run whose CalScore is worked out clue by clue; by default the first of the table", blank=True)
+    ] = ""
+
+
+def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
+    """Draw the question, with the cursor at the clue that the address names."""
+    rules = request.parameters.rules
+    question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
+    colours = run_colours(
+        request.facets, highlighted_runs(request, request.parameters.metric or CATALOGUE[default_metric(request.facets)])
+    )
+    names = run_names(question.runs)
+    cursor = _cursor(request, question)
+    return [
+        _heading(question, request),
+        clue_text(question, cursor, quizbowl=request.facets.quizbowl),
+        question_thresholds(rules, request.written("scale"), request.link("/buzz", **_rules_keys(request)))
+        if any(run.buzzpoint for run in question.runs)
+        else None,
+        question_figure(question, names, colours, cursor),
+        left_out_note(question.left_out_plays),
+        vote_shares(question, names, colours) if question.votes else None,
+        answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=request.selection.undisputed)
+        if question.runs
+        else nothing_selected(
+            question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
+        ),
+        _clue_steps(request, question, names),
+    ]
+
+
+def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
+    """CalScore of one run, worked out clue by clue; None if nobody heard the question, or it is asked whole."""
+    if question.human is None or len(question.clues) < 2 or not question.runs:
+        return None
+    default, worked = question.runs[0].run, request.parameters.worked
+    shown = worked if worked in names else default
+    selection = request.selection.without_filters("runs").replace(run=(shown,))
+    result = service().ask(clue_steps, selection, question.question_id)
+    return clue_steps_section(result, names, default)
+
+
+def _check_exists(request: PageRequest[QuestionPage]) -> None:
+    """Raise ``BadRequest`` if the question or the clue does not exist."""
+    _cursor(request, service().ask(question_query, request.selection, request.item))
+
+
+def _shared_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
+    """Keys of the page that mean the same on another question."""
+    return {"sort": request.written("sort") or None, "metric": request.written("metric") or None} | _rules_keys(request)
+
+
+def _rules_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
+    """Keys of the rules by which runs buzz, as the address states them."""
+    return {key: request.texts.get(key) for key in RULES.keys}
+
+
+def _cursor(request: PageRequest[QuestionPage], question: Question) -> int:
+    """The clue that the address names, from 0; the last one if it names none."""
+    last = len(question.clues) - 1
+    text = request.parameters.clue
+    if not text:
+        return last
+    if not text.isdecimal() or int(text) > last:
+        raise BadRequest(
+            "unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in question.clues]
+        )
+    return int(text)
+
+
+def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div:
+    ids = question_order(request.selection, request.parameters.sort).questions
+    place = ids.index(question.question_id) if question.question_id in ids else None
+    keys = _shared_keys(request)
+
+    def neighbour(target: int) -> str | None:
+        if not 0 <= target < len(ids):
+            return None
+        return request.link(question_path(request.selection.dataset, ids[target]), dataset=None, **keys)
+
+    listing = request.link("/questions", **{key: keys[key] for key in ("sort", "metric")})
+    return question_heading(
+        question,
+        page_link(f"{request.facets.title} questions", href=listing),
+        place,
+        len(ids),
+        None if place is None else neighbour(place - 1),
+        neighbour(0 if place is None else place + 1),
+        quizbowl=request.facets.quizbowl,
+    )
+
+
+def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
+    return Cited(
+        QUESTION, BuzzParameters(request.parameters.rules), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
+        parts={"dataset": request.selection.dataset, "question_id": request.item or ""},
+    )  # fmt: skip
+
+
+PAGE = register(
+    Page(
+        name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage,
+        check=_check_exists, filters=("run", "people", "human", "failed", "grading", "undisputed"),
+    )
+)  # fmt: skip

@@ -1,0 +1,160 @@
+"""The heading and the clues of a question."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.html import aria, data
+from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
+from dashboard.ui.quizbowl import Character, characters, draw, draw_text
+from data.plurals import counted
+from data.quizbowl.question_words import words
+from queries.question import HumanBuzz, Question
+
+FEW_CLUES = 8  # up to this many clues have a row each, however short
+# Words. More clues than that, with at most this mean length, become running text: rows would push the figure off the screen.
+SHORT_CLUE = 6
+
+
+def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
+    """Return the clues as a list that the cursor moves through. Clues after the cursor are dimmed.
+
+    Many short clues are set as running text.
+
+    Args:
+        question: the question.
+        cursor: the current clue, from 0.
+        quizbowl: whether its text can contain quizbowl markup.
+    """
+    ticks: dict[int, list[html.Span]] = defaultdict(list)
+    for buzz in question.human.buzzes if question.human else []:
+        ticks[buzz.word].append(_tick(buzz, buzz.team, ""))
+    for buzz in question.model_buzzes:
+        ticks[buzz.word].append(_tick(buzz, f"{buzz.team} (model)", " model"))
+    start, items = 0, []
+    for clue in question.clues:
+        state = "now" if clue.clue == cursor else "ahead" if clue.clue > cursor else "past"
+        text = clue.text or ""
+        shown = characters(text) if quizbowl else [Character(letter, place) for place, letter in enumerate(text)]
+        parts = _words(text, shown, start, clue.word_end, ticks, last=clue.clue == len(question.clues) - 1)
+        items.append(html.Li(parts, className=f"clue {state}", tabIndex="0", **data(clue=str(clue.clue), end=str(clue.word_end))))
+        start = clue.word_end
+    flows = len(items) > FEW_CLUES and start <= SHORT_CLUE * len(items)
+    return html.Ol(items, className=f"clues{' flowing' if flows else ''}", id="clues", **aria(label="Clues, hardest first"))
+
+
+def _words(
+    text: str, shown: list[Character], start: int, end: int, ticks: dict[int, list[html.Span]], *, last: bool
+) -> list[str | Component]:
+    """The words of a clue with the ticks of the buzzes on them. The last clue also has the ticks after the end."""
+    parts: list[str | Component] = []
+    run: list[Character] = []
+    word, before = start, 0
+    places = [character.place for character in shown]
+    for piece in words(text, stated=end - start):
+        after = bisect_left(places, piece.end)
+        letters = shown[bisect_left(places, piece.start, before) : after]
+        if len(run) > 1 and letters and run[-2].styles == letters[0].styles:
+            run[-1] = run[-1]._replace(styles=letters[0].styles)  # an underline continues between two words
+        run += [*letters, Character(" ", piece.end)]
+        before = after
+        if piece.counts:
+            if word in ticks and word < end:
+                parts += [*draw(run), *ticks[word]]
+                run = []
+            word += 1
+    parts += draw(run)
+    if last:
+        parts += [tick for word, buzzes in ticks.items() if word >= end for tick in buzzes]
+    return parts
+
+
+def _tick(buzz: HumanBuzz, team: str, kind: str) -> html.Span:
+    label = f"{team}: {'correct' if buzz.correct else 'incorrect'} buzz at word {buzz.word}"
+    return html.Span(
+        "+" if buzz.correct else "\u2212",
+        className=f"tick {'right' if buzz.correct else 'wrong'}{kind}",
+        title=label,
+        role="img",
+        **aria(label=label),
+    )
+
+
+def question_heading(
+    question: Question,
+    listing: html.A,
+    place: int | None,
+    total: int,
+    previous: str | None,
+    following: str | None,
+    *,
+    quizbowl: bool,
+) -> html.Div:
+    """Return the heading.
+
+    Args:
+        question: question of the page.
+        listing: link to the list that contains the question.
+        place: place of the question in the list, from 0; None if filters leave it out.
+        total: number of questions in the list.
+        previous, following: addresses of the neighbours in the list; None at its ends.
+        quizbowl: whether its answer line can contain quizbowl markup.
+    """
+    line = question.answer or ""
+    name = line.partition("[")[0].strip()  # without other accepted answers
+    drawn = draw_text if quizbowl else lambda text: [text]
+    facts = [part for fact in _facts(question) for part in (" · ", fact)]
+    steps = [
+        _step("Previous", "p", previous),
+        _step("Next", "n", following),
+    ]
+    where = f" {place + 1:,} of {total:,}" if place is not None else " outside the filters"
+    return html.Div(
+        [
+            html.P([listing, html.Span(where)], className="crumbs"),
+            html.Div(
+                [html.H1(drawn(name) if name else f"Question {question.question_id}"), html.Div(steps, className="steps")],
+                className="titles",
+            ),
+            html.P([html.Code(question.question_id), *facts], className="lead"),
+            html.P(["Answer line: ", *drawn(line)], className="note") if "[" in line else None,
+        ],
+        className="heading question-heading",
+    )
+
+
+ASSUMED = "Nothing shows that a team that never buzzed heard the question. It counts as having heard it to its end."
+
+
+def _facts(question: Question) -> list[str | Component]:
+    """Facts about a question."""
+    facts: list[str | Component] = [fact for fact in (question.category, question.subcategory) if fact]
+    facts += [f"{name}: {value}" for name, value in question.attributes.items()]
+    if question.difficulty is not None:
+        source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
+        facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))
+    if question.human:
+        heard = f"heard by {counted(question.human.teams, 'human team')}"
+        if question.human.silent:
+            heard += f", of which {question.human.silent:,} never buzzed in that match"
+        facts.append(html.Span(heard, title=ASSUMED if question.human.silent else ""))
+    if question.votes:
+        facts.append(counted(sum(question.votes.votes), "human vote"))
+    if not (question.human or question.votes or question.lifespan):
+        facts.append("no human data: metrics that need people are missing")
+    if question.lifespan:
+        life = question.lifespan
+        text = f"best guess {life.best_guess}, right with probability {short(life.mas)}"
+        facts.append(html.Span(text, title="By the life table; MAS in LifeEval"))
+    return facts
+
+
+def _step(title: str, key: str, href: str | None) -> Component:
+    """A link to a neighbour, which a key also follows; without an address, only its name."""
+    if href is None:
+        return html.Span(title, className="quiet off")
+    return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))

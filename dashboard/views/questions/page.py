@@ -1,0 +1,170 @@
+"""Every question of the selection, sortable by a metric of any run, the difference of two runs, or how early a run was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import flask
+from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.access.signed_links import ROWS
+from dashboard.api.http_responses import json_response
+from dashboard.composite_queries import question_list, question_order, selected_runs
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
+from dashboard.registry.cited import Cited
+from dashboard.service import service
+from dashboard.shared_parameters import Sort, default_metric, metric_names
+from dashboard.ui.controls import menu
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import question_path
+from dashboard.ui.messages import nothing_selected
+from dashboard.views.questions.grid import DAGGER, QuestionGrid
+from dashboard.views.questions.view import QUESTIONS, QuestionsTableKeys
+from data.plurals import counted
+from data.store import StoreError
+from queries.metrics import Metric
+from queries.question_order import QUESTION_METRICS, read_sort
+from queries.questions import QuestionRow
+from queries.selection.parameter_kinds import BadRequest, MetricChoice
+from queries.sparklines import Sparklines, sparklines
+
+STATE = {"role": "state", "name": "grid"}
+MAX_ROWS = 1000  # rows that one request can return
+
+
+class QuestionsPage(PageParameters, frozen=True):
+    """Order of the list, and metric shown for each run."""
+
+    sort: Sort = "position"
+    metric: Annotated[
+        Metric,
+        MetricChoice(
+            "the metric that is listed for each run",
+            QUESTION_METRICS,
+            "There is no metric {value!r} of a single question.",
+            dataset_default=default_metric,
+        ),
+    ] = QUESTION_METRICS[0]
+
+
+def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
+    """Draw the grid; it requests its rows as they scroll into view."""
+    total = len(question_order(request.selection, request.parameters.sort).questions)
+    if not total:
+        return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
+    grid, metric, standard = _grid(request), request.parameters.metric.key, default_metric(request.facets)
+    metrics = metric_names(QUESTION_METRICS, request.facets, standard)
+    revision = service().revision(request.selection.dataset)  # so that rows fit the columns even after an import
+    own = request.parameters.sort if grid.extra_column else ""
+    keys = {"metric": request.written("metric"), "revision": revision, "own": own}
+    rows_address = service().access.address_of_view(
+        ROWS, [*request.shared_pairs(), *((key, text) for key, text in keys.items() if text)]
+    )
+    who = " and ".join(["each run"] * bool(grid.runs) + ["people"] * bool(request.facets.human_teams))
+    return [
+        html.Div(
+            [
+                html.H1("Questions"),
+                html.P(
+                    f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
+                    className="lead",
+                ),
+                menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+                grid.order_menu() if grid.runs else None,
+            ],
+            className="heading",
+        ),
+        html.Div(
+            [
+                html.P(
+                    "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has."
+                    + (f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else "")
+                    if grid.runs
+                    else "Sort by a heading.",
+                    className="note",
+                ),
+                html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run"),
+            ],
+            className="below",
+        ),
+        grid.pins(),
+        grid.component(),
+        dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
+        grid.legend(),
+    ]
+
+
+def _csv(request: PageRequest[QuestionsPage]) -> str:
+    keys = [("metrics", request.parameters.metric.key), ("sort", request.parameters.sort)]
+    return service().access.address_of_view("/api/v1/questions.csv", [*request.selection.pairs(), *keys])
+
+
+def rows() -> flask.Response:
+    """Return rows of the grid as JSON: ``count`` rows from ``start`` on, in the order of ``sort``.
+
+    They are from the ``revision`` of the dataset that the page was drawn from, if it is still stored. ``own`` is the order that
+    has a column of its own on the page. ``assets/questions.js`` requests the rows.
+    """
+    pairs = list(flask.request.args.items(multi=True))
+    texts = dict(pairs)
+    try:
+        start, count = int(texts["start"]), min(int(texts["count"]), MAX_ROWS)
+        if "revision" in texts:
+            service().read_revision(texts["revision"])
+        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision", "own")])
+        grid, sort = _grid(request), request.parameters.sort
+        if service().access.reader().link and grid.extra_column and sort.lstrip("-") != texts.get("own", "").lstrip("-"):
+            raise BadRequest("not_signed", "The link does not open this order, which shows another column.", "sort", status=401)
+        page = question_list(request.selection, (request.parameters.metric,), sort, max(1, count), str(max(0, start)))
+    except (BadRequest, KeyError, ValueError, StoreError) as error:
+        status = error.status if isinstance(error, BadRequest) else 503 if isinstance(error, StoreError) else 400
+        return json_response({"rows": [], "total": 0}, status)
+    keys = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
+    links = {
+        question.question_id: request.link(question_path(request.selection.dataset, question.question_id), dataset=None, **keys)
+        for question in page.questions
+    }
+    return json_response({"rows": grid.rows(page, start, links, _sparklines(request, grid, page.questions)), "total": page.total})
+
+
+def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:
+    facets, parameters = request.facets, request.parameters
+    sort = read_sort(parameters.sort, facets.all_runs, facets.dataset)
+    curve = request.selection.conventions.human_curve_or_default
+    highlighted = highlighted_runs(request, parameters.metric)
+    return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort, highlighted)
+
+
+def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questions: Sequence[QuestionRow]) -> Sparklines | None:
+    if not grid.has_sparklines or not questions:
+        return None
+    runs = tuple(grid.run_colours) or tuple(run for run, _, _ in request.facets.runs[:1])
+    selection = request.selection.on_runs(runs)
+    return service().ask(sparklines, selection, tuple(question.question_id for question in questions))
+
+
+# When the rows are those of another selection, the grid stays, requests them again, and adapts its height.
+clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
+ROUTES = {ROWS: rows}
+
+
+def _table(request: PageRequest[QuestionsPage]) -> Cited[Any]:
+    metric = request.parameters.metric
+    keys = QuestionsTableKeys(sort=request.parameters.sort or "position", metrics=(metric,))
+    values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
+    columns = ("question_id", "category", "difficulty", "heard", "people", *values)
+    return Cited(QUESTIONS, keys, columns, (metric,))
+
+
+PAGE = register(
+    Page(
+        name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_table, parameters=QuestionsPage,
+        filters=(
+            "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
+            "people", "human", "failed", "grading", "undisputed",
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,226 @@
+"""Reliability diagrams, and the table of over- and underconfidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+
+from dashboard.ui.figure import CALIBRATION_AXES, FAINT, INK, MUTED, OTHERS, PlotlyJson, figure, panel_axes, panels
+from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
+from dashboard.ui.runs import RunColours, named
+from dashboard.ui.table import dash, table
+from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
+from queries.leaderboard import Leaderboard
+from queries.metrics import CATALOGUE
+from queries.selection.parameter_kinds import Range
+
+SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
+BAND_WORDS: dict[BandKind, str] = {
+    "simultaneous": "simultaneous: 90 % of simulated curves over the whole range",
+    "pointwise": "pointwise: 90 % of simulated curves at each confidence separately; nearly every whole curve leaves it",
+}
+
+
+def reliability_diagrams(
+    runs: Sequence[ReliabilityDiagram],
+    names: Mapping[str, str],
+    colours: RunColours,
+    recalibrated: Mapping[str, ReliabilityDiagram],
+    marked: Range | None,
+    band: BandKind,
+    *,
+    brush: bool = True,
+    forecasts: bool = False,
+) -> html.Figure:
+    """Return a diagram per run, with the bins as a table.
+
+    Args:
+        runs: diagrams of the runs.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        recalibrated: diagrams after recalibration, by run id.
+        marked: range of confidence whose items are listed; None for no range.
+        band: kind of the consistency band.
+        brush: whether dragging over a range of confidence lists its items.
+        forecasts: whether answers are forecasts.
+    """
+    return figure(
+        "reliability",
+        reliability_figure(runs, names, colours, recalibrated, marked, forecasts=forecasts),
+        f"Dots: bins, with the 95 % interval of their {CALIBRATION_COLUMNS[forecasts][1].lower()}. Line: isotonic (CORP) curve; "
+        f"grey: where it would lie if the run were calibrated ({BAND_WORDS[band]}). Below: how often each confidence was stated, "
+        "multiples of 5 % darker",
+        bins_table(runs, names, forecasts=forecasts),
+        hint="Drag sideways over a diagram to list the items of a range of confidence" if brush else "",
+    )
+
+
+def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, forecasts: bool = False) -> html.Div:
+    """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
+    head = ["Run", "Bin", "Items", *CALIBRATION_COLUMNS[forecasts], "95 % interval"]
+    rows = [
+        html.Tr(
+            [
+                html.Th(names[run.run], scope="row"),
+                html.Td(f"{bin_.lower:g} to {bin_.upper:g}"),
+                html.Td(f"{bin_.items:,}", className="number"),
+                html.Td(short(bin_.mean_confidence), className="number"),
+                html.Td(short(bin_.accuracy), className="number"),
+                html.Td(
+                    dash(run.no_interval) if bin_.low is None else f"{short(bin_.low)} to {short(bin_.high)}", className="number"
+                ),
+            ]
+        )
+        for run in runs
+        for bin_ in run.bins
+        if bin_.items
+    ]
+    return table(head, rows, "Bins")
+
+
+def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Div:
+    """Return how far each ranked run is over- and underconfident.
+
+    Args:
+        board: leaderboard with the metrics ``SPLIT``.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        forecasts: whether answers are forecasts.
+    """
+    rows = []
+    for row in (row for row in board.rows if row.ranked):
+        cells = [row.metrics[metric.key] for metric in SPLIT]
+        values = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
+        rows.append(html.Tr([html.Th(named(colours.get(row.run), names[row.run]), scope="row"), *values]))
+    shown = [metric.worded(forecasts) for metric in SPLIT]
+    heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in shown]
+    return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")
+
+
+FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
+
+
+def reliability_figure(
+    diagrams: Sequence[ReliabilityDiagram],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    after: Mapping[str, ReliabilityDiagram] | None = None,
+    chosen: tuple[float, float] | None = None,
+    *,
+    forecasts: bool = False,
+) -> PlotlyJson:
+    """Draw a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
+    band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
+
+    Args:
+        diagrams: diagrams, one per run.
+        names: display name of each run, by run id.
+        colours: colour of each run, by run id.
+        after: diagrams of the same runs after recalibration, by run id, drawn as open dots.
+        chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets the user drag it.
+        forecasts: whether answers are forecasts.
+    """
+    data: list[PlotlyJson] = []
+    stated, right = CALIBRATION_AXES[forecasts]
+    for number, diagram in enumerate(diagrams):
+        axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
+        data += _band(diagram, axes)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data += _histogram(diagram, axes)
+        data.append(_corp(diagram, axes, colour))
+        data.append(_bins(diagram, axes, colour, open_dots=False))
+        if after and diagram.run in after:
+            data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
+    drawn = panels(
+        data,
+        [names[diagram.run] for diagram in diagrams],
+        x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": right, "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        barmode="overlay",
+        bargap=0,
+        clickanywhere=True,  # a click away from all points clears the range
+        shapes=[_brush(number, chosen) for number in range(len(diagrams))],
+    )
+    drawn["layout"]["meta"] |= {"brush": "confidence", "range": list(chosen or (0.0, 1.0))}
+    return drawn
+
+
+def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
+    """The chosen range in one panel."""
+    axes = panel_axes(number)
+    low, high = chosen or (0.0, 1.0)
+    return {
+        "type": "rect", "name": "brush", "xref": axes["xaxis"], "yref": f"{axes['yaxis']} domain", "x0": low, "x1": high, "y0": 0,
+        "y1": 1, "layer": "below", "fillcolor": "var(--accent-soft)", "line": {"color": "var(--accent)", "width": 1},
+        "visible": chosen is not None and (low, high) != (0.0, 1.0),
+    }  # fmt: skip
+
+
+def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> PlotlyJson:
+    filled = [bin_ for bin_ in diagram.bins if bin_.items]
+    bounds = [(bin_.low, bin_.high) for bin_ in filled]
+    whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
+    most = max((bin_.items for bin_ in filled), default=1)
+    accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
+    return {
+        "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", "meta": diagram.run, **axes,
+        "x": [bin_.mean_confidence for bin_ in filled], "y": accuracy,
+        "marker": {
+            "size": [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
+            "color": "rgba(0,0,0,0)" if open_dots else colour, "line": {"color": colour, "width": 1.5 if open_dots else 0},
+        },
+        "error_y": {
+            "type": "data", "symmetric": False, "color": colour, "thickness": 1.2, "width": 0, "visible": whiskers,
+            "array": [(high or 0.0) - value for (_, high), value in zip(bounds, accuracy, strict=True)],
+            "arrayminus": [value - (low or 0.0) for (low, _), value in zip(bounds, accuracy, strict=True)],
+        },
+        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
+        "hovertemplate": (
+            "stated %{x:.3f} (bin %{customdata[0]})<br>true %{y:.3f} %{customdata[2]}<br>"
+            "%{customdata[1]:,} items<extra></extra>"
+        ),
+        "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> PlotlyJson:
+    x = [end for block in diagram.corp for end in (block.lower, block.upper)]
+    y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
+    return {
+        "type": "scatter", "mode": "lines", "name": "CORP", "x": x, "y": y, "line": {"color": colour, "width": 1.5},
+        "opacity": 0.75, "hovertemplate": "isotonic: stated %{x:.3f} → %{y:.3f}<extra></extra>", **axes,
+    }  # fmt: skip
+
+
+def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
+    if diagram.band is None:
+        return []
+    shared = {"type": "scatter", "mode": "lines", "line": {"width": 0, "color": FAINT}, "hoverinfo": "skip", **axes}
+    return [
+        {**shared, "x": diagram.band.confidence, "y": diagram.band.low},
+        {**shared, "x": diagram.band.confidence, "y": diagram.band.high, "fill": "tonexty", "fillcolor": "var(--band)"},
+    ]
+
+
+def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
+    most = max(diagram.histogram, default=0) or 1
+    scale = (FLOOR - 0.02) / most
+    traces = []
+    for colour, counts, what in (
+        (FAINT, diagram.histogram, "items"),
+        (MUTED, diagram.rounded, "items at a multiple of 5 %"),
+    ):
+        stated = [percent for percent, count in enumerate(counts) if count]
+        traces.append({
+            "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
+            "width": 0.009, "marker": {"color": colour, "line": {"width": 0, "color": INK}},
+            "customdata": [counts[percent] for percent in stated],
+            "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {what}<extra></extra>", **axes,
+        })  # fmt: skip
+    return traces

@@ -1,0 +1,153 @@
+"""Reliability: what each run's confidence is worth, bin by bin, and what recalibration would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.cited import WILSON, Cited
+from dashboard.service import service
+from dashboard.shared_parameters import BAND, Confidence
+from dashboard.ui.controls import menu
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import question_path
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.runs import Panels, panels_note, run_colours, run_names, with_panels
+from dashboard.views.reliability.diagrams import SPLIT, reliability_diagrams, split_table
+from dashboard.views.reliability.items import items_section
+from dashboard.views.reliability.recalibration import MEASURED, METHOD_NAMES, recalibration_section
+from dashboard.views.reliability.triptych import triptych_section
+from dashboard.views.reliability.view import RELIABILITY, ReliabilityKeys
+from data.plurals import counted
+from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityDiagram
+from queries.items import Item, ItemList, items
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.recalibration import METHODS
+from queries.recalibration import recalibration
+from queries.reliability import reliability
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice
+from queries.triptych import triptych
+
+PATH = "/reliability"
+ITEMS_SHOWN = 40
+BAND_NAMES = {"": "Simultaneous", "pointwise": "Pointwise"}
+
+
+class ReliabilityPage(PageParameters, frozen=True):
+    """Recalibration, kind of band, panels, and the answers that are listed."""
+
+    method: Annotated[
+        str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
+    ] = ""
+    band: Annotated[BandKind, BAND] = DEFAULT_BAND
+    focus: Annotated[
+        str,
+        Choice(
+            "the run whose answers are listed; the first one by default",
+            lambda facets: facets.all_runs,
+            "There is no run {value!r} in this selection.",
+            blank=True,
+        ),
+    ] = ""
+    confidence: Confidence = None
+    panels: Panels = ""
+
+
+def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
+    """Draw diagrams, the triptych, over- and underconfidence, what-if recalibration, and the items of a confidence range."""
+    band = request.parameters.band or DEFAULT_BAND
+    result = service().ask(reliability, request.selection, band)
+    if not result.runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
+    colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
+    names = run_names(result.runs)
+    shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
+    method = request.parameters.method
+    what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
+    after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
+    return [
+        html.Div(
+            [
+                html.H1("Reliability"),
+                html.P(
+                    f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
+                    className="lead",
+                ),
+                menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
+                menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
+            ],
+            className="heading",
+        ),
+        panels_note(len(result.runs), len(shown)),
+        reliability_diagrams(
+            shown, names, colours, after, request.parameters.confidence, band, forecasts=request.facets.forecasts
+        ),
+        triptych_section(
+            service().ask(triptych, request.selection),
+            names,
+            colours,
+            {run.run for run in shown},
+            forecasts=request.facets.forecasts,
+        ),
+        split_table(
+            service().ask(leaderboard, request.selection, SPLIT, False), names, colours, forecasts=request.facets.forecasts
+        ),
+        recalibration_section(what_if, names, colours) if what_if else None,
+        _items(request, result.runs, names),
+    ]
+
+
+def _meaning(facets: Facets) -> str:
+    """What the diagrams show."""
+    if facets.forecasts:
+        return "how often yes comes true at the probability that each run states"
+    return "how often each run is right at the confidence it states"
+
+
+def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
+    """The run whose items are listed: the one that the address names, otherwise the first."""
+    focus = request.parameters.focus
+    if focus and focus not in runs:
+        raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
+    return focus or (runs[0] if runs else "")
+
+
+def _choices(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> dict[str, str]:
+    """Name of each run, by its value in the address; the first run is the default, so its value is blank."""
+    return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
+
+
+def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
+    """The items of one run in a range of confidence, largest error first."""
+    focus = _focus(request, [run.run for run in runs])
+    chosen = request.parameters.confidence
+    result: ItemList = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
+
+    def link(item: Item) -> str:
+        return request.link(question_path(request.selection.dataset, item.question_id), clue=str(item.clue), dataset=None)
+
+    run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
+    return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
+
+
+def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
+    return Cited(
+        RELIABILITY, ReliabilityKeys(request.parameters.band or DEFAULT_BAND),
+        ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
+        interval=WILSON, references=("dimitriadis2021stable",),
+    )  # fmt: skip
+
+
+PAGE = register(
+    Page(
+        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, table=_table, parameters=ReliabilityPage,
+        filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
+    )
+)  # fmt: skip

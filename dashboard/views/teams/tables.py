@@ -1,0 +1,312 @@
+"""Where in the question teams buzz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.name_shortening import distinct_short_names
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
+from dashboard.ui.html import page_link
+from dashboard.ui.numbers import DASH, percent
+from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.table import row, table
+from data.plurals import counted
+from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
+
+MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
+MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
+POWERS = "Powers"
+BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
+TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
+TERMS = (
+    "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
+    "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
+    "Correct at: mean share of the question that had been read. "
+    "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
+    "in any room."
+)
+
+
+def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.Section:
+    """Return where each team buzzes, and how often it is right.
+
+    Args:
+        teams: teams in order.
+        link: function from a team to the address that lists its buzzes.
+    """
+    right = [team for team in teams if team.correct][:MAX_TEAMS]
+    left_out = len(teams) - len(right)
+    title = "Where teams are right: median and quartiles of their correct buzzes"
+    if left_out:
+        title += f". Not drawn: {counted(left_out, 'team that was', 'teams that were')} right less often"
+    powers = _have_powers(teams)
+    rows = [
+        row(
+            page_link(team.team, link(team.team), "Show its buzzes"),
+            *(f"{number:,}" for number in (team.rooms, team.heard, team.correct)),
+            *([_number(team.powers)] if powers else []),
+            f"{team.incorrect:,}",
+            *(percent(share) for share in (team.correct_share, team.precision, team.correct_at)),
+            f"{team.first:,}",
+        )
+        for team in teams
+    ]
+    return html.Section(
+        [
+            html.H2("Teams"),
+            figure("teams", teams_figure(right), title) if right else None,
+            table(_head(TEAM_HEAD, powers), rows, "Teams"),
+            html.P(TERMS, className="note"),
+        ],
+        className="section",
+    )
+
+
+def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
+    """Return the results by category; None if questions have no categories.
+
+    Args:
+        categories: categories in order.
+        link: function from a category to the address of the list of its questions.
+    """
+    if not any(part.category for part in categories):
+        return None
+    powers = _have_powers(categories)
+    rows = [
+        row(
+            page_link(part.category, link(part.category), "Show its questions") if part.category else "not stated",
+            f"{part.questions:,}",
+            *_cells(part, powers),
+        )
+        for part in categories
+    ]
+    head = _head(("Category", "Questions", *BUZZING_HEAD), powers)
+    return html.Section([html.H2("Categories"), table(head, rows, "Categories")], className="section")
+
+
+def questions_section(
+    questions: Sequence[QuestionBuzzing], link: Callable[[str], str], whole: str, *, quizbowl: bool
+) -> html.Section:
+    """Return the results by question, the hardest first.
+
+    Args:
+        questions: questions in any order.
+        link: function from a question id to its address.
+        whole: address of the CSV file with all of them.
+        quizbowl: whether answer lines can contain quizbowl markup.
+    """
+    hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))
+    powers = _have_powers(questions)
+    rows = [
+        row(
+            [page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))],
+            html.Span(part.category or DASH),
+            *_cells(part, powers),
+            html.Span(part.first_team or DASH),
+        )
+        for part in hardest[:MAX_ROWS]
+    ]
+    more = len(questions) - len(rows)
+    return html.Section(
+        [
+            html.H2("Questions, hardest first"),
+            table(_head(("Question", "Category", *BUZZING_HEAD, "First team"), powers), rows, "Questions"),
+            html.P([f"{more:,} more are in the file: " if more else "As a file: ", html.A("CSV", href=whole)], className="note"),
+        ],
+        className="section",
+    )
+
+
+def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
+    """Return which teams met, and their results; None if no two teams shared a room.
+
+    Args:
+        rooms: rooms in order.
+        link: function from a room to the address that lists its buzzes.
+        whole: address of the CSV file with all of them.
+    """
+    if not rooms:
+        return None
+    powers = _have_powers(rooms)
+    rows = [
+        row(
+            page_link(room.room, link(room.room), "Show its buzzes"),
+            html.Span(_names(room)),
+            *(f"{number:,}" for number in (room.questions, room.converted)),
+            *([_number(room.powers)] if powers else []),
+        )
+        for room in rooms[:MAX_ROWS]
+    ]
+    head = _head(("Room", "Teams, with correct : incorrect buzzes", "Questions", "Answered correctly", POWERS), powers)
+    more = len(rooms) - MAX_ROWS
+    return html.Section(
+        [
+            html.H2("Rooms"),
+            table(head, rows, "Rooms"),
+            html.P(
+                [f"{more:,} more are in the file: " if more > 0 else "As a file: ", html.A("CSV", href=whole)], className="note"
+            ),
+        ],
+        className="section",
+    )
+
+
+def buzzes_section(
+    whose: str, buzzes: Sequence[TeamBuzz], link: Callable[[str], str], back: str, *, quizbowl: bool
+) -> html.Section:
+    """Return every buzz of one team, or in one room.
+
+    Args:
+        whose: completes the heading "Buzzes ...".
+        buzzes: buzzes in order.
+        link: function from a question id, or the placeholder ``ID``, to its address.
+        back: address of the page without a team or room.
+        quizbowl: whether answer lines can contain quizbowl markup.
+    """
+    powers = any(buzz.power is not None for buzz in buzzes)
+    labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
+    rows = [
+        row(
+            [page_link(label, link(buzz.question_id))],
+            html.Span(buzz.category or DASH),
+            html.Span(buzz.room),
+            html.Span(buzz.team),
+            f"{buzz.word + 1:,}",
+            percent(buzz.at),
+            html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect"),
+            *([html.Span(DASH if buzz.power is None else "power" if buzz.power else "")] if powers else []),
+            f"{buzz.place} of {buzz.places}" if buzz.place else DASH,
+            html.Span(buzz.guess or DASH),
+        )
+        for buzz, label in zip(buzzes[:MAX_ROWS], labels, strict=False)
+    ]
+    head = _head(("Question", "Category", "Room", "Team", "Word", "Read", "Correct", POWERS, "Place", "Answer given"), powers)
+    more = len(buzzes) - len(rows)
+    parts: list[Component | None] = [
+        html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
+        figure(
+            "team",
+            team_figure(buzzes, labels, link("ID")),
+            "Where in the question: ○ correct, × incorrect",
+            hint="Click a buzz to open its question",
+        )
+        if buzzes
+        else html.P("No buzz on these questions.", className="note"),
+        table(head, rows, f"Buzzes {whose}") if buzzes else None,
+        html.P("Place: rank among the correct buzzes on the question in all rooms, earliest first.", className="note"),
+        html.P(f"{more:,} more are in /api/v1/teams.csv?table=buzzes", className="note") if more else None,
+    ]
+    return html.Section(parts, className="section")
+
+
+def _have_powers(parts: Sequence[Buzzing | TeamRow | RoomRow]) -> bool:
+    """Whether any question has a power mark. Otherwise tables have no column for powers."""
+    return any(part.powers is not None for part in parts)
+
+
+def _head(names: Sequence[str], powers: bool) -> list[str]:
+    return [name for name in names if powers or name != POWERS]
+
+
+def _names(room: RoomRow) -> str:
+    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MAX_TEAMS_OF_A_ROOM]]
+    more = len(room.teams) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def _number(number: int | None) -> str:
+    return DASH if number is None else f"{number:,}"
+
+
+def _cells(part: Buzzing, powers: bool) -> list[str]:
+    return [
+        *(f"{number:,}" for number in (part.heard, part.correct)),
+        *([_number(part.powers)] if powers else []),
+        f"{part.incorrect:,}",
+        *(percent(share) for share in (part.conversion, part.correct_at, part.first_at)),
+    ]
+
+
+ROW = 20  # pixels per team
+MAX_TEAMS = 40  # rows of the figure
+SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
+
+
+def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
+    """Draw a row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
+
+    Args:
+        teams: teams that were right at least once, at most ``MAX_TEAMS``, in order.
+    """
+    quartiles = [team.correct_at_quartiles or [] for team in teams]
+    places = list(range(len(teams)))
+    bars: dict[str, list[float | int | None]] = {"x": [], "y": []}
+    for place, (low, _, high) in zip(places, quartiles, strict=True):
+        bars["x"] += [low, high, None]
+        bars["y"] += [place, place, None]
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", **bars, "line": {"color": "var(--faint)", "width": 4}, "hoverinfo": "skip"},
+            {
+                "type": "scatter", "mode": "markers", "x": [middle for _, middle, _ in quartiles], "y": places,
+                "cliponaxis": False, "marker": {"size": 9, "color": INK},
+                "customdata": [f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
+                "hovertemplate": "%{customdata}<br>median at %{x:.0%} of the question<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            ROW * len(teams) + 58,
+            xaxis=axis("share of the question read at a correct buzz", **SHARE),
+            yaxis=axis(
+                range=downwards(len(teams)), showgrid=False, tickvals=places,
+                ticktext=[plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
+                tickfont={"size": 12, "color": INK},
+            ),
+        ),
+    }  # fmt: skip
+
+
+def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) -> PlotlyJson:
+    """Draw every buzz of one team: a row per category, where in the question it came, and whether it was right.
+
+    Args:
+        buzzes: buzzes of the team.
+        labels: name of the question of each buzz.
+        link: address of a question, with ``ID`` in place of its id; a click on a mark opens it.
+    """
+    categories = sorted({_category(buzz) for buzz in buzzes})
+    place = {category: number for number, category in enumerate(categories)}
+
+    def marks(name: str, symbol: str, colour: str, *, correct: bool) -> PlotlyJson:
+        rows = [(buzz, label) for buzz, label in zip(buzzes, labels, strict=True) if buzz.correct == correct]
+        return {
+            "type": "scatter", "mode": "markers", "name": name, "x": [buzz.at for buzz, _ in rows], "cliponaxis": False,
+            "y": [place[_category(buzz)] for buzz, _ in rows], "meta": {"link": link},
+            "marker": {"size": 9, "symbol": symbol, "color": colour, "line": {"width": 1.6, "color": colour}},
+            "customdata": [buzz.question_id for buzz, _ in rows],
+            "text": [plain(label) for _, label in rows],
+            "hovertemplate": f"%{{text}}<br>{name} at %{{x:.0%}} of the question<extra></extra>",
+        }  # fmt: skip
+
+    return {
+        "data": [
+            marks("correct", "circle-open", "var(--good)", correct=True),
+            marks("incorrect", "x-thin-open", "var(--bad)", correct=False),
+        ],
+        "layout": layout(
+            (ROW + 6) * len(categories) + 58,
+            xaxis=axis("share of the question read", **SHARE),
+            yaxis=axis(
+                range=downwards(len(categories)), tickvals=list(place.values()),
+                ticktext=[plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)],
+                tickfont={"size": 12, "color": MUTED},
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _category(buzz: TeamBuzz) -> str:
+    return buzz.category or "not stated"

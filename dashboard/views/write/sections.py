@@ -1,0 +1,160 @@
+"""What the guessers answer after each sentence of a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
+from dashboard.ui.html import aria
+from dashboard.ui.numbers import short
+from dashboard.ui.runs import named
+from dashboard.ui.table import table
+from data.plurals import counted
+from queries.question_draft import DraftClue, DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
+
+COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}
+MARKS = {"accept": "✓", "prompt": "prompt", "reject": "✗", None: ""}
+CLASSES = {"accept": "number mark right", "prompt": "number mark", "reject": "number mark wrong", None: "number mark"}
+START = "Type a question. After each sentence, four search methods answer it from what is typed so far."
+
+
+def draft_summary(draft: QuestionDraft) -> html.Div:
+    """Return the length of the question, whether the guessers can know its answer, and warnings.
+
+    Screen readers read it out when it changes.
+    """
+    if not draft.clues:
+        return html.Div(html.P(START, className="note"), className="draft-summary")
+    lines: list[Component] = [
+        html.P(f"{counted(len(draft.clues), 'sentence')}, {counted(draft.words, 'word')}.", className="note")
+    ]
+    if draft.guessers[0].guesses[0].verdict is None and not any(g.verdict for r in draft.guessers for g in r.guesses):
+        lines.append(html.P("Type the answer line as well: the guesses are graded against it.", className="note"))
+    elif not draft.known:
+        lines.append(
+            html.P(
+                f"This answer line accepts none of the {draft.entries} entries that the guessers choose from, so no guess can be "
+                "right. Warnings about wrong guesses still show what the text sounds like.",
+                className="note",
+            )
+        )
+    warnings = [html.Li(warning_text(warning, draft), className=f"draft-warning {warning.kind}") for warning in draft.warnings]
+    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else html.P("No warnings.", className="note"))
+    return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
+
+
+def warning_text(warning: DraftWarning, draft: QuestionDraft) -> str:
+    """Return a warning as a sentence."""
+    after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
+    sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
+    return f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
+
+
+def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
+    """Return each guesser's answer to the whole text and where it buzzes; None without a text."""
+    if not guessers:
+        return None
+    rows = []
+    for guesser in guessers:
+        now = guesser.guesses[-1]
+        buzz = "never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}"
+        cells = [
+            html.Td(now.guess or "no guess", className="guess" if now.guess else "missing"),
+            html.Td(MARKS[now.verdict], className=CLASSES[now.verdict], title=_reason(now)),
+            html.Td(short(now.confidence), className="number"),
+            html.Td(buzz, className="number", title=f"Confidence above {guesser.threshold:.4g}, its best threshold on Pyramid"),
+            html.Td(_reason(now), className="note"),
+        ]
+        rows.append(html.Tr([html.Th(named(COLOURS[guesser.model], guesser.model), scope="row"), *cells]))
+    return table(["", "Guess", "Grade", "Confidence", "Buzzes", "Why this grade"], rows, "Guesses now", "draft-guesses")
+
+
+def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS) -> html.Figure:
+    """Return the figure, with every guess as its table."""
+    caption = "Confidence after each sentence: ● right, × wrong, □ prompt, ○ not graded, ◇ where the guesser buzzes"
+    return figure("draft", draft_figure(draft, colours), caption, _all_guesses(draft))
+
+
+def _all_guesses(draft: QuestionDraft) -> html.Div:
+    rows = []
+    for clue in draft.clues:
+        name = html.Th(f"{clue.clue + 1}. {clue.text}", scope="row")
+        rows.append(html.Tr([name, *(_guess(guesser, clue.clue) for guesser in draft.guessers)]))
+    return table(["After sentence", *(guesser.model for guesser in draft.guessers)], rows, "Guesses by sentence")
+
+
+def _guess(guesser: GuesserOnDraft, clue: int) -> html.Td:
+    guess = guesser.guesses[clue]
+    buzz = " ◇" if guesser.buzz == clue else ""
+    text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
+    return html.Td(" ".join(text.split()), title=_reason(guess))
+
+
+def _reason(guess: DraftGuess) -> str:
+    """A sentence on why a guess has its grade; blank if it is not graded."""
+    return f"{meaning(guess).capitalize()}: {guess.rule}." if guess.rule else ""
+
+
+HEIGHT, AXIS = 360, 60  # pixels of the figure, and of the space above and below its axes
+RANGE = (-0.03, 1.05)  # range of the confidence axis
+SYMBOLS = {"accept": "circle", "prompt": "square-open", "reject": "x-thin-open", None: "circle-open"}
+MEANINGS = {"accept": "right", "prompt": "to prompt on", "reject": "wrong", None: "not graded"}
+NO_WORDS = 10  # end of the axis before anything is typed
+
+
+def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz.
+
+    Args:
+        draft: draft with its guessers.
+        colours: colours by model.
+    """
+    ends = [clue.word_end for clue in draft.clues]
+    last = [(plain(guesser.model), guesser.guesses[-1].confidence, colours[guesser.model]) for guesser in draft.guessers]
+    return {
+        "data": [trace for guesser in draft.guessers for trace in _guesser(guesser, draft.clues, colours[guesser.model])],
+        "layout": layout(
+            HEIGHT,
+            margin=label_margin([name for name, _, _ in last]),
+            annotations=end_labels(last, *RANGE, HEIGHT - AXIS),
+            shapes=[
+                {"type": "line", "xref": "x", "yref": "paper", "x0": end, "x1": end, "y0": 0, "y1": 1, "layer": "below",
+                 "line": {"color": FAINT, "width": 1, "dash": "dot"}}
+                for end in ends[:-1]
+            ],
+            xaxis=axis("words so far", range=[-0.5, (draft.words or NO_WORDS) + 0.5], showgrid=False),
+            yaxis=axis("confidence", range=list(RANGE), dtick=0.25, tickformat=".2~f"),
+        ),
+    }  # fmt: skip
+
+
+def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -> list[PlotlyJson]:
+    """The line of a guesser, and the diamond around the guess with which it buzzes."""
+    shared = {"type": "scatter", "name": plain(guesser.model), "showlegend": False, "cliponaxis": False}
+    line = {
+        **shared, "mode": "lines+markers", "meta": guesser.model,
+        "x": [clue.word_end for clue in clues], "y": [guess.confidence for guess in guesser.guesses],
+        "line": {"color": colour, "width": 2.2},
+        "marker": {
+            "size": 9, "color": colour, "line": {"color": colour, "width": 2},
+            "symbol": [SYMBOLS[guess.verdict] for guess in guesser.guesses],
+        },
+        "customdata": [[plain(guess.guess or "no guess"), meaning(guess)] for guess in guesser.guesses],
+        "hovertemplate": "%{fullData.name}<br>%{customdata[0]} (%{customdata[1]})<br>confidence %{y:.3f}<extra></extra>",
+    }  # fmt: skip
+    if guesser.buzz is None:
+        return [line]
+    buzz = guesser.guesses[guesser.buzz]
+    diamond = {
+        **shared, "mode": "markers", "x": [clues[buzz.clue].word_end], "y": [buzz.confidence], "hoverinfo": "skip",
+        "marker": {"size": 17, "symbol": "diamond-open", "color": colour, "line": {"width": 2}},
+    }  # fmt: skip
+    return [line, diamond]
+
+
+def meaning(guess: DraftGuess) -> str:
+    """Return the grade of a guess in words."""
+    return MEANINGS[guess.verdict]

@@ -28,7 +28,7 @@ COPY queries queries/
 COPY dashboard dashboard/
 # Compiled here because the user may not write: our code, and what it imports from the packages.
 RUN python -m compileall -q data queries dashboard \
-    && python -c "import dashboard.app, dashboard.cli, dashboard.process.gunicorn_server, dashboard.uploads.import_process; from dashboard.app import create_app; from dashboard.settings import Settings; create_app(Settings(store='/tmp/none'))" \
+    && python -c "import dashboard.app, dashboard.cli, dashboard.process.server, dashboard.uploads.import_process; from dashboard.app import create_app; from dashboard.settings import Settings; create_app(Settings(store='/tmp/none'))" \
     && rm -rf /tmp/*
 
 ENV PYTHONDONTWRITEBYTECODE=1 \

@@ -1,4 +1,4 @@
-// Puts the server's drawings on the page; see docs/rendering.md. A drawing (dashboard/static_html_extraction.py) has a structure of Dash components, and
+// Puts the server's drawings on the page; see docs/rendering.md. A drawing (dashboard/ui/drawing.py) has a structure of Dash components, and
 // their contents: fragments of HTML, figures, and the data of stores. If the structure is the one already shown, only the parts that
 // differ are changed in place, so that focus, scroll position and unfolded tables stay as they are.
 (function () {

@@ -11,16 +11,21 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, app_shell, documentation_pages, play, views
-from dashboard.access import dash_request_checks, limits_and_headers, login
-from dashboard.api.http_responses import error_response
-from dashboard.page_registry import check_page
-from dashboard.process import logs, prometheus
+from dashboard import shell, views
+from dashboard.access import addresses as access_addresses
+from dashboard.access import dash_requests, limits, login
+from dashboard.process import health, logs, prometheus
+from dashboard.registry.addresses import api
+from dashboard.registry.pages import check_page
+from dashboard.registry.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
+from dashboard.uploads import addresses as upload_addresses
 from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
 
+# Importing these adds their addresses to ``api``.
+ADDRESSES = (access_addresses, health, upload_addresses)
 ASSETS = Path(__file__).parents[1] / "assets"
 # before_first_paint.js sets the theme before anything is painted. It is a file, so that pages need no inline script of ours.
 INDEX = """<!DOCTYPE html>
@@ -50,10 +55,8 @@ def create_app(settings: Settings) -> Flask:
     if settings.prometheus == "on":
         prometheus.install(server, service.data_version)
     views.register_all(server)
-    server.register_blueprint(api.register_all())
+    server.register_blueprint(api)
     login.install(server)
-    documentation_pages.install(server)
-    play.install(server)
     app = Dash(
         "dashboard",
         server=server,  # type: ignore[arg-type]
@@ -66,12 +69,12 @@ def create_app(settings: Settings) -> Flask:
         compress=True,
         enable_mcp=False,
     )
-    app_shell.install(app)
+    shell.install(app)
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body is not valid HTTP.")))
-    limits_and_headers.install(server, app, settings)
-    dash_request_checks.install(server)
+    limits.install(server, app, settings)
+    dash_requests.install(server)
     # Dash sets itself up in its first request. Others that arrive at the same time would find it half ready.
     server.test_client().get("/healthz")
     return server

@@ -25,7 +25,7 @@ import data
 import queries
 from dashboard.access.identity_and_rights import Access
 from dashboard.access.trusted_proxies import client_address
-from dashboard.result_cache import PLACES_FOR_CLIENT, RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
+from dashboard.cache import PLACES_FOR_CLIENT, RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store

@@ -21,8 +21,8 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, dcc
 from dash.development.base_component import Component
 from flask import Flask, send_file
 
-from dashboard import pages
-from dashboard.page_registry import find_page, read_page
+from dashboard import views
+from dashboard.registry.pages import find_page, read_page
 from dashboard.service import Service
 from dashboard.settings import Settings
 from dashboard.ui.controls import control
@@ -159,7 +159,7 @@ def create(variant: str, store: str, path: str, query: str) -> Flask:
     app = Dash(__name__, server=server, assets_folder=str(ASSETS), suppress_callback_exceptions=True, compress=True)  # type: ignore[arg-type]
     app.config.external_scripts = ["/idiomorph.js"]
     server.add_url_rule("/idiomorph.js", view_func=lambda: send_file(VENDOR / "idiomorph.min.js"))
-    pages.register_all(server)
+    views.register_all(server)
     app.index_string = app.index_string.replace("{%css%}", f"{{%css%}}<style>{CSS.read_text(encoding='utf-8')}</style>")
     view, _, _ = find_page(path)
     with server.app_context(), server.test_request_context():

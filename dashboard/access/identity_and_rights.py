@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
-from dashboard.access.dash_request_checks import CALLBACKS, drawn_address
+from dashboard.access.dash_requests import CALLBACKS, drawn_address
 from dashboard.access.json_bodies import InvalidJson
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink

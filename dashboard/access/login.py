@@ -10,7 +10,7 @@ from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access.identity_and_rights import COOKIE, Reader, RequestDenied
-from dashboard.api.endpoint_decorators import document
+from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.html import address
 from queries.selection.parameter_kinds import Text

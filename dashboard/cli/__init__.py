@@ -16,24 +16,24 @@ from dashboard.version import VERSION
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
 COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
-    "import": "dashboard.cli.import_files:import_command",
-    "batch": "dashboard.cli.distributed_import:batch_command",
+    "import": "dashboard.cli.importing:import_command",
+    "batch": "dashboard.cli.importing:batch_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
-    "grades": "dashboard.cli.grading_differences_and_corrections:grades_command",
+    "grades": "dashboard.cli.gradings:grades_command",
     "datasets": "dashboard.cli.datasets:datasets_group",
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
     "migrate": "dashboard.cli.store:migrate",
     "repair": "dashboard.cli.store:repair",
-    "sign": "dashboard.cli.sign:sign",
+    "sign": "dashboard.cli.tokens:sign",
     "invite": "dashboard.cli.sessions:invite",
     "collect": "dashboard.cli.sessions:collect_command",
-    "tag": "dashboard.cli.run_tags:tag_command",
+    "tag": "dashboard.cli.datasets:tag_command",
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
-    "view": "dashboard.cli.print_api_response:view",
+    "view": "dashboard.cli.view:view",
 }
 
 
@@ -56,8 +56,8 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            from dashboard.cli.progress_and_refusals import CommandRefused
-            from dashboard.error_messages import error_message
+            from dashboard.cli.progress import CommandRefused
+            from dashboard.registry.messages import error_message
             from data.store import StoreError
             from data.store.tokens_and_readers import TokenError
 

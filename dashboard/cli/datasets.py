@@ -1,4 +1,4 @@
-"""``python -m dashboard datasets``: lists datasets, sets their readers, and fetches public ones (``datasets get lifeeval``)."""
+"""``python -m dashboard datasets`` and ``tag``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress_and_refusals import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.cli.importing import read_tags
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.plurals import counted
 from data.store import open_store
+from data.store.run_tags import BadTag, change_tags
+from data.store.run_withdrawal import NoSuchRun
 from data.store.tokens_and_readers import Tokens
 from queries.datasets import datasets
+from queries.runs import run as run_facts
+from queries.selection.parameter_kinds import BadRequest
 
 
 @click.group("datasets", invoke_without_command=True)
@@ -118,3 +123,24 @@ def _download(dataset: PublicDataset, address: str, folder: Path) -> list[list[P
 
 def _facts(dataset: PublicDataset) -> str:
     return f"{dataset.title}. Licence: {dataset.licence}. Source: {dataset.source}"
+
+
+@click.command("tag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, metavar="[NAME=VALUE]...", callback=read_tags)
+@click.option("--remove", "removed", metavar="NAME", multiple=True, help="A tag to remove; can be repeated.")
+@click.pass_obj
+def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...], removed: tuple[str, ...]) -> None:
+    """Set and remove tags of RUN, such as reasoning=yes, and list its tags."""
+    store = open_store(settings.store)
+    try:
+        change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)
+        listed = run_facts(store.snapshot(), run).tags
+    except NoSuchRun:
+        raise CommandRefused(f"there is no run {run!r}") from None
+    except (BadTag, BadRequest) as error:
+        raise CommandRefused(str(error)) from error
+    for tag, value in listed.items():
+        click.echo(f"{tag}={value}")
+    if not listed:
+        click.echo(f"Run {run} has no tags.")

@@ -9,12 +9,12 @@ from typing import Unpack
 import click
 import msgspec
 
-from dashboard.cli.file_options import FileOptions, file_options, import_options
-from dashboard.cli.progress_and_refusals import CommandRefused, print_remarks, progress_bar, refusal
-from dashboard.error_messages import error_message
-from dashboard.file_run_summaries import IncomingRun, incoming_runs
+from dashboard.cli.importing import FileOptions, file_options, import_options
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
+from dashboard.registry.keys import MetricsParameters
+from dashboard.registry.messages import error_message
 from dashboard.settings import Settings
-from dashboard.shared_parameters import MetricsParameters
+from dashboard.uploads.summaries import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.plurals import counted

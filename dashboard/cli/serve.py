@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.cli.progress_and_refusals import CommandRefused, seed_empty_store
+from dashboard.cli.progress import CommandRefused, seed_empty_store
 from dashboard.settings import Settings, environment_variable, read_setting
 from data.importing.report import Refused
 from data.store import OlderStore, StoreError, open_store
@@ -56,7 +56,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
     # gunicorn forks its workers. A process that has imported DuckDB can be forked but does not end cleanly, so start a new one.
     os.environ.update({environment_variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.gunicorn_server"])
+    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.server"])
 
 
 def _check_port(settings: Settings) -> None:

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from dashboard.cli.progress_and_refusals import CommandRefused, EndDate, print_remarks, refusal, seed_empty_store
+from dashboard.cli.progress import CommandRefused, EndDate, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
 from data.play_sessions.careless_players import flag_players

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.progress_and_refusals import CommandRefused
+from dashboard.cli.progress import CommandRefused
 from dashboard.settings import Settings
 from data.plurals import counted
 from data.store import Store, StoreError, open_store

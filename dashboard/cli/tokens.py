@@ -1,15 +1,19 @@
-"""``python -m dashboard token``: manages the tokens needed for uploads and, on some servers, for reading."""
+"""``python -m dashboard token`` and ``sign``."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import click
+from werkzeug.exceptions import HTTPException
 
-from dashboard.cli.progress_and_refusals import EndDate
+from dashboard.access import signed_links
+from dashboard.cli.progress import CommandRefused, EndDate
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens_and_readers import RIGHTS, Right, Tokens
+from queries.selection.parameter_kinds import BadRequest
 
 UNTIL = EndDate()
 
@@ -55,3 +59,56 @@ def revoke(settings: Settings, name: str) -> None:
 
 def _tokens(settings: Settings) -> Tokens:
     return Tokens(open_store(settings.store).register)
+
+
+@click.command("sign")
+@click.argument("link", required=False)
+@click.option("--until", type=EndDate(), metavar="DATE", help="When the link expires: a date or a time, UTC.")
+@click.option("--revoke-all", is_flag=True, help="Revoke all links signed so far.")
+@click.pass_obj
+def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:
+    """Print LINK, the address of a page or a JSON address, with a signature that opens it without a token until DATE.
+
+    It opens only this view, with its keys unchanged, and shows no other dataset. Anybody who gets the link can pass it on.
+    """
+    tokens = Tokens(open_store(settings.store).register)
+    if revoke_all:
+        tokens.new_link_key()
+        click.echo("Links that were signed before no longer work.", err=True)
+    if link is None:
+        if not revoke_all:
+            raise click.UsageError("Missing argument 'LINK'.")
+        return
+    if until is None:
+        raise click.UsageError("Missing option '--until'.")
+    parts = urlsplit(link if link.startswith(("/", "http://", "https://")) else f"/{link}")
+    pairs = [(key, text) for key, text in parse_qsl(parts.query, keep_blank_values=True) if key != signed_links.KEY]
+    path = unquote(parts.path) or "/"
+    dataset = _dataset(settings, parts.path or "/", pairs)
+    key = tokens.record().link_key or tokens.new_link_key()
+    signature = signed_links.sign(key, path, pairs, dataset, until)
+    click.echo(urlunsplit(parts._replace(path=parts.path or "/", query=urlencode([*pairs, (signed_links.KEY, signature)]))))
+
+
+def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:
+    """Return the dataset that an address is about. Raises ``CommandRefused`` for an unknown or invalid address."""
+    from dashboard.app import create_app  # imported here because it loads slowly
+    from dashboard.registry.pages import check_page, find_page, read_page
+    from dashboard.service import service
+    from queries.runs import run
+
+    app = create_app(settings)
+    try:
+        endpoint, items = app.url_map.bind("localhost").match(unquote(path))
+        with app.app_context():  # outside a request, every dataset can be read
+            if endpoint.startswith("api."):
+                if "run_id" in items:
+                    return service().ask(run, items["run_id"]).dataset
+                return service().facets(items.get("dataset", dict(pairs).get("dataset"))).dataset
+            check_page(path, pairs)
+            page, dataset, item = find_page(path)
+            return read_page(page, pairs, dataset, item).selection.dataset
+    except BadRequest as error:
+        raise CommandRefused(str(error)) from error
+    except HTTPException as error:
+        raise CommandRefused(f"there is no address {path!r}") from error

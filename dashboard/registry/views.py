@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from flask import Response
 
-from dashboard.api.endpoint_decorators import add
-from dashboard.api.http_responses import csv_response, json_response
+from dashboard.registry.addresses import add
+from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import Table
 from dashboard.service import service
 from queries.selection import Request

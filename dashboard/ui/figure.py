@@ -8,8 +8,8 @@ from typing import Any
 from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.name_shortening import MAX_LABEL_LENGTH, distinct_short_names
 from dashboard.ui.html import data
+from dashboard.ui.names import MAX_LABEL_LENGTH, distinct_short_names
 from dashboard.ui.numbers import short
 from queries.metrics import Metric
 from queries.rank_agreement import RankCorrelation

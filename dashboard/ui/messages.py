@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.error_messages import error_message
+from dashboard.registry.messages import error_message, what_changed
 from dashboard.ui.html import address, page_link
-from dashboard.what_changed_since_version import what_changed
 from data.plurals import counted
 from queries.changes_since_data_version import VersionChanges
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED

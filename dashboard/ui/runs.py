@@ -1,17 +1,23 @@
-"""Names and colours of runs, and which of them get a panel."""
+"""Names and colours of runs: which are highlighted, and which get a panel."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from dash import html
 
-from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from dashboard.registry.composed import selected_runs
+from dashboard.registry.pages import PageRequest
+from dashboard.service import service
 from dashboard.ui.figure import INK, OTHERS
 from dashboard.ui.html import aria, data
+from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
 from data.plurals import counted
+from queries.leaderboard import leaderboard
+from queries.metrics import Metric
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice
 
@@ -186,3 +192,33 @@ def panels_note(runs: int, shown: int) -> html.P | None:
     return html.P(
         [words, html.Button(button, className="quiet", **data(set=f"panels={'all' if more else ''}"))], className="note"
     )
+
+
+MAX_HIGHLIGHTED = 8  # more lines cannot be distinguished
+
+
+def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return ids of the runs to highlight: those that the address pins, or all if they are few, or the best ones.
+
+    Args:
+        request: the request of the page.
+        metric: the metric by which the best runs are chosen; None if ``ranking`` is given, or to keep the runs' order.
+        ranking: ids of runs, best first, instead of a metric.
+
+    Returns:
+        The pinned ids, or at most ``MAX_HIGHLIGHTED`` others.
+    """
+    if request.parameters.pin:
+        return tuple(request.parameters.pin)
+    runs = selected_runs(request.selection)
+    if len(runs) <= MAX_HIGHLIGHTED:
+        return tuple(runs)
+    best = list(ranking) or (_best_first(request, metric) if metric else [])
+    return tuple(dict.fromkeys([*best, *runs]))[:MAX_HIGHLIGHTED]
+
+
+def _best_first(request: PageRequest[Any], metric: Metric) -> list[str]:
+    """Return ids of the ranked runs, best first by a metric."""
+    rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
+    ranks = {row.run: row.metrics[metric.key].rank for row in rows}
+    return sorted(ranks, key=lambda run: rank if (rank := ranks[run]) is not None else math.inf)

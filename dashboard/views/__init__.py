@@ -1,4 +1,4 @@
-"""Views, a folder each.
+"""Views, a folder each, without an ``__init__.py``.
 
 ``view.py`` declares address, keys and tables, ``page.py`` lays out the page, ``addresses.py`` has addresses that are no views.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+from pathlib import Path
 
 from flask import Flask
 
@@ -15,9 +15,8 @@ PARTS = ("view", "page", "addresses")
 
 def register_all(server: Flask) -> None:
     """Import what all folders declare, which registers it, and serve the ``ROUTES`` of pages: what their scripts request."""
-    for folder in pkgutil.iter_modules(__path__, f"{__name__}."):
-        for module in pkgutil.iter_modules(importlib.import_module(folder.name).__path__):
-            if module.name in PARTS:
-                imported = importlib.import_module(f"{folder.name}.{module.name}")
-                for path, answer in getattr(imported, "ROUTES", {}).items():
-                    server.add_url_rule(path, view_func=answer)
+    for path in sorted(Path(__file__).parent.glob("*/*.py")):
+        if path.stem in PARTS:
+            module = importlib.import_module(f"{__name__}.{path.parent.name}.{path.stem}")
+            for address, answer in getattr(module, "ROUTES", {}).items():
+                server.add_url_rule(address, view_func=answer)

@@ -2,7 +2,7 @@
 
 The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and processes them as an import
 does: it writes their responses and statistics into the store as objects, and returns the rows of the catalogue, which are few.
-The coordinator puts these into the store. ``dashboard/cli/distributed_import.py`` finds and calls workers.
+The coordinator puts these into the store. ``dashboard/cli/importing.py`` finds and calls workers.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard import result_cache
-from dashboard.process.gunicorn_server import THREADS
-from dashboard.result_cache import (
+from dashboard import cache as result_cache
+from dashboard.cache import (
     AT_ONCE,
     AT_ONCE_FOR_CLIENT,
     PLACES,
@@ -23,6 +22,7 @@ from dashboard.result_cache import (
     QueueFull,
     ResultCache,
 )
+from dashboard.process.server import THREADS
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
 from dashboard.service import Service
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

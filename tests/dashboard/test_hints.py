@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from dashboard.cli import progress_and_refusals
+from dashboard.cli import progress as progress_and_refusals
 from dashboard.uploads import import_process
 from data.importing.report import Hint
 
@@ -12,7 +12,7 @@ from data.importing.report import Hint
 @pytest.fixture(scope="module")
 def page_hints(app):
     """The hints of the upload page. Pages can be imported only once there is an app."""
-    from dashboard.pages import upload
+    from dashboard.views.upload import page as upload
 
     return upload.HINTS
 

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.store.run_withdrawal import restore, withdraw
 
 WITHDRAWN_AT = re.compile(r"\b20\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?")

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
-from dashboard.result_cache import ResultCache
+from dashboard.cache import ResultCache
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.store import Snapshot
 from data.store.query_to_file import Table
 from queries.engine import evidence
@@ -122,7 +122,7 @@ def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, t
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the system's folder is shared with other tests
     client = limited.test_client()
     run = patient.test_client().get("/api/v1/runs?dataset=tone").json["runs"][0]["run"]
-    monkeypatch.setattr("dashboard.api.runs.responses", lambda *_: Table(ENDLESS, {}))
+    monkeypatch.setattr("dashboard.views.runs.view.responses", lambda *_: Table(ENDLESS, {}))
     before = set(tmp_path.iterdir())
     for form in ("csv", "parquet"):
         answer = client.get(f"/api/v1/runs/{run}/responses.{form}")

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 import redis
 
-from dashboard import result_cache
+from dashboard import cache as result_cache
 from dashboard.app import create_app
-from dashboard.result_cache import ResultCache
+from dashboard.cache import ResultCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from tests.helpers.redis_server import PROGRAM, start_redis
@@ -111,7 +111,7 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
     for _ in range(3):
         assert client.get("/api/v1/leaderboard?dataset=tone").json == before
     assert client.get("/?dataset=tone").status_code == 200
-    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.result_cache"]
+    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.cache"]
     assert len(records) == 1 and "the cache failed" in records[0]
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
-from dashboard.result_cache import Bytes, ResultCache
+from dashboard.cache import Bytes, ResultCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
@@ -54,7 +54,7 @@ def test_eight_threads_share_one_computation(fresh):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from dashboard.result_cache import ResultCache
+from dashboard.cache import ResultCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
@@ -221,7 +221,7 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
     for _ in range(2):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
     assert cache.failures == 3  # the lock twice, and the result once: a cache that failed is not used for a while
-    assert len([record for record in caplog.records if record.name == "dashboard.result_cache"]) == 1
+    assert len([record for record in caplog.records if record.name == "dashboard.cache"]) == 1
 
 
 def test_a_folder_that_cannot_be_made_is_never_an_error(tmp_path):

@@ -5,9 +5,9 @@ import json
 import pytest
 from dash import dcc, html
 
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES, read_page
-from dashboard.static_html_extraction import as_json, as_key, divide_page
+from dashboard.registry.pages import PAGES, read_page
+from dashboard.shell import draw
+from dashboard.ui.drawing import as_json, as_key, divide_page
 from dashboard.ui.html import is_read_only, markup, page_link
 
 PYRAMID = ("dataset", "pyramid")

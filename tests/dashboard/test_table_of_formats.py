@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.formats_docs_generator import documentation, in_guide
+from dashboard.registry.format_docs import documentation, in_guide
 from data.readers import formats
 from tests.helpers.paths import ROOT
 

@@ -3,7 +3,7 @@
 import json
 from urllib.parse import parse_qsl
 
-from dashboard.page_registry import PAGES, read_page
+from dashboard.registry.pages import PAGES, read_page
 
 
 def drawn(app, view, query=""):

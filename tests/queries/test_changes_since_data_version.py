@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from dashboard.what_changed_since_version import what_changed
+from dashboard.registry.messages import what_changed
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.run_withdrawal import restore, withdraw

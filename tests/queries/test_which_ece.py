@@ -1,9 +1,9 @@
 """The page Which ECE: values of the variants, ranks, bins and left-out items."""
 
 import pytest
-from dashboard.components.which_ece import review_words
 from msgspec import structs
 
+from dashboard.views.which_ece.sections import review_words
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection

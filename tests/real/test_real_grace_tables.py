@@ -7,8 +7,8 @@ import re
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.calscore_steps import clue_steps

@@ -8,10 +8,10 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
+from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from dashboard.ui.controls import menu, several
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words

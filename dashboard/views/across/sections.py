@@ -7,9 +7,9 @@ from textwrap import wrap
 
 from dash import html
 
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.html import address, page_link, run_path
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import DASH, short
 from dashboard.ui.table import Cell, row, table
 from data.plurals import counted

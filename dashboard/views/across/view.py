@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dashboard.composite_queries import across_datasets, across_diagrams
+from dashboard.registry.composed import across_datasets, across_diagrams
+from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from dashboard.registry.tables import Table, column, columns, fields, parts
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from queries.across import AcrossCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import CATALOGUE, Conventions

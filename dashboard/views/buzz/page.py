@@ -10,16 +10,15 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.composite_queries import question_order
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.registry.composed import question_order
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link, question_path
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.ui.threshold_sliders import KEY
 from dashboard.views.buzz.categories import buzz_categories, people_median_section
 from dashboard.views.buzz.curves import buzz_curves, buzz_rates

@@ -9,12 +9,12 @@ from dash import html
 from dash.development.base_component import Component
 from flask import request as http_request
 
-from dashboard.citation.view_citation import Citation, cite
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.shared_parameters import View
+from dashboard.registry.keys import View
+from dashboard.registry.messages import rules_that_changed
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.ui.html import address, aria, data, page_link
 from dashboard.ui.table import row, table
-from dashboard.what_changed_since_version import rules_that_changed
+from dashboard.views.cite.citation import Citation, cite
 
 PATH = "/cite"
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.composite_queries import selected_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited, paired
+from dashboard.registry.composed import selected_runs
+from dashboard.registry.keys import Margin, WantedDifference, default_metric, known_run, metric_names
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import Margin, WantedDifference, default_metric, known_run, metric_names
 from dashboard.ui.controls import menu, several
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import address, question_path

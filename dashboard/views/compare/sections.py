@@ -8,9 +8,9 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.name_shortening import MAX_NAME_LENGTH, distinct_short_names
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain
 from dashboard.ui.html import page_link
+from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names
 from dashboard.ui.numbers import DASH, p_value_text, short
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.table import dash, row, table

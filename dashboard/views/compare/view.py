@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dashboard.registry.keys import Margin, Metrics, WantedDifference, known_run
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import Margin, Metrics, WantedDifference, known_run
 from queries.compare import Comparison, Difference, compare, comparisons
 from queries.engine.equivalence import Equivalence
 from queries.metrics import METRICS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.frame import samples_last
 from dashboard.views.datasets.sections import dataset_card, formats_section

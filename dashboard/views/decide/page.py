@@ -9,15 +9,14 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.keys import FirstCurve, SecondCurve
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import FirstCurve, SecondCurve
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.decide.curves import coverage_section, murphy_section, net_section, people_note
 from dashboard.views.decide.slider import cost_slider, decisions_table, state
 from dashboard.views.leaderboard.view import cited_leaderboard

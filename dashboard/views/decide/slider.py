@@ -11,7 +11,7 @@ from dashboard.ui.html import data
 from dashboard.ui.numbers import short
 from dashboard.ui.runs import RunColours, run_cell
 from dashboard.ui.table import Cell, table
-from dashboard.views.decide.curves import nearest
+from dashboard.views.decide.figures import nearest
 from queries.decide import (
     DECIDE_METRICS,
     CurveDifference,

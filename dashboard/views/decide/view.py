@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dashboard.registry.keys import FirstCurve, SecondCurve
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import FirstCurve, SecondCurve
 from queries.decide import Decisions, decide
 from queries.selection.view_parameters_base import Parameters
 

@@ -8,14 +8,13 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import Panels, run_colours, run_names
+from dashboard.ui.runs import Panels, highlighted_runs, run_colours, run_names
 from dashboard.views.difficulty.sections import GAP, fraction_accuracy, hard_easy, overconfidence_by_part
 from dashboard.views.difficulty.view import DIFFICULTY
 from data.plurals import counted

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.figure import (
     FAINT,
     INK,
@@ -24,6 +23,7 @@ from dashboard.ui.figure import (
     run_labels,
     run_line,
 )
+from dashboard.ui.names import distinct_short_names
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
 from queries.release_dates import DatedRun

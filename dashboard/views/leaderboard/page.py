@@ -10,18 +10,17 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.keys import DEFAULT_METRICS, Margin, default_columns, metric_names
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import DEFAULT_METRICS, Margin, default_columns, metric_names
 from dashboard.ui.controls import several
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.frame import only_samples
 from dashboard.ui.html import data, run_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
-from dashboard.ui.runs import RunColours, run_colours, run_names
+from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
 from dashboard.views.leaderboard.sections import (
     ACCURACY_AND_CONFIDENCE,
     board_note,

@@ -10,8 +10,8 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.notices import answered, clues_answered
 from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.published_values import published_body

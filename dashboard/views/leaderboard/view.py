@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from dashboard.registry.cited import METRIC_INTERVALS, Cited
+from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
 from dashboard.registry.tables import RUN, Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import IntervalsParameters, Margin, MetricsParameters
 from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard

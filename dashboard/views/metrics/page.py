@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.ui.html import aria
 from dashboard.views.metrics.sections import axioms_section, intervals_section, metric_definition_section, notes_section
 from queries.metric_definitions import MetricDefinitions, metric_definitions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dash.development.base_component import Component
 
-from dashboard.page_registry import Page, PageParameters, register
+from dashboard.registry.pages import Page, PageParameters, register
 from queries.selection.parameter_kinds import BadRequest
 
 

@@ -8,15 +8,14 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.people.sections import (
     class_reliability,

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from dash import html
 
-from dashboard.highlighted_runs import MAX_HIGHLIGHTED
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.figure import (
     FAINT,
     INK,
@@ -25,8 +23,9 @@ from dashboard.ui.figure import (
     run_labels,
     run_line,
 )
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import CURVE_NAMES, DASH, short
-from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
 from dashboard.ui.table import row, table
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS

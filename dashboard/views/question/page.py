@@ -9,16 +9,15 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.composite_queries import question_order, question_with_buzzpoints
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.composed import question_order, question_with_buzzpoints
+from dashboard.registry.keys import Sort, default_metric, known_run
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import Sort, default_metric, known_run
 from dashboard.ui.html import page_link, question_path
 from dashboard.ui.left_out_plays import left_out_note
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.question.answers import answers_section
 from dashboard.views.question.figures import question_figure, vote_shares
 from dashboard.views.question.steps import clue_steps_section, question_thresholds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.composite_queries import question_with_buzzpoints
+from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.registry.tables import RUN_FIRST, Table, fields
 from dashboard.registry.views import View, register
 from queries.buzzing import BuzzParameters

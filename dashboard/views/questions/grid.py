@@ -15,14 +15,13 @@ import dash_ag_grid
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import MAX_HIGHLIGHTED
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import INK, OTHERS, PlotlyJson
 from dashboard.ui.html import data
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.quizbowl import main_answer, without_markup
-from dashboard.ui.runs import RunColours, RunName, legend, run_colours
+from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, legend, run_colours
 from data.plurals import counted
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort

@@ -10,17 +10,17 @@ from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, ht
 from dash.development.base_component import Component
 
 from dashboard.access.signed_links import ROWS
-from dashboard.api.http_responses import json_response
-from dashboard.composite_queries import question_list, question_order, selected_runs
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.composed import question_list, question_order, selected_runs
+from dashboard.registry.keys import Sort, default_metric, metric_names
+from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
+from dashboard.registry.responses import json_response
 from dashboard.service import service
-from dashboard.shared_parameters import Sort, default_metric, metric_names
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
+from dashboard.ui.runs import highlighted_runs
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from dashboard.views.questions.view import QUESTIONS, QuestionsTableKeys
 from data.plurals import counted

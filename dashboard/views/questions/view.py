@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 import polars as pl
 from flask import Response, request
 
-from dashboard.api.endpoint_decorators import get_selected, pairs
-from dashboard.api.http_responses import csv_parts, stream_response, without_formulas
-from dashboard.composite_queries import question_list
+from dashboard.registry.addresses import get_selected, pairs
+from dashboard.registry.composed import question_list
+from dashboard.registry.keys import Metrics, Sort
+from dashboard.registry.responses import csv_parts, stream_response, without_formulas
 from dashboard.registry.tables import Column, Table, column
 from dashboard.registry.views import View, register
 from dashboard.service import service
-from dashboard.shared_parameters import Metrics, Sort
 from queries.metrics import CATALOGUE, Metric
 from queries.questions import MAX_PAGE_SIZE, question_table
 from queries.selection import Request, Selection

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import WILSON, Cited
+from dashboard.registry.keys import BAND, Confidence
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import BAND, Confidence
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import Panels, panels_note, run_colours, run_names, with_panels
+from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
 from dashboard.views.reliability.diagrams import SPLIT, reliability_diagrams, split_table
 from dashboard.views.reliability.items import items_section
 from dashboard.views.reliability.recalibration import MEASURED, METHOD_NAMES, recalibration_section

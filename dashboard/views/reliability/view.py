@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import BAND, Confidence, MetricsParameters
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
 from queries.items import MAX_ITEMS, Item, items
 from queries.metrics.kernels.recalibration import METHODS

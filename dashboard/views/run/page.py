@@ -8,11 +8,11 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.composite_queries import question_list
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
+from dashboard.registry.composed import question_list
+from dashboard.registry.keys import DEFAULT_METRICS, default_metric
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import DEFAULT_METRICS, default_metric
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import address, page_link, question_path, run_path
 from dashboard.ui.messages import nothing_selected, withdrawn_banner

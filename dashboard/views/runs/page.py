@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.html import data, page_link
 from dashboard.views.runs.table import runs_table

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.endpoint_decorators import get
-from dashboard.api.http_responses import file_response
+from dashboard.registry.addresses import get
+from dashboard.registry.responses import file_response
 from dashboard.registry.tables import Table, fields
 from dashboard.registry.views import View, register
 from dashboard.service import service

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.registry.keys import known_run, metric_names
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import known_run, metric_names
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import address, question_path

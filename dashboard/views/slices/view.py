@@ -5,9 +5,9 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated
 
+from dashboard.registry.keys import IntervalsParameters, known_run
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import IntervalsParameters, known_run
 from dashboard.views.leaderboard.view import cell_parts
 from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, breakdown, breakdown_fields
 from queries.metrics import CATALOGUE, METRICS, Metric

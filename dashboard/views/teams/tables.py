@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.name_shortening import distinct_short_names
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.html import page_link
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import DASH, percent
 from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.table import row, table

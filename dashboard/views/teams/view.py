@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
-from dashboard.api.endpoint_decorators import get_selected
+from dashboard.registry.addresses import get_selected
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
 from queries.selection import Request

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.highlighted_runs import highlighted_runs
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.registry.cited import Cited
-from dashboard.shared_parameters import BinnedRun, Intervals
+from dashboard.registry.keys import BinnedRun, Intervals
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.which_ece.sections import agreement_section, bins_section, definitions_section, review_text, variants_table
 from dashboard.views.which_ece.view import WHICH_ECE, WhichEceKeys
 from data.plurals import counted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dashboard.registry.keys import BinnedRun, Intervals
 from dashboard.registry.tables import Table, column, columns
 from dashboard.registry.views import View, register
-from dashboard.shared_parameters import BinnedRun, Intervals
 from queries.selection.view_parameters_base import Parameters
 from queries.which_ece import which_ece
 

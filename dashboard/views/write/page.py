@@ -11,8 +11,8 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.error_messages import error_message
-from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.registry.messages import error_message
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.html import data, page_link

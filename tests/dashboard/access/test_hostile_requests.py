@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from dashboard.access.dash_request_checks import CALLBACKS
+from dashboard.access.dash_requests import CALLBACKS
 from dashboard.access.request_rate import RequestRate
-from dashboard.api.endpoint_decorators import ROUTES
 from dashboard.app import create_app
-from dashboard.page_registry import PAGES
+from dashboard.registry.addresses import ROUTES
+from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
 from data.play_sessions.sessions import create_session, join
 from data.store.tokens_and_readers import Tokens

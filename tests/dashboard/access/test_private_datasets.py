@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, quote
 
 import pytest
 
-from dashboard import app_shell
+from dashboard import shell as app_shell
 from dashboard.access import signed_links
 from dashboard.access.identity_and_rights import COOKIE
 from dashboard.app import create_app
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
 from data.store import open_store

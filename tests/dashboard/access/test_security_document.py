@@ -2,10 +2,14 @@
 
 import re
 
-from dashboard import result_cache, service
-from dashboard.access import identity_and_rights, limits_and_headers
+from dashboard import cache as result_cache
+from dashboard import service
+from dashboard.access import identity_and_rights
+from dashboard.access import limits as limits_and_headers
 from dashboard.app import create_app
-from dashboard.process import gunicorn_server, gunicorn_worker_for_slow_clients, incoming_requests
+from dashboard.process import server as gunicorn_server
+from dashboard.process import slow_clients as gunicorn_worker_for_slow_clients
+from dashboard.process import slow_clients as incoming_requests
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 

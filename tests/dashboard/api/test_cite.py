@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
+from dashboard.shell import draw
 from data.store import open_store
 from data.store.run_withdrawal import withdraw
 from queries.metrics import METRICS

@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.api.endpoint_decorators import ROUTES
 from dashboard.app import create_app
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.addresses import ROUTES
+from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

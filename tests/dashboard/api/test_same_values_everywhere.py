@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from dashboard.ui.numbers import short
 from data.store import open_store
 from data.store.answer_states import OTHER_STATES

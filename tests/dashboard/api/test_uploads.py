@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.uploads import import_process, request_body
+from dashboard.uploads import bodies as request_body
+from dashboard.uploads import import_process
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.scratch_folders import PREFIX

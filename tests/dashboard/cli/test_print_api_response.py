@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dashboard.api.endpoint_decorators import ROUTES, answer_of, readable_addresses
+from dashboard.registry.addresses import ROUTES, answer_of, readable_addresses
 from data.store import open_store
 from data.store.tokens_and_readers import Tokens
 

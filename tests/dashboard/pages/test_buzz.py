@@ -6,8 +6,8 @@ import json
 import pytest
 from dash import html
 
-from dashboard.page_registry import PAGES, read_page
-from dashboard.static_html_extraction import divide_page
+from dashboard.registry.pages import PAGES, read_page
+from dashboard.ui.drawing import divide_page
 from dashboard.ui.html import descendants
 from dashboard.ui.numbers import percent
 from data.importing.ingest import import_paths

@@ -6,12 +6,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from dashboard.app_shell import draw
-from dashboard.composite_queries import question_list
-from dashboard.name_shortening import distinct_short_names
-from dashboard.page_registry import PAGES, read_page
+from dashboard.registry.composed import question_list
+from dashboard.registry.pages import PAGES, read_page
 from dashboard.service import service
+from dashboard.shell import draw
 from dashboard.ui.messages import in_short, nothing_selected
+from dashboard.ui.names import distinct_short_names
 from dashboard.ui.runs import RunColours, legend
 from dashboard.views.leaderboard.figures import gap_figure
 from queries.compare import compare

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from dashboard.ui.html import markup
 from dashboard.ui.messages import forecast_notice
 from data.importing.ingest import import_paths

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades, draw_for_review
 from queries.reviewed_samples import review_sample

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import data.sample
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES, read_page
+from dashboard.registry.pages import PAGES, read_page
+from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.readers.qanta import PLACEHOLDER
 from data.store import open_store
 from tests.helpers.bundle_factory import put

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.highlighted_runs import MAX_HIGHLIGHTED
-from dashboard.name_shortening import distinct_short_names
 from dashboard.settings import Settings
-from dashboard.static_html_extraction import divide_page
+from dashboard.ui.drawing import divide_page
 from dashboard.ui.figure import end_labels
-from dashboard.ui.runs import COLOURS, run_colours
+from dashboard.ui.names import distinct_short_names
+from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, run_colours
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store

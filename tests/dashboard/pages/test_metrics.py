@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from dashboard.page_registry import PAGES, read_page
+from dashboard.registry.pages import PAGES, read_page
 from dashboard.service import service
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, FAMILIES, METRICS, NOTES, AnalysisMetric

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dashboard.app_shell import draw
+from dashboard.shell import draw
 from dashboard.ui.numbers import CURVE_NAMES
 
 

@@ -6,8 +6,8 @@ import io
 import pytest
 
 from dashboard.app import create_app
-from dashboard.app_shell import draw
 from dashboard.settings import Settings
+from dashboard.shell import draw
 from data.store import open_store
 from data.store.run_tags import change_tags
 

@@ -3,7 +3,7 @@
 import pytest
 from dash import html
 
-from dashboard.page_registry import PAGES, read_page
+from dashboard.registry.pages import PAGES, read_page
 from dashboard.ui.html import descendants
 from queries.published_values import published_rows
 from tests.helpers.json_api import get, table

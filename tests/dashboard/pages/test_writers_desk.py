@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dashboard.app_shell import draw
-from dashboard.page_registry import PAGES
+from dashboard.registry.pages import PAGES
+from dashboard.shell import draw
 from tests.helpers.browser_bundles import IMAGE
 
 TEXT = "It was written in a wet summer. Name this novel by Mary Shelley in which Victor stitches a giant together."

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from dashboard.process.gunicorn_server import THREADS
+from dashboard.process.server import THREADS
 from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
 from data.importing.staging import ImportOptions
 from data.store.register_of_current_version import FolderRegister

@@ -11,8 +11,8 @@ from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.access.limits_and_headers import MAX_BODY
-from dashboard.process.incoming_requests import (
+from dashboard.access.limits import MAX_BODY
+from dashboard.process.slow_clients import (
     MAX_HEAD,
     MAX_LINE,
     UPLOADS,

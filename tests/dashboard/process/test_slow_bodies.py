@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.process.gunicorn_worker_for_slow_clients import MAX_RECEIVED
-from dashboard.process.incoming_requests import MAX_BODY
+from dashboard.process.slow_clients import MAX_BODY, MAX_RECEIVED
 from data.store.register_of_current_version import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server

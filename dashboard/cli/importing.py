@@ -1,0 +1,287 @@
+"""``python -m dashboard import`` and ``batch``, and the options of files."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace as with_changes
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
+from dashboard.settings import Settings
+from dashboard.uploads.summaries import runs_below_the_line
+from data.importing.distributed_import import (
+    Group,
+    PreparedRuns,
+    groups_of_file,
+    merge_groups,
+    parquet_files,
+    prepare,
+    publish,
+    with_group,
+)
+from data.importing.ingest import import_paths
+from data.importing.report import Refused, Report
+from data.importing.staging import MAX_MOMENTS, ImportOptions
+from data.plurals import counted
+from data.readers import formats, readers
+from data.store import Store, open_store
+from data.store.run_tags import BadTag, read_tag
+
+
+class FileOptions(TypedDict):
+    """Values of the options; None for an option that was not given."""
+
+    form: str | None
+    model: str | None
+    elicitation: str | None
+    classes: str | None
+    confidence_scale: str
+    respondents: bool
+    series: int | None
+
+
+def file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument for paths and the options of ``FileOptions`` to a command."""
+    for decorate in (
+        click.option(
+            "--confidence-scale",
+            type=click.Choice(["unit", "percent"]),
+            default="unit",
+            show_default=True,
+            help="Scale of the confidences: 0 to 1, or 0 to 100.",
+        ),
+        click.option("--respondents", is_flag=True, help="Each value in the column `sample` is a person who answered."),
+        click.option(
+            "--series",
+            type=click.IntRange(1, MAX_MOMENTS),
+            metavar="N",
+            help="Metaculus: take the forecasts standing at N moments between opening and close as clues of each question.",
+        ),
+        click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
+        click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
+        click.option("--model", help="The model, if the file does not say."),
+        click.option("--as", "form", metavar="FORMAT", callback=_check_form, help="Format; detected by default."),
+        click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def format_list() -> str:
+    """Return the list of formats for the end of a command's help, one line per format."""
+    rows = formats()
+    width = max(len(row.key) for row in rows) + 2
+    lines = [f"  {row.key:{width}}{row.reads.replace('`', '')}" for row in rows]
+    return "\n".join(["\b", "Formats (details in docs/formats.md):", *lines])
+
+
+def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return tags and their values; used as a click ``callback``."""
+    try:
+        return tuple(read_tag(text) for text in texts)
+    except BadTag as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def import_options(
+    options: FileOptions,
+    *,
+    dataset: str | None,
+    title: str | None = None,
+    replace: bool = False,
+    names: bool = False,
+    tags: tuple[tuple[str, str], ...] = (),
+) -> ImportOptions:
+    """Return the import's options for the options given on the command line."""
+    return ImportOptions(
+        dataset=dataset,
+        title=title,
+        model=options["model"],
+        elicitation=options["elicitation"],
+        percent=options["confidence_scale"] == "percent",
+        respondents=options["respondents"],
+        series=options["series"],
+        classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
+        replace=replace,
+        names=names,
+        tags=tags,
+    )
+
+
+def _check_form(context: click.Context, parameter: click.Parameter, form: str | None) -> str | None:
+    if form is not None and form not in readers():
+        raise click.BadParameter(f"this version reads: {', '.join(sorted(readers()))}")
+    return form
+
+
+ATTEMPTS = 3  # attempts to type a password
+
+
+@click.command("import", epilog=format_list())
+@file_options
+@click.option("--dataset", metavar="ID", help="Dataset to create, or to add runs to.")
+@click.option("--title", help="Title of a new dataset.")
+@click.option("--replace", is_flag=True, help="Replace the questions of the dataset with these.")
+@click.option("--names", is_flag=True, help="Keep the names of human teams; by default, they get pseudonyms.")
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
+@click.pass_obj
+def import_command(
+    settings: Settings,
+    paths: Sequence[Path],
+    dataset: str | None,
+    title: str | None,
+    replace: bool,
+    names: bool,
+    tags: tuple[tuple[str, str], ...],
+    **options: Unpack[FileOptions],
+) -> None:
+    """Import datasets and runs from files, folders and zips.
+
+    If anything is wrong, nothing is imported. The bundled datasets are imported first if the store is empty.
+    """
+    store = open_store(settings.store)
+    try:
+        seed_empty_store(store)
+        chosen = import_options(options, dataset=dataset, title=title, replace=replace, names=names, tags=tags)
+        report = _import(store, paths, with_changes(chosen, password=settings.grace_password or None), options["form"])
+    except Refused as refused:
+        raise refusal(refused, "imported") from refused
+    for line in report.lines:
+        click.echo(line)
+    warnings = [*report.warnings, *runs_below_the_line(store.snapshot(), report.runs)]
+    print_remarks(report.repaired, warnings, report.hints)
+
+
+def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:
+    """Import the files. On a terminal, ask for the password of an encrypted zip."""
+    attempts = ATTEMPTS if sys.stdin.isatty() else 0
+    while True:
+        try:
+            with progress_bar("Importing") as progress:
+                return import_paths(store, paths, options, form=form, progress=progress)
+        except Refused as refused:
+            locked = [problem for problem in refused.problems if problem.hint == "password"]
+            if not locked or not attempts:
+                raise
+            attempts -= 1
+            click.echo(str(locked[0]), err=True)
+            password = click.prompt("Password", hide_input=True, default="", show_default=False, err=True)
+            if not password:
+                raise
+            options = with_changes(options, password=password)
+
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PUBLISH_EVERY = 30.0  # seconds. Files that are written but not published for an hour can be deleted
+RETRIES = 2  # retries of a group whose worker was lost
+
+
+@click.command("batch")
+@click.argument("source", type=click.Path(exists=True, path_type=Path))
+@click.option("--dataset", metavar="ID", required=True, help="The dataset that the files answer; it must be in the store.")
+@click.option("--model", help="The model, if the files do not say.")
+@click.option("--elicitation", help="How the confidence was elicited, if the files do not say.")
+@click.option(
+    "--confidence-scale", type=click.Choice(["unit", "percent"]), default="unit", show_default=True, help="0 to 1, or 0 to 100."
+)
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Dask scheduler, such as tcp://host:8786; by default, a cluster on this machine."
+)
+@click.option("--workers", type=click.IntRange(1), help="Processes of the cluster on this machine; by default, one per core.")
+@click.option("--memory", default="1GB", show_default=True, help="DuckDB's memory for each run; beyond it, the disk is used.")
+@click.pass_obj
+def batch_command(
+    settings: Settings,
+    source: Path,
+    dataset: str,
+    model: str | None,
+    elicitation: str | None,
+    confidence_scale: str,
+    tags: tuple[tuple[str, str], ...],
+    scheduler: str | None,
+    workers: int | None,
+    memory: str,
+) -> None:
+    """Import the answers in SOURCE, a Parquet file or a folder of them, with a Dask cluster.
+
+    The columns are those of a responses file. The rows of one model and elicitation form a run, which one worker reads, checks
+    and writes. This is fastest if each run has its own files, such as model=NAME/part-0.parquet. Workers need the code, the files
+    of SOURCE at the same path, and the store. Runs are published as they are finished. If some are refused, the others are still
+    imported; run the command again to add what is missing.
+    """
+    store = open_store(settings.store)
+    if dataset not in store.snapshot().states:
+        raise CommandRefused(f"There is no dataset {dataset!r} in the store; import it first.")
+    percent = confidence_scale == "percent"
+    options = ImportOptions(dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags)
+    with _client(scheduler, workers) as client:
+        by_file = client.gather(client.map(groups_of_file, parquet_files(source)))
+        groups = merge_groups([group for in_file in by_file for group in in_file])
+        problems, count = _import_part(client, store, groups, options, memory)
+    if problems:
+        raise CommandRefused("\n".join([f"{len(problems)} of {len(groups)} groups of rows were refused", *problems]))
+    click.echo(f"{counted(count, 'run')} imported from {counted(len(groups), 'group')} of rows.")
+
+
+def _import_part(client: Client, store: Store, groups: list[Group], options: ImportOptions, memory: str) -> tuple[list[str], int]:
+    """Prepare every group on the workers, and publish finished runs every ``PUBLISH_EVERY`` seconds.
+
+    Returns:
+        Messages about refused groups, and the number of new runs.
+    """
+    from distributed import as_completed
+
+    futures = {
+        client.submit(
+            prepare, store.url, group, with_group(options, group), memory_limit=memory, pure=False, retries=RETRIES
+        ): group
+        for group in groups
+    }
+    problems: list[str] = []
+    waiting: list[PreparedRuns] = []
+    count, published_at = 0, time.monotonic()
+    with progress_bar("Importing") as progress:
+        for done, future in enumerate(as_completed(futures), 1):
+            error = future.exception()
+            if error is not None:
+                problems.append(f"{futures[future].label}: {error}")
+            else:
+                prepared = future.result()
+                if prepared.refusal is not None:
+                    problems.append(f"{prepared.label}: {prepared.refusal}")
+                for line in prepared.lines:
+                    click.echo(line)
+                waiting.append(prepared)
+            future.release()
+            if done == len(futures) or time.monotonic() > published_at + PUBLISH_EVERY:
+                count += len(publish(store, waiting))
+                waiting, published_at = [], time.monotonic()
+            progress(f"{done:,} of {len(futures):,}", done, len(futures))
+    return problems, count
+
+
+@contextmanager
+def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
+    """Connect to a cluster. Without the address of one, a local cluster is started, and stopped at the end."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise CommandRefused("This needs Dask: pip install --group batch") from None
+    if scheduler is not None:
+        with Client(scheduler) as client:
+            yield client
+        return
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -1,0 +1,131 @@
+"""Output of commands: progress, warnings, and the report of refused files."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import click
+
+from dashboard.access.expiry import read_end
+from data.importing.ingest import Progress
+from data.importing.report import Hint, Problem, ProblemKind, Refused
+from data.importing.seed import seed
+from data.plurals import counted
+from data.store import Store
+
+MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and all problems go to a file
+MAX_KINDS = 50
+HINTS: dict[Hint, str] = {
+    "classes": "add --classes A,B,C",
+    "dataset": "add --dataset ID",
+    "dataset_upload": "use python -m dashboard import",
+    "format": "say which one with --as FORMAT",
+    "model": "add --model NAME",
+    "one_run": "for one run of all questions, import all of its files at once; the page of a run can withdraw it, and another "
+    "--model or --elicitation distinguishes it",
+    "password": "set CLUELINE_GRACE_PASSWORD, or run this in a terminal, where you are asked for it",
+    "percent": "if the file has percentages, add --confidence-scale percent",
+    "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
+    "replace_people": "use --replace, with the whole bundle, to replace what is stored",
+}
+
+
+class CommandRefused(click.ClickException):
+    """Ends the command with exit code 1."""
+
+    exit_code = 1
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """Show a progress bar on a terminal, and nothing elsewhere. Yields a function to call at each step."""
+    if not sys.stderr.isatty():
+        yield lambda label, done, total: None
+        return
+    with click.progressbar(length=1, label=title, file=sys.stderr, show_eta=False, item_show_func=str, width=30) as bar:
+
+        def step(label: str, done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos, label)
+
+        yield step
+
+
+def seed_empty_store(store: Store) -> None:
+    """Import the bundled datasets into a store that was never written to, with a message on standard error."""
+    if store.version() != "0":
+        return
+    click.echo("The store is empty: importing the bundled datasets first.", err=True)
+    with progress_bar("Preparing the bundled datasets") as progress:
+        seed(store, progress=progress)
+
+
+def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: Sequence[Hint] = ()) -> None:
+    """Print what an import repaired and, on standard error, its warnings and what can be done about them."""
+    for defect, count in sorted(repaired.items()):
+        click.echo(f"repaired: {count:,} {defect}")
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for hint in hints:
+        click.echo(f"  {HINTS[hint]}", err=True)
+
+
+def refusal(refused: Refused, done: str) -> CommandRefused:
+    """Return the report of refused files: the problems one by one or, if there are many, by kind and all of them in a file.
+
+    Args:
+        refused: the problems.
+        done: participle of what was not done with the files, such as ``imported``.
+    """
+    problems, kinds = refused.problems, refused.kinds
+    lines = [f"{counted(refused.total, 'problem')}; nothing was {done}", *refused.advice]
+    if refused.total <= MAX_ROWS:
+        lines += [f"{problem.place}: {_reason(problem)}" for problem in problems]
+    else:
+        lines += [line for kind in kinds[:MAX_KINDS] for line in _kind_lines(kind)]
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="clueline-report-", suffix=".csv", delete=False, encoding="utf-8", newline=""
+        ) as file:
+            writer = csv.writer(file)
+            writer.writerow(["file", "line", "row", "column", "value", "reason"])
+            writer.writerows((p.file, p.line, p.row, p.column, p.value, _reason(p)) for p in problems)
+        more = f"and {len(kinds) - MAX_KINDS:,} more kinds; " if len(kinds) > MAX_KINDS else ""
+        extent = "all problems" if len(problems) == refused.total else f"the first {len(problems):,} problems"
+        lines.append(f"{more}{extent}, row by row: {file.name}")
+    return CommandRefused("\n".join(lines))
+
+
+def _kind_lines(kind: ProblemKind) -> list[str]:
+    """Return one line for a kind of problem, with its first examples, or one line per problem if there are only a few."""
+    first = kind.examples[0]
+    if kind.count <= len(kind.examples):
+        return [f"{problem.place}: {_reason(problem)}" for problem in kind.examples]
+    column = f", column {first.column}" if first.column else ""
+    rows = [f"{f'line {p.line}' if p.line else p.row or p.file}" + (f" ({p.value!r})" if p.value else "") for p in kind.examples]
+    return [f"{first.file}{column}, {kind.count:,} times: {_reason(first)}; as in {', '.join(rows)}"]
+
+
+def _reason(problem: Problem) -> str:
+    """Return what is wrong and, in terms of command-line options, how to fix it."""
+    return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason
+
+
+class EndDate(click.ParamType[datetime]):
+    """An end: a date, which means the end of that day, or a time. Both are UTC unless they say otherwise."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the end as a point in time."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return read_end(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

@@ -1,0 +1,235 @@
+"""The blueprint of the JSON addresses: how an address is declared and documented, and how it answers errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import Any, Concatenate
+
+from flask import Blueprint, Response, current_app, request
+from werkzeug.exceptions import HTTPException
+
+from dashboard.access import signed_links
+from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.registry.messages import error_message, public_message, what_changed
+from dashboard.registry.responses import error_response
+from dashboard.service import service
+from data.store import StoreError
+from data.store.tokens_and_readers import Right
+from queries.changes_since_data_version import version_changes
+from queries.selection import Request, Selection, read_parameters
+from queries.selection.parameter_kinds import BadRequest
+from queries.selection.view_parameters_base import P, Parameters
+
+api = Blueprint("api", __name__)
+log = logging.getLogger(__name__)
+VERSION = "version"  # the key that pins a data version
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One address, as the documentation lists it.
+
+    Attributes:
+        address: method and path.
+        gives: what it answers or does: the docstring of its function.
+        takes: its own keys.
+        selection: whether it also takes the keys of the selection.
+        view: its function, if ``get`` or ``get_selected`` declared it; otherwise None.
+    """
+
+    address: str
+    gives: str
+    takes: type[Parameters]
+    selection: bool = False
+    view: Callable[..., Response] | None = None
+
+
+ROUTES: list[Route] = []
+
+
+def document(address: str, view: Callable[..., object], takes: type[Parameters]) -> None:
+    """Add an address to the documentation."""
+    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes))
+
+
+def add(
+    path: str,
+    view: Callable[..., Response],
+    takes: type[Parameters],
+    gives: str,
+    *,
+    selection: bool,
+    right: Right = "read",
+    **options: Any,
+) -> None:
+    """Serve and document a GET address.
+
+    Args:
+        path: the path of the address, as a Flask rule.
+        view: returns the response. It gets the request or, without a selection, the parameters; then the parts of the path.
+        takes: its own keys.
+        gives: what it answers, for the documentation.
+        selection: whether it also takes the keys of the selection.
+        right: the right that a client needs in addition to reading.
+        options: further options of the Flask rule.
+    """
+
+    def answer(**parts: Any) -> Response:
+        if selection:
+            return _selection_response(view, takes, pairs(), parts)
+        service().access.check(right)
+        return view(read_parameters(pairs(), takes), **parts)
+
+    ROUTES.append(Route(f"GET {path}", cleandoc(gives), takes, selection, view))
+    api.add_url_rule(path, endpoint=f"GET-{len(ROUTES)}", view_func=answer, **options)
+
+
+def get(
+    path: str, takes: type[P], right: Right = "read", **options: Any
+) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
+    """Declare a GET address without a selection, documented by the docstring of its function; see ``add``."""
+
+    def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
+        add(path, view, takes, view.__doc__ or "", selection=False, right=right, **options)
+        return view
+
+    return declare
+
+
+def get_selected(
+    path: str, takes: type[P]
+) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
+    """Declare a GET address that takes a selection, documented by the docstring of its function; see ``add``."""
+
+    def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
+        add(path, view, takes, view.__doc__ or "", selection=True)
+        return view
+
+    return declare
+
+
+def _selection_response(
+    view: Callable[Concatenate[Request[P], ...], Response],
+    takes: type[P],
+    query: Sequence[tuple[str, str]],
+    parts: Mapping[str, str],
+) -> Response:
+    """Return the response of an address that takes a selection to a query string."""
+    read = service().read([pair for pair in query if pair[0] != VERSION], takes, parts.get("dataset"))
+    check_version(read.selection, [text for key, text in query if key == VERSION])
+    return view(read, **parts)
+
+
+def check_version(selection: Selection, versions: Iterable[str]) -> None:
+    """Refuse a pinned data version whose figures for this selection have changed since.
+
+    Args:
+        selection: the selection that is requested.
+        versions: the data versions that the address pins, usually none or one.
+
+    Raises:
+        BadRequest: with status 409, saying what changed.
+    """
+    for version in versions:
+        changes = service().ask(version_changes, selection, version)
+        if not changes.same:
+            message = f"{what_changed(changes)} Leave out `{VERSION}` to get the current figures."
+            raise BadRequest("data_changed", message, VERSION, status=409, rules_changed=changes.rules_changed)
+
+
+def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
+    """Return the header and rows of the CSV of an address that takes a selection.
+
+    Args:
+        address: the path as its route declares it, without ``.csv``.
+        pairs: keys and values of the query string.
+        parts: values of the variable parts of the path.
+
+    Raises:
+        BadRequest: the address itself would answer with this error.
+    """
+    route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
+    assert route.view is not None
+    response = route.view(service().read(pairs, route.takes, parts.get("dataset")), **parts)
+    header, *rows = csv.reader(io.StringIO(response.get_data(as_text=True)))
+    return header, rows
+
+
+def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
+    """Return the response of a documented GET address to somebody who has the store itself.
+
+    No token is needed, and no dataset is hidden.
+
+    Args:
+        path: the path of the address, with values for its variable parts.
+        query: keys and values of the query string.
+
+    Returns:
+        The response; None if there is no such address.
+
+    Raises:
+        BadRequest: the address itself would answer with this error.
+    """
+    try:
+        rule, parts = current_app.url_map.bind("localhost").match(path, return_rule=True)
+    except HTTPException:
+        return None
+    route = next((route for route in ROUTES if route.address == f"GET {rule.rule}"), None)
+    if route is None or route.view is None:
+        return None
+    if route.selection:
+        return _selection_response(route.view, route.takes, query, parts)
+    return route.view(read_parameters(query, route.takes), **parts)
+
+
+def readable_addresses() -> list[str]:
+    """Return the paths that ``answer_of`` answers, as their routes declare them."""
+    return sorted(route.address.removeprefix("GET ") for route in ROUTES if route.view is not None)
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Return keys and values of this request's query string, in order, without the signature of a signed link."""
+    return [(key, value) for key, value in request.args.items(multi=True) if key != signed_links.KEY]
+
+
+@api.errorhandler(BadRequest)
+def bad_request(error: BadRequest) -> Response:
+    """Answer a request that names something unknown or has an invalid value."""
+    answer = error_response(error.code, error_message(error), error.status, error.field, error.allowed, **error.more)
+    if error.retry_after is not None:
+        answer.headers["Retry-After"] = str(error.retry_after)
+    return answer
+
+
+@api.errorhandler(RequestDenied)
+def denied(error: RequestDenied) -> Response:
+    """Answer a request that the client may not make, or not now. Rights are checked before the query string is read."""
+    answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
+    answer.headers.extend(error.headers)
+    return answer
+
+
+@api.errorhandler(StoreError)
+def no_store(error: StoreError) -> Response:
+    """Answer a request that failed because the store cannot be read or written."""
+    log.error("%s", error)
+    return error_response("store_unavailable", public_message(error, service().store), 503)
+
+
+@api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)
+@api.route("/api/<path:rest>", methods=METHODS)
+def unknown_address(rest: str) -> Response:
+    """Answer 404 for any other address below /api."""
+    return error_response("unknown_address", f"There is nothing at /api/{rest} for {request.method}.", 404, allowed=addresses())
+
+
+def addresses() -> list[str]:
+    """Return the paths of this blueprint, as its rules declare them."""
+    rules = (str(rule) for rule in current_app.url_map.iter_rules() if rule.endpoint.startswith(f"{api.name}."))
+    return sorted(rule for rule in rules if rule not in ("/api", "/api/<path:rest>"))

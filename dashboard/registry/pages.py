@@ -1,0 +1,189 @@
+"""The registry of pages: each page's address, the keys that it takes, and how it is drawn. ``dashboard.shell`` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic
+from urllib.parse import unquote
+
+from dash.development.base_component import Component
+
+from dashboard.registry.cited import Cited
+from dashboard.service import service
+from dashboard.ui.html import address
+from data.store import StoreError
+from queries.question_draft import DraftText
+from queries.runs import run as run_facts
+from queries.selection import Request, Selection
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
+from queries.selection.view_parameters_base import P, Parameters
+
+SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
+THEMES = ("light", "dark")
+Pairs = list[tuple[str, str]]
+NO_DRAFT = DraftText()
+
+
+def all_runs(facets: Facets) -> tuple[str, ...]:
+    """Return ids of the runs that an address can name."""
+    return facets.all_runs
+
+
+class PageParameters(Parameters, frozen=True):
+    """The keys that every page takes in addition to those of the selection."""
+
+    theme: Annotated[str | None, Choice("`light` or `dark`", THEMES, "There is no theme {value!r}.")] = None
+    pin: Annotated[
+        tuple[str, ...],
+        Choices(
+            "ids of the runs that figures show in colour; by default all runs if there are at most eight, otherwise the eight "
+            "best by the metric of the page",
+            all_runs,
+            "Dataset {dataset!r} has no run {value!r} to pin.",
+        ),
+    ] = ()
+    version: Annotated[
+        str | None,
+        Text("the data version that “Cite this view” pins; the page says whether anything has changed since then, and what"),
+    ] = None
+    embed: Annotated[
+        str | None, Choice("`1`: without navigation and filters, for a frame on another site (`CLUELINE_EMBED`)", ("1",))
+    ] = None
+    signed: Annotated[str | None, Text("the signature of a link that opens only this address without a token")] = None
+
+
+@dataclass(frozen=True)
+class PageRequest(Request[P]):
+    """What a page is asked to draw.
+
+    Attributes:
+        texts: the values of the page's own keys as written in the address.
+        item: what the path names in addition to the dataset, such as a question.
+        bare: whether the address has no keys except the theme and unknown ones, because somebody has just arrived.
+        draft: what somebody is writing on the page ``/write``. On all other pages, the address is the only state.
+    """
+
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    item: str | None = None
+    bare: bool = False
+    draft: DraftText = NO_DRAFT
+
+    def written(self, key: str) -> str:
+        """Return the value of one of the page's own keys as written in the address; blank if it is absent."""
+        return next(iter(self.texts.get(key, ())), "")
+
+    def shared_pairs(self) -> Pairs:
+        """Return keys and values that links to other pages keep: the selection, the pinned runs and the pinned version."""
+        shown = [(key, value) for key in ("pin", "version") for value in self.texts.get(key, ())]
+        return [*self.selection.pairs(), *shown]
+
+    def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
+        """Return the address of another page of the same selection. ``changes`` sets keys to one or more values or, if None,
+        removes them.
+        """
+        pairs = [(key, value) for key, value in self.shared_pairs() if key not in changes]
+        for key, given in changes.items():
+            pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
+        return address(path, pairs)
+
+
+@dataclass(frozen=True)
+class Page(Generic[P]):
+    """A page: the filters it offers, its own keys, and how it is drawn.
+
+    Attributes:
+        name: identifies the page in the callback.
+        path: its address; paths with a ``<dataset>`` and an item start with it.
+        title: title in the browser's tab.
+        filters: keys of the selection that have a control on this page, in order.
+        parameters: its own keys, a subclass of ``PageParameters``.
+        draw: returns its components; raises ``BadRequest`` if the address names something that is not in the store.
+        check: raises the same without drawing anything, for what the address and the facets alone cannot tell.
+        place: position among the pages of the navigation, ascending; None for a page that is not in it.
+        table: returns the table that papers can cite; None for a page without figures.
+        common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
+            it does not compare runs or says it itself.
+        lists_unranked: whether it also lists runs that take no part, so that it has something to show if none does.
+    """
+
+    name: str
+    path: str
+    title: str
+    filters: tuple[str, ...]
+    draw: Callable[[PageRequest[P]], Sequence[Component | None]]
+    parameters: type[P]
+    check: Callable[[PageRequest[P]], object] = lambda request: None
+    place: int | None = None
+    table: Callable[[PageRequest[P]], Cited[Any]] | None = None
+    common: bool | None = None
+    lists_unranked: bool = False
+
+
+PAGES: dict[str, Page[Any]] = {}
+
+
+def register(page: Page[P]) -> Page[P]:
+    """Add a page to the registry and return it."""
+    PAGES[page.name] = page
+    return page
+
+
+def navigation() -> list[tuple[str, str]]:
+    """Return path and title of the pages in the navigation, in order."""
+    pages = [(page.place, page.path, page.title) for page in PAGES.values() if page.place is not None]
+    return [(path, title) for _, path, title in sorted(pages)]
+
+
+def read_page(
+    page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None, draft: DraftText = NO_DRAFT
+) -> PageRequest[P]:
+    """Read the address of a page. Unknown keys are ignored, because links can have tracking keys.
+
+    Args:
+        page: the page of the address.
+        pairs: keys and values of the query string.
+        dataset, item: what the path names, if anything.
+        draft: the draft that comes with the address, on the page ``/write``.
+
+    Raises:
+        BadRequest: a value is unknown; the error names the allowed values.
+    """
+    if page.name == "nowhere":
+        pairs = []
+    request = service().read(pairs, page.parameters, dataset, ignore_unknown=True)
+    bare = all(key == "theme" or key in request.ignored for key, _ in pairs)
+    texts: dict[str, list[str]] = {}
+    for key, text in pairs:
+        if key in page.parameters.kinds():
+            texts.setdefault(key, []).append(text)
+    return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item, bare, draft)
+
+
+def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
+    """Return the page at a path, and the dataset and the item that the path names; None if it names none."""
+    dataset, slash, item = path.removeprefix("/questions/").partition("/")
+    if path.startswith("/questions/") and slash:
+        return PAGES["question"], unquote(dataset), unquote(item)
+    run = path.removeprefix("/runs/")
+    if path.startswith("/runs/") and run:
+        return PAGES["run"], _dataset_of(unquote(run)), unquote(run)
+    for page in PAGES.values():
+        if page.path == path and page.name not in ("question", "run", "nowhere"):
+            return page, None, None
+    return PAGES["nowhere"], None, None
+
+
+def _dataset_of(run: str) -> str | None:
+    """Return the dataset of a run; None if there is no such run, as the page will say."""
+    try:
+        return service().ask(run_facts, run).dataset
+    except (BadRequest, StoreError):
+        return None
+
+
+def check_page(path: str, pairs: Pairs) -> None:
+    """Check the address of a page without drawing it. Raises ``BadRequest``."""
+    page, dataset, item = find_page(path)
+    page.check(read_page(page, pairs, dataset, item))

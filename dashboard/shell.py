@@ -1,0 +1,186 @@
+"""How pages get into the browser: the frame that all pages share, and the only callback, which draws them.
+
+The address is the only state. ``assets/address.js`` requests what the address shows (the store ``request``), ``draw`` answers
+with a drawing (the store ``answer``), and ``assets/redraw.js`` puts it on the page. docs/rendering.md describes all steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.registry.messages import public_message
+from dashboard.registry.pages import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
+from dashboard.service import service
+from dashboard.ui.controls import control
+from dashboard.ui.drawing import as_json, divide_page
+from dashboard.ui.filters import active_filters, filter_bar
+from dashboard.ui.frame import header, page_foot
+from dashboard.ui.html import content_markup, markup
+from dashboard.ui.messages import (
+    error_panel,
+    forecast_notice,
+    grading_notice,
+    ignored_keys,
+    simulated_banner,
+    store_panel,
+    untested_notice,
+    version_notice,
+    withdrawn_banner,
+)
+from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, nothing_in_common
+from dashboard.views.gradings.sections import judge_notice
+from data.store import StoreError
+from queries.changes_since_data_version import version_changes
+from queries.datasets import Dataset
+from queries.engine.common_questions import coverage
+from queries.engine.units import count_units
+from queries.gradings import grading_coverage
+from queries.leaderboard import grading_disagreement
+from queries.question_draft import DraftText
+from queries.reviewed_samples import reviewed_runs
+from queries.runs import run
+from queries.selection.parameter_kinds import BadRequest
+
+
+def layout() -> html.Div:
+    """Return the application before any page is drawn: the frame that all pages share."""
+    frame = [
+        dcc.Store(id="request"),
+        dcc.Store(id="answer"),
+        html.Header(id="header", className="top"),
+        html.Main([html.Div(id="banner"), html.Div(id="filter-bar"), html.Div(id="content")], id="main"),
+    ]
+    return html.Div(frame, id="page", className="page")
+
+
+def draw(request: dict[str, Any]) -> str:
+    """Draw what an address shows.
+
+    Args:
+        request: ``path`` and ``query`` of the address; ``page``, whether the whole page is wanted or only its content; and, on
+        the
+            page ``/write``, the ``draft`` that somebody is writing.
+
+    Returns:
+        JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
+        ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it.
+    """
+    path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
+    page, dataset, item = find_page(path)
+    page_request: PageRequest[Any] | None = None
+    version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
+    try:
+        version = service().snapshot().version
+        draft = msgspec.convert(request.get("draft") or {}, DraftText)
+        page_request = read_page(page, pairs, dataset, item, draft)
+        content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, path, pairs)]
+    except BadRequest as error:
+        content = [error_panel(error, path, pairs)]
+    except StoreError as error:
+        content = [store_panel(public_message(error, service().store))]
+    measured = (page_request.selection, page_request.facets) if page_request and page.table else None
+    content.append(page_foot(path, pairs, version, measured))
+    drawing = divide_page(content)
+    answer = {
+        "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
+        "states": drawing.states,
+    }  # fmt: skip
+    if request["page"]:
+        filters, banner, chosen = None, None, dataset
+        if page_request:
+            filters = filter_bar(page_request.facets, page_request.selection, page.filters)
+            banner = simulated_banner(page_request.facets, page_request.selection.people)
+            chosen = page_request.selection.dataset
+        bar = divide_page([filters], "filters.")
+        links = pairs if page_request else []
+        answer["page"] = {
+            "name": page.name,
+            "title": f"{page.title} · Clueline",
+            "version": version,
+            "header": content_markup(header(_datasets(), chosen, page.path, links, navigation(), SHARED_KEYS, _account())),
+            "banner": markup(banner),
+            "filters": bar.structure,
+        }
+        answer["fragments"] = drawing.fragments | bar.fragments
+    return as_json(answer).decode()
+
+
+def _datasets() -> list[Dataset]:
+    """Return the datasets in the header; none if the store cannot be read or the visitor must log in, as the content says."""
+    try:
+        return service().datasets()
+    except (BadRequest, StoreError):
+        return []
+
+
+def _account() -> tuple[str, str] | None:
+    """Return text and address of the link to the login page; None if logging in would change nothing."""
+    access = service().access
+    try:
+        reader = access.reader()
+        if reader.by_cookie:
+            return reader.name, "/login"
+        return ("Log in", "/login") if access.offers_login() and reader.right is None else None
+    except (BadRequest, StoreError):
+        return "Log in", "/login"
+
+
+def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs) -> list[Component | None]:
+    """Return the content of a page, below banners and notices, such as those for withdrawn runs that its address names."""
+    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
+    above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
+    if request.parameters.version:
+        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
+    if "grading" in page.filters and len(request.facets.gradings) > 1:
+        above.append(grading_notice(request.selection, service().ask(grading_coverage, request.selection)))
+        disagreement = service().ask(grading_disagreement, request.selection)
+        above.append(disagreement_notice(disagreement, request.selection, path, pairs))
+        above.append(judge_notice(service().ask(reviewed_runs, request.selection), request.link("/gradings")))
+    if "cluster" in page.filters:
+        above.append(cluster_notice(service().ask(count_units, request.selection), path, pairs))
+    if page.table:
+        above.append(forecast_notice(request.facets))
+    if page.table and "difficulty" in page.filters:
+        above.append(untested_notice(request.selection, request.facets))
+    common = page.common if request.selection.common is None else request.selection.common
+    if common is None or (page.common is None and not common):
+        return [*above, *page.draw(request)]
+    counts = service().ask(coverage, request.selection)
+    where = (counts, request.facets, page.path, pairs)
+    # Where only confidences lack, each run is shown on its own answers.
+    nothing = not counts.common and (counts.taking_part or not (page.lists_unranked or counts.lacking))
+    if common and counts.differs and nothing:
+        return [*above, nothing_in_common(*where)]
+    return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
+
+
+def install(app: Dash) -> None:
+    """Give an app the frame of all pages and the callbacks that fill it."""
+    app.layout = layout
+    app.callback(Output("answer", "data"), Input("request", "data"), prevent_initial_call=True)(draw)
+    every_control = control(ALL, ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
+    app.clientside_callback(ClientsideFunction("clueline", "begin"), Output("request", "data"), Input("page", "id"))
+    app.clientside_callback(
+        ClientsideFunction("clueline", "write"),
+        Output("request", "data", allow_duplicate=True),
+        Input(every_control, "value"),
+        State(every_control, "id"),
+        State("request", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("clueline", "place"),
+        Output("page", "className"),
+        Output("page", "data-version"),
+        Output("header", "data-html"),
+        Output("banner", "data-html"),
+        Output("filter-bar", "children"),
+        Output("content", "children"),
+        Input("answer", "data"),
+        prevent_initial_call=True,
+    )

@@ -1,1 +1,0 @@
-"""All datasets on one page."""

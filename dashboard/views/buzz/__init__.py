@@ -1,1 +1,0 @@
-"""When runs buzz, against people."""

@@ -1,0 +1,267 @@
+"""Citation of a page in a paper: a link that pins the data, the table, a paragraph on methods, references, and a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from dashboard.registry.addresses import VERSION
+from dashboard.registry.cited import Cited
+from dashboard.registry.composed import selected_runs
+from dashboard.registry.pages import Page, PageRequest, find_page, read_page
+from dashboard.registry.views import filled_path
+from dashboard.service import service
+from dashboard.ui.html import address
+from dashboard.ui.notices import cluster_words
+from dashboard.ui.numbers import CURVE_NAMES
+from dashboard.version import VERSION as CLUELINE
+from dashboard.views.cite.tables import as_latex, as_markdown, paper_table
+from data.plurals import counted, listed
+from data.store.answer_states import COUNTED, State
+from data.store.gradings import REVIEWED
+from queries.changes_since_data_version import pinned_version, version_changes
+from queries.engine.common_questions import coverage
+from queries.metrics import Conventions, Metric
+from queries.metrics.bibliography import bibtex
+from queries.selection import Selection
+from queries.selection.clusters import QUESTION
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest
+from queries.states_of_answers import states_of_answers
+
+MAX_NAMED = 200  # runs that a permanent link names; a link to more shows runs that are published later, too
+NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
+BINNINGS = {
+    "width10": "10 bins of equal width, closed on the left",
+    "width10r": "10 bins of equal width, closed on the right",
+    "width10+1": "10 bins of equal width and one for confidence 1",
+}
+
+
+class Citation(msgspec.Struct):
+    """Answer of ``/api/v1/cite``.
+
+    Attributes:
+        view: path and query string of the cited page.
+        title: title of the page.
+        permalink: address of the same page with its runs named and the data version pinned.
+        version: the data version.
+        csv: address of the whole table.
+        columns, rows: the table as it is printed, with at most ``paper_tables.MAX_ROWS`` rows.
+        total: number of rows, including those that are not printed.
+        latex, markdown: the printed table; LaTeX needs the package booktabs.
+        left_out: which answers the figures leave out because they have no confidence, and which metrics count them all the same;
+            None if there are none.
+        methods: a paragraph that says how the figures were computed.
+        rules_changed: if the view pins an earlier data version, what changed since then in the rules of measuring, in words.
+        bibtex: entries of the papers that the metrics come from.
+        script: Python that prints the table, using ``dashboard/client.py``.
+    """
+
+    view: str
+    title: str
+    permalink: str
+    version: str
+    csv: str
+    columns: list[str]
+    rows: list[list[str]]
+    total: int
+    latex: str
+    markdown: str
+    left_out: str | None
+    methods: str
+    rules_changed: list[str]
+    bibtex: str
+    script: str
+
+
+def cite(view: str, host: str) -> Citation:
+    """Return everything a paper needs to cite a page.
+
+    Args:
+        view: path and query string of the page.
+        host: address of this server, such as ``http://127.0.0.1:8050``, without a slash at the end.
+
+    Raises:
+        BadRequest: there is no such page, it has no figures, or its query string is wrong.
+    """
+    parts = urlsplit(view)
+    page, dataset, item = find_page(parts.path)
+    if page.table is None:
+        raise BadRequest("unknown_value", f"There are no figures to cite on the page {parts.path[:200]!r}.", "view")
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
+    request = read_page(page, pairs, dataset, item)
+    page.check(request)
+    cited, forecasts = page.table(request), request.facets.forecasts
+    cited = replace(cited, metrics=tuple(metric.worded(forecasts) for metric in cited.metrics))
+    version = service().ask(pinned_version, request.selection).version
+    named = replace(request, selection=_name_runs(page, request), parameters=cited.parameters)
+    source, table = cited.view, cited.view.tables[0]
+    answer = source.ask(named, **cited.parts)
+    shown = table.columns_of(answer, cited.parameters)
+    names = {run: f"{model} · {way}" for run, model, way in request.facets.runs}
+    printed = paper_table(shown, list(table.rows(answer)), cited, names, forecasts=forecasts)
+    if printed.metrics:
+        cited = replace(cited, metrics=tuple(metric for metric in cited.metrics if metric.key in printed.metrics))
+    path = filled_path(source.table_path(table), cited.parts, quoted=True)
+    keys = [*named.selection.pairs(), *cited.parameters.pairs(defaults=True), (VERSION, version)]
+    keys = [pair for pair in keys if not (pair[0] == "dataset" and "dataset" in cited.parts)]
+    pinned = [text for key, text in parse_qsl(parts.query) if key == VERSION]
+    rules = service().ask(version_changes, request.selection, pinned[0]).rules_changed if pinned else []
+    left_out = _left_out(page, request, cited)
+    methods = " ".join([_methods(page, request, cited, version), *([left_out] if left_out else [])])
+    own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
+    permalink = address(parts.path, [*named.selection.pairs(), *own, (VERSION, version)])
+    return Citation(
+        view=view,
+        title=page.title,
+        permalink=f"{host}{permalink}",
+        version=version,
+        csv=f"{host}{address(path, keys)}",
+        columns=printed.columns,
+        rows=printed.rows,
+        total=printed.total,
+        latex=as_latex(printed, _caption(request, page, cited, left_out), f"tab:{request.selection.dataset}-{page.name}"),
+        markdown=as_markdown(printed) + (f"\n{left_out}\n" if left_out else ""),
+        left_out=left_out,
+        methods=methods,
+        rules_changed=rules,
+        bibtex=bibtex(cited.metrics, cited.references),
+        script=_script(host, path.removesuffix(".csv"), keys),
+    )
+
+
+def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
+    """Return the selection with its runs and people named, so that later ones do not change the view.
+
+    The page of a single run is an exception, because it ranks the run among all runs.
+    """
+    runs = selected_runs(request.selection)
+    collection = request.facets.human_collection(request.selection.people)
+    named = request.selection.replace(people=collection[0]) if collection else request.selection
+    if page.name == "run" or not runs or len(runs) > MAX_NAMED:
+        return named
+    return named.replace(run=tuple(runs))
+
+
+def _caption(request: PageRequest[Any], page: Page[Any], cited: Cited[Any], left_out: str | None) -> str:
+    names = ", ".join(metric.name for metric in cited.metrics[:6]) + (", …" if len(cited.metrics) > 6 else "")
+    title = f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}."
+    return " ".join(part for part in (title, cited.interval, left_out) if part)
+
+
+def _people(selection: Selection, facets: Facets) -> list[str]:
+    collection = facets.human_collection(selection.people)
+    if collection:
+        return [f"Human curves are those of the collection {collection[1]} (run {collection[0]})."]
+    return ["The people of this dataset are simulated."] if facets.simulated else []
+
+
+def _methods(page: Page[Any], request: PageRequest[Any], cited: Cited[Any], version: str) -> str:
+    """Return a paragraph that says how the figures were computed."""
+    selection, facets = request.selection, request.facets
+    ending = f"as computed by Clueline {CLUELINE} from data version {version}."
+    if page.name == "question":
+        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *_people(selection, facets)])
+    counts = service().ask(coverage, selection)
+    filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
+    sentences = [
+        f"Results are for {counted(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
+    ]
+    sentences += _people(selection, facets)
+    common = page.common if selection.common is None else selection.common
+    runs = counted(len(counts.taking_part), "run")
+    if common and counts.differs:
+        sentences.append(
+            f"The {runs} were measured on the {counted(counts.common, 'question')} ({counted(counts.common_clues, 'clue')}) that "
+            f"all of them answered; {counted(counts.questions - counts.common, 'question was', 'questions were')} left out."
+        )
+        if counts.apart:
+            left_out = counted(len(counts.apart), "run")
+            sentences.append(
+                f"{left_out} took no part, for want of nine tenths of the clues that most runs answered, or of those that the "
+                "others answered."
+            )
+    elif counts.differs:
+        sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
+    elif len(counts.taking_part) > 1:
+        sentences.append(f"All {runs} answered the same questions and clues.")
+    if cited.metrics:
+        sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in cited.metrics)}.")
+    if cited.interval:
+        sentences.append(cited.interval)
+        cluster = selection.cluster or facets.clusters[0]
+        if cluster != QUESTION:
+            sentences.append(
+                f"Questions with {cluster_words(cluster)} are one cluster: wherever questions are drawn, left out or flipped, "
+                "whole clusters are."
+            )
+    if selection.grading or REVIEWED in facets.gradings:
+        grading = selection.grading_in_force
+        sentences.append(f"Answers are graded by the grading “{grading}” for runs that have it, otherwise by the first grading.")
+    return " ".join(sentences)
+
+
+def _left_out(page: Page[Any], request: PageRequest[Any], cited: Cited[Any]) -> str | None:
+    """Say which responses have no confidence, by state, and which metrics count them all the same; None if all have one."""
+    if "failed" not in page.filters or page.name == "question":  # it leaves out none, or lists answers in every state
+        return None
+    selection = request.selection.on_runs([request.item or ""]) if page.name == "run" else request.selection
+    counts = service().ask(states_of_answers, selection).counts
+    if not counts:
+        return None
+    counting: dict[tuple[State, ...], list[str]] = {}
+    for metric in cited.metrics:
+        items = selection.for_metrics([metric]).items.states
+        if states := tuple(state for state in counts if state in items):
+            counting.setdefault(states, []).append(metric.name)
+    numbers = listed([counted(count, *COUNTED[state]) for state, count in counts.items()])
+    clauses = [
+        f"{listed(names)} {'count' if len(names) > 1 else 'counts'} {listed([COUNTED[state][1] for state in states])}"
+        for states, names in counting.items()
+    ]
+    return f"Left out: {numbers}{'; but ' if clauses else ''}{'; '.join(clauses)}."
+
+
+def _metric(metric: Metric, conventions: Conventions) -> str:
+    """Return the name of a metric with the conventions that it depends on."""
+    notes = []
+    if metric.binned:
+        bins = conventions.mass_bins
+        notes.append(f"{bins} bins of equal mass" if bins else BINNINGS[conventions.binning])
+    if curve := metric.human_curve(conventions):
+        notes.append(f"human curve: {CURVE_NAMES[curve]}")
+    if metric.key == "hmr":
+        notes.append(f"beta = {conventions.beta:g}")
+    if metric.thresholded:
+        notes.append(f"an answer is given above confidence {conventions.t:g}")
+    return metric.name + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
+    """Return Python code that prints the table with numbers in full precision."""
+    values: dict[str, list[str]] = {}
+    for key, text in keys:
+        values.setdefault(key, []).append(text)
+    shown = {key: texts[0] if len(texts) == 1 else texts for key, texts in values.items()}
+    lines = [f"    {_literal(key)}: {_literal(value)}," for key, value in shown.items()]
+    return "\n".join([
+        "from dashboard.client import Client",
+        "",
+        "selection = {",
+        *lines,
+        "}",
+        f"with Client({_literal(host)}) as client:",
+        f"    table = client.table({_literal(path)}, **selection)",
+        "print(table)",
+        "",
+    ])  # fmt: skip
+
+
+def _literal(value: str | list[str]) -> str:
+    """Return a text or a list of texts as a Python literal, with double quotes."""
+    return msgspec.json.encode(value).decode().replace('","', '", "') if value != [] else "[]"

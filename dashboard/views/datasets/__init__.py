@@ -1,1 +1,0 @@
-"""Datasets in the store."""

@@ -1,1 +1,0 @@
-"""Answer or abstain: what answers are worth, at every cost of a wrong one."""

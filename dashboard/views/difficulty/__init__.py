@@ -1,1 +1,0 @@
-"""Overconfidence against difficulty."""

@@ -1,1 +1,0 @@
-"""Gradings of runs."""

@@ -1,0 +1,199 @@
+"""Gradings of runs, corrections by reviewers, and random samples of answers for review."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+
+import msgspec
+from flask import Response, request
+
+from dashboard.access.json_bodies import InvalidJson, decode_json, read_body
+from dashboard.registry.addresses import api, document, get, get_selected, pairs
+from dashboard.registry.keys import GUESSES
+from dashboard.registry.responses import csv_response, json_response
+from dashboard.service import service
+from dashboard.views.runs.addresses import no_such_run
+from data.store.gradings import (
+    DRAWN,
+    MAX_NOTE_LENGTH,
+    Correction,
+    NoSuchGuess,
+    NothingToDraw,
+    correct_grades,
+    draw_for_review,
+)
+from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses
+from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
+from queries.runs import run as run_facts
+from queries.selection import Request, Selection, read_parameters
+from queries.selection.parameter_kinds import BadRequest, Whole
+from queries.selection.view_parameters_base import NoParameters, Parameters
+
+MAX_GRADES = 1000  # grades that one request can correct
+MAX_DRAWN = 10_000  # answers of one draw
+MAX_SEED = 2**31
+MAX_CORRECTED = 100_000  # corrected guesses of a run that are listed
+
+
+class _Grade(msgspec.Struct, forbid_unknown_fields=True):
+    """A correction as a client sends it."""
+
+    question_id: str
+    correct: bool | float | None
+    guess: str | None = None
+    clue: int | None = None
+    note: str | None = None
+
+
+class _Grades(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /api/v1/runs/<run_id>/grades``."""
+
+    grades: list[_Grade]
+
+
+class RunCorrections(msgspec.Struct):
+    """All corrections of a run, oldest first, and the grades of the guesses just corrected."""
+
+    run: str
+    corrections: list[GradeCorrection]
+    guesses: list[GradedGuess]
+
+
+class _Draw(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /api/v1/runs/<run_id>/review``."""
+
+    size: int = 100
+    seed: int | None = None
+
+
+class GuessesParameters(Parameters, frozen=True):
+    """Which guesses are listed."""
+
+    show: Annotated[Show, GUESSES] = "differ"
+    limit: Annotated[int, Whole("how many guesses: 200; at most 1,000", 1000)] = 200
+
+
+@get("/api/v1/runs/<run_id>/grades", GuessesParameters)
+def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
+    """The guesses of a run with the answer line, their grade in each grading, how Clueline's rules grade them and why, and
+    reviewers' corrections.
+    """
+    selection = Selection(service().ask(run_facts, run_id).dataset)
+    return json_response(service().ask(graded_guesses, selection, run_id, parameters.show or "differ", parameters.limit))
+
+
+@api.post("/api/v1/runs/<run_id>/grades")
+def post_grades(run_id: str) -> Response:
+    """Correct grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`. `correct` is true, false, a
+    number from 0 to 1, or null to undo earlier corrections. Without `clue`, a correction applies to every clue with this guess.
+    Either all corrections are recorded, with the token's name and the time, or none. They form the run's grading `reviewed`;
+    nothing else changes. The response lists all corrections of the run, and the grades of these guesses.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    given = _read()
+    with no_such_run(run_id):
+        try:
+            correct_grades(service().store, run_id, given, by)
+        except NoSuchGuess as error:
+            raise BadRequest("unknown_guess", f"{str(error)[0].upper()}{str(error)[1:]}.", "grades", status=422) from None
+    service().read_current()
+    snapshot = service().snapshot()
+    selection = Selection(run_facts(snapshot, run_id).dataset)
+    corrected = {(grade.question_id, grade.guess) for grade in given}
+    listed = graded_guesses(snapshot, selection, run_id, "corrected", MAX_CORRECTED).guesses
+    guesses = [guess for guess in listed if (guess.question_id, guess.guess) in corrected]
+    return json_response(RunCorrections(run_id, corrections(snapshot, run_id), guesses), 201)
+
+
+def _read() -> list[Correction]:
+    """Return the corrections in the body of this request. Raises ``BadRequest``."""
+    try:
+        grades = decode_json(request.get_data(), _Grades).grades
+    except InvalidJson as error:
+        message = f'The body must be {{"grades": [{{"question_id", "guess", "correct", "clue", "note"}}]}}: {error}.'
+        raise BadRequest("bad_value", message, "grades") from None
+    if not 0 < len(grades) <= MAX_GRADES:
+        raise BadRequest("bad_value", f"Send 1 to {MAX_GRADES:,} grades at a time.", "grades")
+    for grade in grades:
+        if grade.correct is not None and not 0 <= grade.correct <= 1:
+            raise BadRequest("bad_value", "`correct` must be true, false, null or a number from 0 to 1.", "grades")
+        if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > MAX_NOTE_LENGTH:
+            message = f"`clue` counts from 0, and `note` can have at most {MAX_NOTE_LENGTH} characters."
+            raise BadRequest("bad_value", message, "grades")
+        if (grade.note or "").startswith(DRAWN):
+            raise BadRequest("bad_value", f"`note` cannot begin with “{DRAWN.strip()}”: that marks drawn answers.", "grades")
+    return [
+        Correction(
+            question_id=grade.question_id,
+            guess=grade.guess or None,
+            correct=None if grade.correct is None else float(grade.correct),
+            clue=grade.clue,
+            note=grade.note,
+        )
+        for grade in grades
+    ]
+
+
+document("POST /api/v1/runs/<run_id>/grades", post_grades, NoParameters)
+
+
+@get_selected("/api/v1/gradings/reviewed", NoParameters)
+def get_reviewed(query: Request[NoParameters]) -> Response:
+    """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
+    (accuracy, net score, Brier score, overconfidence, log score) estimated by prediction-powered inference, with intervals.
+    """
+    return json_response(service().ask(reviewed_runs, query.selection))
+
+
+@get_selected("/api/v1/gradings/reviewed.csv", NoParameters)
+def get_reviewed_csv(query: Request[NoParameters]) -> Response:
+    """The estimates as CSV, a row per run and metric. `missing` says why cells are blank."""
+    header = ["run", "model", "elicitation", "drawn", "reviewed", "judge_error", "metric", "judged", "value", "low", "high",
+              "judge_weight", "missing"]  # fmt: skip
+    rows = []
+    for run in service().ask(reviewed_runs, query.selection).runs:
+        facts = [run.run, run.model, run.elicitation, run.drawn, run.reviewed, run.judge_error]
+        for key in MEANS:
+            mean = run.means.get(key)
+            rows.append([*facts, key, *(msgspec.structs.astuple(mean) if mean else [None] * 5), run.missing])
+    return csv_response(header, rows, "reviewed")
+
+
+@get("/api/v1/runs/<run_id>/review", NoParameters)
+def get_review(parameters: NoParameters, run_id: str) -> Response:
+    """The answers of a run that were last drawn at random for review: seed, how likely each was to be drawn, and the reviewer's
+    grade.
+    """
+    return json_response(_sample(run_id))
+
+
+@api.post("/api/v1/runs/<run_id>/review")
+def post_review(run_id: str) -> Response:
+    """Draw answers of a run at random for review: `{"size": 100, "seed": 7}`; without `seed`, one is drawn, too. Questions are
+    drawn, and one answer of each. Responds as `GET` does. Reviewers then grade them (`POST /api/v1/runs/<run_id>/grades`), also
+    where they agree with the first grading. A later draw replaces this one.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    draw = read_body(_Draw)
+    if not 0 < draw.size <= MAX_DRAWN or not 0 <= (draw.seed or 0) < MAX_SEED:
+        message = f"`size` is from 1 to {MAX_DRAWN:,}, and `seed` from 0 to {MAX_SEED - 1:,}."
+        raise BadRequest("bad_value", message, "size")
+    with no_such_run(run_id):
+        try:
+            draw_for_review(
+                service().store, run_id, draw.size, secrets.randbelow(MAX_SEED) if draw.seed is None else draw.seed, by
+            )
+        except NothingToDraw:
+            raise BadRequest("no_answers", "The run has no answers to draw from.", "size", status=422) from None
+    service().read_current()
+    return json_response(_sample(run_id), 201)
+
+
+def _sample(run_id: str) -> ReviewSample:
+    return service().ask(review_sample, service().ask(run_facts, run_id).run)
+
+
+document("POST /api/v1/runs/<run_id>/review", post_review, NoParameters)

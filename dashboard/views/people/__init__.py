@@ -1,1 +1,0 @@
-"""Runs and human votes."""

@@ -1,1 +1,0 @@
-"""One question, clue by clue."""

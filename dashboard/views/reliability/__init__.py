@@ -1,1 +1,0 @@
-"""What each run's confidence is worth."""

@@ -1,1 +1,0 @@
-"""Runs: where they come from, and their responses."""

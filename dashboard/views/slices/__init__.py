@@ -1,1 +1,0 @@
-"""Runs by category, and the parts of the questions where a run does worse."""

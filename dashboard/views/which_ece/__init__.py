@@ -1,1 +1,0 @@
-"""The calibration error as different projects compute it."""

@@ -162,7 +162,7 @@ def test_every_view_equals_a_dataset_without_failures(crashed, ids, address, fai
         lambda s, _: recalibration(crashed, s, "temperature", others),
         lambda s, _: items(crashed, s.replace(failed=False), limit=1000),
         lambda s, _: sparklines(crashed, s, ("r03", "r10", "r11")),
-        lambda s, runs: compare(crashed, s, *runs, METRICS),
+        lambda s, runs: compare(crashed, s, *runs, shown),
         lambda s, _: slices(crashed, s, CATALOGUE["brier"]),
         lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, shown)[0].to_dicts()],
     ):

@@ -8,6 +8,7 @@ from data.store import open_store
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
 from queries.engine.run_columns import bin_columns, dense, sum_by_place
+from queries.metrics.counted_answers import BUZZED
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.run_tables import with_runs
 
@@ -92,7 +93,8 @@ def test_items_are_in_the_order_of_questions(failed, tmp_path):
         put(store, tmp_path / "run.csv", dataset="toy", model=model)
     snapshot = store.snapshot()
     runs = [run for (run,) in snapshot.rows("select run from runs order by position")]
-    for run, items in zip(runs, run_columns.run_items(snapshot, "toy", runs, failed=failed), strict=True):
+    counted = BUZZED.including_failed() if failed else BUZZED
+    for run, items in zip(runs, run_columns.run_items(snapshot, "toy", runs, counted), strict=True):
         sql = f"""select q.position, p.clue, coalesce(p.confidence, 0) from {snapshot.responses([run])} p
             join questions q using (dataset, question_id) where not p.failed or {failed} order by q.position, p.clue"""
         positions = np.repeat(items.positions, np.diff(items.first)).tolist()

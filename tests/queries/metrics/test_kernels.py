@@ -380,6 +380,7 @@ def test_beta_moves_hmr_towards_r_under(beta, expected):
 
 def test_metrics_accept_stacked_totals_of_replicates():
     sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
+    sums = [totals | {ATTEMPTED_ITEMS: totals["items"]} for totals in sums]
     stacked = {name: np.stack([totals[name] for totals in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
         one_by_one = [float(metric.value(totals, Conventions())) for totals in sums]

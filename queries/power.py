@@ -85,7 +85,7 @@ def power(
     a: str,
     b: str,
     metrics: Sequence[Metric],
-    target: float | None = None,
+    d: float | None = None,
     margin: float | None = None,
 ) -> PowerAnalysis:
     """Return what a comparison of two runs can show, estimated from the spread over the questions that both answered.
@@ -95,7 +95,7 @@ def power(
         selection: filters and conventions.
         a, b: ids of the runs.
         metrics: by which the runs are compared.
-        target: the difference to be shown, above 0; None to leave out how many questions it needs.
+        d: the difference to be shown, above 0; None to leave out how many questions it needs.
         margin: the difference below which the runs are equal, at least 0; None to leave out how many questions equality needs.
 
     Raises:
@@ -103,7 +103,7 @@ def power(
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
-    rows = [_metric_power(pairs[metric.key], metric, target, margin) for metric in metrics]
+    rows = [_metric_power(pairs[metric.key], metric, d, margin) for metric in metrics]
     return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
 
 

@@ -19,7 +19,7 @@ from data.importing.table_contract import (
 )
 from data.readers import Format, formats
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TABLES = {
     "questions.csv": QUESTIONS, "clues.csv": CLUES, "exposures.csv": EXPOSURES, "buzzes.csv": BUZZES,
     "left_out_plays.csv": LEFT_OUT_PLAYS, "votes.csv": VOTES,

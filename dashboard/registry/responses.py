@@ -54,7 +54,7 @@ def error_response(
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
     """Return a table as CSV: numbers in full precision, missing values blank, booleans as ``true`` and ``false``.
 
-    Lists are separated by semicolons; what has parts of its own is JSON.
+    Lists are separated by semicolons.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front. Files meant to be imported again do not.
 
@@ -72,9 +72,8 @@ def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: 
 def _cell(value: object) -> object:
     if value is None:
         return ""
-    if isinstance(value, list | dict):
-        plain = isinstance(value, list) and all(isinstance(part, str | int | float) for part in value)
-        return ";".join(map(str, value)) if plain else msgspec.json.encode(value).decode()
+    if isinstance(value, list):
+        return ";".join(map(str, value))
     if isinstance(value, bool):  # the spelling used in response files
         return "true" if value else "false"
     if isinstance(value, str) and re.match(FORMULA_PATTERN, value) and not re.match(NUMBER, value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -42,7 +42,7 @@ def column(key: str, value: Callable[[Any], object], heading: str = "", ends: tu
         heading: its heading in papers; by default the key in words.
         ends: keys of the columns that hold the ends of its interval; by default ``<key>_low`` and ``<key>_high``.
     """
-    words = heading or HEADINGS.get(key) or key.replace("_", " ").capitalize()
+    words = heading or HEADINGS.get(key) or (key if "." in key else key.replace("_", " ").capitalize())
     return Column(key, value, words, ends or (f"{key}_low", f"{key}_high"))
 
 
@@ -59,6 +59,19 @@ def fields(struct: type[msgspec.Struct], at: int | None = None, without: Sequenc
 def parts(*keys: str, start: int = 0) -> tuple[Column, ...]:
     """Return columns that are parts of rows that are tuples, from the part ``start`` on."""
     return tuple(column(key, itemgetter(at)) for at, key in enumerate(keys, start))
+
+
+def with_json(shown: Iterable[Column]) -> tuple[Column, ...]:
+    """Return columns in which lists and dictionaries are JSON; otherwise lists are separated by semicolons."""
+    return tuple(replace(column, value=_json(column.value)) for column in shown)
+
+
+def _json(value: Callable[[Any], object]) -> Callable[[Any], object]:
+    def text(row: Any) -> object:
+        cell = value(row)
+        return msgspec.json.encode(cell).decode() if isinstance(cell, list | dict) else cell
+
+    return text
 
 
 def reasons(by_name: Mapping[str, str]) -> str | None:
@@ -84,7 +97,8 @@ class Table:
         rows: returns its rows in an answer.
         columns: its columns, or a function of an answer and the view's keys that returns them.
         name: the last part of its address, ``.../NAME.csv``; blank for the main table of a view.
-        file: name of the file without its extension, or a function of an answer; by default made of the address.
+        file: name of the file without its extension, with parts of the path in braces, or a function of an answer; by default
+            made of the address.
     """
 
     about: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
@@ -17,8 +16,8 @@ from dashboard.registry.addresses import add
 from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import Table
 from dashboard.service import service
-from queries.selection import Request
-from queries.selection.parameter_kinds import BadRequest
+from queries.questions import ids_ending_in_csv
+from queries.selection import Request, Selection
 from queries.selection.view_parameters_base import P
 
 A = TypeVar("A")
@@ -40,6 +39,7 @@ class View(Generic[P, A]):
         about: what it answers, for the documentation.
         tables: tables in the answer. The main one is at the path of the JSON with ``.csv`` appended.
         selected: whether it takes the keys of the selection.
+        ignored: keys that it accepts and that have no effect.
     """
 
     path: str
@@ -48,6 +48,7 @@ class View(Generic[P, A]):
     about: str
     tables: tuple[Table, ...] = ()
     selected: bool = True
+    ignored: tuple[str, ...] = ()
 
     def ask(self, request: Request[Any] | P, **parts: str) -> A:
         """Return the answer to a request.
@@ -61,7 +62,7 @@ class View(Generic[P, A]):
             known |= {"selection": request.selection, "facets": request.facets}
         keys = _keys(request)
         wanted = list(signature(self.query).parameters.values())
-        cached = wanted[0].name == SNAPSHOT
+        cached = bool(wanted) and wanted[0].name == SNAPSHOT
         arguments = []
         for argument in wanted[cached:]:
             if argument.name not in known and not hasattr(keys, argument.name):
@@ -78,7 +79,7 @@ class View(Generic[P, A]):
         answer = self.ask(request, **parts)
         shown = table.columns_of(answer, _keys(request))
         rows = [[column.value(row) for column in shown] for row in table.rows(answer)]
-        file = table.file(answer) if callable(table.file) else table.file
+        file = table.file(answer) if callable(table.file) else table.file.format(**parts)
         return csv_response([column.key for column in shown], rows, file or self._file(table, parts))
 
     def _file(self, table: Table, parts: Mapping[str, str]) -> str:
@@ -96,6 +97,9 @@ def _check(view: View[P, A]) -> None:
     if view.selected:
         known |= {"selection", "facets"}
     wanted = signature(view.query).parameters.values()
+    unused = set(view.parameters.__struct_fields__) - {argument.name for argument in signature(view.query).parameters.values()}
+    if unused := unused - {*view.ignored}:
+        raise TypeError(f"The query of the view {view.path!r} does not take {', '.join(sorted(unused))}.")
     if lacking := [argument.name for argument in wanted if argument.default is argument.empty and argument.name not in known]:
         raise TypeError(f"The view {view.path!r} lacks keys for {', '.join(lacking)} of its query.")
 
@@ -108,7 +112,7 @@ def register(view: View[P, A], csv: bool = True) -> View[P, A]:
     """Serve and document a view: its JSON and, if ``csv``, each table.
 
     Raises:
-        TypeError: its query has an argument without a default that no key or part of the path gives.
+        TypeError: its query does not take a key, or has an argument without a default that no key or part of the path gives.
     """
     _check(view)
     add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected)
@@ -123,11 +127,8 @@ def _json(view: View[P, A], request: Request[Any] | P, **parts: str) -> Response
 
 def _csv(view: View[P, A], table: Table, request: Request[Any] | P, **parts: str) -> Response:
     """Return a table as CSV or, if the path is that of a question whose id ends in ``.csv``, the JSON of the question."""
-    try:
-        return view.csv(table, request, **parts)
-    except BadRequest as error:
-        if error.code != "unknown_question":
-            raise
-        with suppress(BadRequest):
-            return json_response(view.ask(request, **parts | {"question_id": f"{parts['question_id']}.csv"}))
-        raise
+    if isinstance(request, Request) and "question_id" in parts:
+        name = f"{parts['question_id']}.csv"
+        if name in service().ask(ids_ending_in_csv, Selection(request.selection.dataset)):
+            return json_response(view.ask(request, **parts | {"question_id": name}))
+    return view.csv(table, request, **parts)

@@ -19,4 +19,4 @@ def register_all(server: Flask) -> None:
         if path.stem in PARTS:
             module = importlib.import_module(f"{__name__}.{path.parent.name}.{path.stem}")
             for address, answer in getattr(module, "ROUTES", {}).items():
-                server.add_url_rule(address, view_func=answer)
+                server.add_url_rule(address, view_func=answer, strict_slashes=False)

@@ -77,5 +77,6 @@ DIAGRAMS = register(
             ),
         ),
         selected=False,
+        ignored=("metric", "pool"),
     )
 )

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 IMAGES = "docs/images"
 FIRST = (  # these come first in the list
     "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",
@@ -146,4 +146,4 @@ def _point_to_documents(tokens: Sequence[Token], folder: str) -> None:
             token.attrs = {}
 
 
-ROUTES = {"/docs": show_first, "/docs/": show_first, "/docs/<path:name>": show_document}
+ROUTES = {"/docs": show_first, "/docs/<path:name>": show_document}

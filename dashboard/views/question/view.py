@@ -10,10 +10,6 @@ from queries.calscore_steps import ClueStep, clue_steps
 from queries.question import ClueResponse
 from queries.selection.view_parameters_base import NoParameters
 
-ID_IN_CSV = (
-    "If a question's own id ends in `.csv`, add another `.csv` to get its table; this address gives its JSON if there is no "
-    "question with the id before `.csv`."
-)
 QUESTION = register(
     View(
         "questions/<dataset>/<path:question_id>",
@@ -23,9 +19,11 @@ QUESTION = register(
         run's best threshold on the selection.""",
         (
             Table(
-                f"Each run's answers to it as CSV, clue by clue. {ID_IN_CSV}",
+                "Each run's answers to it as CSV, clue by clue. If a question's own id ends in `.csv`, this address returns that "
+                "question as JSON; add another `.csv` to get its table.",
                 rows=lambda answer: [(run, clue) for run in answer.runs for clue in run.clues],
                 columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
+                file="{dataset}-{question_id}",
             ),
         ),
     )
@@ -38,9 +36,11 @@ CLUE_STEPS = register(
         "CalScore and CalScore squared of each run on one question, term by term, as GRACE's tables 6 and 7 work them out.",
         (
             Table(
-                f"The same as CSV, a row per run and clue. {ID_IN_CSV}",
+                "The same as CSV, a row per run and clue. If a question's own id ends in `.csv`, this returns that question "
+                "as JSON.",
                 rows=lambda answer: [(run, step) for run in answer.runs for step in run.steps],
                 columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
+                file="{dataset}-{question_id}-clue-steps",
             ),
         ),
     )

@@ -8,7 +8,7 @@ from flask import Response
 
 from dashboard.registry.addresses import get
 from dashboard.registry.responses import file_response
-from dashboard.registry.tables import Table, fields
+from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import View, register
 from dashboard.service import service
 from data.store.query_to_file import Form
@@ -34,7 +34,7 @@ RUNS = register(
             Table(
                 "The same as CSV. Skipped items and the uploader's grades are JSON in their cells.",
                 rows=lambda answer: answer.runs,
-                columns=fields(RunFacts),
+                columns=with_json(fields(RunFacts)),
             ),
         ),
         selected=False,

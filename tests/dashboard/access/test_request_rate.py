@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.access import limits as request_rate
+from dashboard.access import request_rate
 from dashboard.access.request_rate import RequestRate
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from data.guessers.retrieval_guessers import GUESSERS
 from data.sample.pyramid_toml_files import read_entries, read_questions
-from queries.question_draft import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
+from queries.drafts import MAX_SENTENCES, MAX_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")
 TIMES = 5  # how often the longest question is answered

@@ -35,13 +35,13 @@ from dashboard.ui.messages import (
 from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, nothing_in_common
 from dashboard.views.gradings.sections import judge_notice
 from data.store import StoreError
-from queries.changes_since_data_version import version_changes
+from queries.changes import version_changes
 from queries.datasets import Dataset
+from queries.drafts import DraftText
 from queries.engine.common_questions import coverage
 from queries.engine.units import count_units
 from queries.gradings import grading_coverage
 from queries.leaderboard import grading_disagreement
-from queries.question_draft import DraftText
 from queries.reviewed_samples import reviewed_runs
 from queries.runs import run
 from queries.selection.parameter_kinds import BadRequest

@@ -1,11 +1,21 @@
-"""The list of datasets in the store."""
+"""Datasets: what they hold, the bundle that gives them again, and the prompts that a model has to answer."""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+import msgspec
+import polars as pl
+
+from data.duckdb_and_polars import literal, quoted
+from data.importing.table_contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
-from queries.selection.clusters import offered_clusters
+from data.store.query_to_file import Form, Table
+from queries.runs import responses
+from queries.selection import Selection
+from queries.selection.facets import offered_clusters
+from queries.selection.parameter_kinds import BadRequest
 
 
 class Dataset(msgspec.Struct):
@@ -70,3 +80,119 @@ def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
         {"d": name},
     ).to_dicts()
     return Dataset(**row, clusters=[*offered_clusters(snapshot, name)])
+
+
+COMPUTED = {
+    "answer": "case when q.answer is distinct from most.answer then q.answer end as answer",
+    "difficulty": "q.given_difficulty as difficulty",
+}
+# An answer that the importer would derive from votes (the most frequent class, the earlier one if tied) is left blank.
+QUESTIONS = f"""
+    with most as (
+        select question_id, first(class order by votes desc, coalesce(list_position(classes, class), 0), class) as answer
+        from votes join datasets using (dataset) where dataset = {{dataset}} and votes > 0 group by all
+    )
+    select {", ".join(COMPUTED.get(column.name, f"q.{column.name}") for column in COLUMNS)}{{attributes}}
+    from questions q left join most using (question_id) where q.dataset = {{dataset}} order by q.position"""
+CLUES = """
+    select c.question_id, c.clue, c.text, c.word_end from clues c join questions q using (dataset, question_id)
+    where c.dataset = $dataset order by q.position, c.clue"""
+EXPOSURES = """
+    select question_id, match_id, team, team_kind, heard_words, ended_by from exposures where dataset = $dataset
+    order by question_id, match_id, team"""
+BUZZES = """
+    select question_id, match_id, team, word, correct, guess from buzzes where dataset = $dataset
+    order by question_id, match_id, team"""
+LEFT_OUT_PLAYS = """
+    select question_id, match_id, reason, plays from left_out_plays where dataset = $dataset
+    order by question_id, match_id, reason"""
+VOTES = """
+    select v.question_id, v.class, v.votes from votes v join questions q using (dataset, question_id)
+    where v.dataset = $dataset order by q.position, v.class"""
+
+CORRECTIONS = """
+    select r.model, r.elicitation, c.question_id, c.clue, c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
+    from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
+    order by r.position, c.number"""
+
+TAGS = """
+    select r.model, r.elicitation, t.tag, t.value from tags t join runs r using (dataset, run)
+    where r.dataset = $dataset and r.withdrawn_at is null order by r.position, t.tag"""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The content of dataset.json, and rows by path in the bundle, without file extension. Withdrawn runs are only counted."""
+
+    facts: Mapping[str, object]
+    tables: Mapping[str, Table]
+    runs: int
+    withdrawn: int
+
+
+def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
+    """Return the bundle of a dataset, without the provenance of runs; lists are JSON text in CSV.
+
+    Importing it into an empty store gives the same run ids and metrics. Raises ``BadRequest`` for an unknown dataset.
+    """
+    rows = snapshot.frame(
+        "select dataset, title, kind, licence, source, simulated, note, classes from datasets where dataset = $d", {"d": dataset}
+    ).to_dicts()
+    if not rows:
+        raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", list(snapshot.states))
+    parameters = {"dataset": dataset}
+    questions = QUESTIONS.format(dataset=literal(dataset), attributes=_attributes(snapshot, dataset))
+    tables = {"questions": Table(questions, {}), "clues": Table(CLUES, parameters)}
+    people = {"exposures": EXPOSURES, "buzzes": BUZZES, "left_out_plays": LEFT_OUT_PLAYS, "votes": VOTES}
+    for name, sql in people.items():
+        if snapshot.rows(f"select 1 from {name} where dataset = $d limit 1", {"d": dataset}):
+            tables[name] = Table(sql, parameters)
+    runs = snapshot.rows("select run, withdrawn_at is null from runs where dataset = $d order by position", {"d": dataset})
+    kept = [run for run, counts in runs if counts]
+    for number, run in enumerate(kept, start=1):  # files are imported in the order of their names, which fixes the runs' colours
+        tables[f"responses/{number:04d}-{run}"] = responses(snapshot, run, form)
+    corrected = "select 1 from corrections c join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
+    if snapshot.rows(corrected, {"d": dataset}):
+        tables["corrections"] = Table(CORRECTIONS, parameters)
+    tagged = "select 1 from tags t join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
+    if snapshot.rows(tagged, {"d": dataset}):
+        tables["tags"] = Table(TAGS, parameters)
+    facts = {key: value for key, value in rows[0].items() if value is not None}
+    return Bundle(facts, tables, len(kept), len(runs) - len(kept))
+
+
+def _attributes(snapshot: Snapshot, dataset: str) -> str:
+    """Return the SQL of a column for each attribute of the questions."""
+    names = snapshot.rows("select distinct attribute from attributes where dataset = $d order by 1", {"d": dataset})
+    return "".join(
+        f""",
+        (select value from attributes a where a.dataset = q.dataset and a.question_id = q.question_id
+            and a.attribute = {literal(name)}) as {quoted(name)}"""
+        for (name,) in names
+    )
+
+
+AT_ONCE = 2000  # questions read at a time
+
+
+def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
+    """Yield ``question_id``, ``clue`` and ``text`` of a selection's clues in the dataset's order, 2,000 questions at a time.
+
+    ``text`` is the text of the clues so far, joined by blanks, exactly as the store holds it. Where clues have no texts of their
+    own, only the last clue has a text, the question's.
+    """
+    condition, parameters = selection.question_filter()
+    clue_condition, values = selection.clue_filter()
+    parameters |= values
+    last = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})[0][0]
+    for first in range(0, last + 1, AT_ONCE):
+        yield snapshot.frame(
+            f"""with shown as (
+                select q.position, q.question_id, c.clue, {clue_condition} as selected,
+                    coalesce(string_agg(c.text, ' ') over (partition by q.question_id order by c.clue),
+                        case when c.clue = q.clues - 1 then q.text end) as text
+                from questions q join clues c using (dataset, question_id)
+                where q.position >= $first and q.position < $first + {AT_ONCE} and {condition})
+            select question_id, clue, text from shown where selected order by position, clue""",
+            parameters | {"first": first},
+        )

@@ -11,7 +11,6 @@ import numpy as np
 from data.store import Snapshot
 from data.store.answer_states import OTHER_STATES, State
 from data.store.run_files import graded_kind
-from queries.engine.bounds_of_unstated_confidences import set_bounds
 from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.disputed_answers import disputed_positions
 from queries.engine.evidence_for_many_questions import measured_runs
@@ -25,6 +24,7 @@ from queries.engine.ranked_metric_rows import (
     metric_cells,
     remove_ranks,
     run_rows,
+    set_bounds,
     state_fields,
 )
 from queries.engine.run_pairs import runs_by_id

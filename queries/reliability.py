@@ -1,14 +1,32 @@
-"""Reliability diagrams of the runs of a selection."""
+"""Reliability diagrams, what is shown next to them, and the answers behind a dot."""
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
+from data.duckdb_and_polars import first_rows
 from data.store import Snapshot
+from data.store.answer_states import State
+from queries.engine.bootstrap import SEED
 from queries.engine.common_questions import restrict
+from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
+from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
-from queries.selection import Selection, selection_keys
+from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.units import too_few_units
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
+from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
+from queries.metrics.kernels.ece_variants import smooth_curve
+from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
+from queries.query_time_limit import check_time_limit
+from queries.selection import Selection, number, selection_keys
+from queries.selection.parameter_kinds import Range
 
 
 class Reliability(msgspec.Struct):
@@ -35,3 +53,242 @@ def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = DEFAU
         binning=selection.conventions.binning,
         runs=reliability_diagrams(evidence, band),
     )
+
+
+VALUES = {"brier": "brier", "mcb": "corp_mcb", "dsc": "corp_dsc", "unc": "corp_unc", "auroc": "auroc", "smooth_ece": "smooth_ece"}
+SCORE_METRICS = tuple(CATALOGUE[key] for key in VALUES.values())
+NO_SLOPE = "its answers are all right, or all wrong, or confidence separates right from wrong completely"
+NO_INTERCEPT = "its answers are all right, or all wrong"
+BINS = 20  # bins of confidence in the histograms of right and wrong answers
+Point = tuple[float, float]
+
+
+class SmoothDiagram(msgspec.Struct):
+    """Accuracy by confidence, smoothed by a kernel of width smECE, only where there are enough items; all in [0, 1]."""
+
+    confidence: list[float]
+    accuracy: list[float]
+
+
+class RunTriptych(msgspec.Struct):
+    """One run.
+
+    Attributes:
+        brier: the Brier score, equal to ``mcb`` - ``dsc`` + ``unc``: miscalibration, discrimination and uncertainty. ``mcb`` and
+            ``dsc`` are biased upwards, as they are fitted to these answers.
+        murphy: mean elementary score at each of ``thresholds``, in [0, 2]; lower is better.
+        roc: points of the share of wrong answers and the share of right answers above each confidence; empty without either kind.
+        hull: concave hull of ``roc``: the curve after isotonic recalibration fitted to these answers, the best with hindsight.
+        smooth: the smooth reliability diagram.
+        right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
+        mcb_low, mcb_high, dsc_low, dsc_high: 95 % intervals of ``mcb`` and ``dsc``.
+        p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.
+        missing: the reason for each number that is None, by name.
+        calibration_slope, calibration_intercept: of logistic regressions of correctness on the log-odds of confidence, with 95 %
+            intervals.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    questions: int
+    items: int
+    brier: float | None
+    mcb: float | None
+    dsc: float | None
+    unc: float | None
+    auroc: float | None
+    smooth_ece: float | None
+    murphy: list[float | None]
+    roc: list[Point]
+    hull: list[Point]
+    smooth: SmoothDiagram
+    right: list[float]
+    wrong: list[float]
+    p_spiegelhalter: float | None
+    p_kuiper: float | None
+    p_ks: float | None
+    calibration_slope: float | None
+    calibration_slope_low: float | None
+    calibration_slope_high: float | None
+    calibration_intercept: float | None
+    calibration_intercept_low: float | None
+    calibration_intercept_high: float | None
+    mcb_low: float | None
+    mcb_high: float | None
+    dsc_low: float | None
+    dsc_high: float | None
+    missing: dict[str, str]
+
+
+class Triptych(msgspec.Struct):
+    """Answer of ``/api/v1/triptych``; runs in order of import."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    thresholds: list[float]
+    runs: list[RunTriptych]
+
+
+def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
+    """Return discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
+
+    Args:
+        snapshot: of the store.
+        selection: filters and conventions; its ``common`` is 1 by default.
+
+    Source:
+        Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
+    """
+    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], SCORE_METRICS)
+    if not evidence.runs:
+        return Triptych(snapshot.version, selection_keys(selection), THRESHOLDS.tolist(), [])
+    values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS}
+    parts = {field: metric_intervals(evidence, CATALOGUE[key]) for field, key in (("mcb", "corp_mcb"), ("dsc", "corp_dsc"))}
+    for field, intervals in parts.items():
+        values |= {f"{field}_low": intervals.low, f"{field}_high": intervals.high}
+    return Triptych(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        thresholds=THRESHOLDS.tolist(),
+        runs=[_run(evidence, index, {key: row[index] for key, row in values.items()}) for index in range(len(evidence.runs))],
+    )
+
+
+def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
+    check_time_limit()
+    confidence, correct = evidence.items_of(run)
+    rows = slice(evidence.starts[run], evidence.ends[run])
+    clusters = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
+    tests = calibration_tests(confidence, correct, clusters, evidence.drawn_from, SEED)
+    line = calibration_line(confidence, correct, clusters, evidence.drawn_from)
+    order = np.argsort(confidence, kind="stable")
+    confidence, correct = confidence[order], correct[order]
+    levels = confidence_levels(confidence, correct)
+    blocks = corp_curve(*levels)
+    smooth = smooth_curve(confidence, correct)
+    result = RunTriptych(
+        **evidence.run_facts(run),
+        brier=number(values["brier"]),
+        mcb=number(values["corp_mcb"]),
+        dsc=number(values["corp_dsc"]),
+        unc=number(values["corp_unc"]),
+        auroc=number(values["auroc"]),
+        smooth_ece=number(values["smooth_ece"]),
+        murphy=[number(value) for value in murphy_curve(THRESHOLDS, confidence, correct)],
+        roc=_roc(levels[1], levels[2]),
+        hull=_roc(
+            np.array([float(items) for *_, items, _ in blocks]), np.array([right * items for _, _, right, items, _ in blocks])
+        ),
+        smooth=SmoothDiagram(smooth[0].tolist(), smooth[1].tolist()),
+        right=_histogram(confidence, correct),
+        wrong=_histogram(confidence, 1 - correct),
+        p_spiegelhalter=None if evidence.selected_by_answers else number(tests.spiegelhalter),
+        p_kuiper=None if evidence.selected_by_answers else number(tests.kuiper),
+        p_ks=None if evidence.selected_by_answers else number(tests.ks),
+        calibration_slope=number(line.slope),
+        calibration_slope_low=number(line.slope_low),
+        calibration_slope_high=number(line.slope_high),
+        calibration_intercept=number(line.intercept),
+        calibration_intercept_low=number(line.intercept_low),
+        calibration_intercept_high=number(line.intercept_high),
+        mcb_low=number(values["mcb_low"]),
+        mcb_high=number(values["mcb_high"]),
+        dsc_low=number(values["dsc_low"]),
+        dsc_high=number(values["dsc_high"]),
+        missing={},
+    )
+    reasons = _reasons(evidence, run)
+    result.missing = {name: reason for name, reason in reasons.items() if getattr(result, name) is None}
+    return result
+
+
+def _reasons(evidence: Evidence, run: int) -> dict[str, str]:
+    """Say why each number of a run would be None, by name."""
+    few = too_few_units(int(evidence.units_answered[run]), evidence.run_facts(run)["questions"])
+    untested = SELECTED_BY_ANSWERS if evidence.selected_by_answers else few
+    reasons = {field: CATALOGUE[key].undefined for field, key in VALUES.items()}
+    reasons |= {"calibration_slope": NO_SLOPE, "calibration_intercept": NO_INTERCEPT}
+    reasons |= dict.fromkeys(("p_spiegelhalter", "p_kuiper", "p_ks"), untested or NO_INTERVAL)
+    for name in ("calibration_slope", "calibration_intercept"):
+        reasons |= {f"{name}_{end}": few or reasons[name] for end in ("low", "high")}
+    for name in ("mcb", "dsc"):
+        reasons |= {f"{name}_{end}": few or NO_INTERVAL for end in ("low", "high")}
+    return reasons
+
+
+def _roc(items: Floats, right: Floats) -> list[Point]:
+    """Return shares of wrong and of right answers above each confidence, from (0, 0) to (1, 1); empty without either kind.
+
+    Args:
+        items, right: number of items and sum of correctness by confidence, ascending, shape (k,).
+    """
+    wrong = items - right
+    if not (right.sum() > 0 and wrong.sum() > 0):
+        return []
+    x, y = (np.append(0.0, np.cumsum(part[::-1])) / part.sum() for part in (wrong, right))
+    return list(zip(np.minimum(x, 1.0).tolist(), np.minimum(y, 1.0).tolist(), strict=True))
+
+
+def _histogram(confidence: Floats, weight: Floats) -> list[float]:
+    """Return the share of the weight in each twentieth of confidence, the last one closed; all 0 without any weight."""
+    place = np.minimum((confidence * BINS + 1e-9).astype(np.int64), BINS - 1)
+    counts = np.bincount(place, weight, BINS)
+    total = counts.sum()
+    shares: list[float] = (counts / total if total > 0 else counts).tolist()
+    return shares
+
+
+MAX_ITEMS = 1000
+
+
+class Item(msgspec.Struct):
+    """An answer with a confidence or, if the selection counts them, a failed call; ``off`` is abs(confidence - correct)."""
+
+    run: str
+    question_id: str
+    clue: int
+    sample: str | None  # which of several answers to the clue
+    category: str | None
+    guess: str | None
+    answer: str | None
+    confidence: float
+    correct: float
+    off: float
+    failed: bool
+    disputed: bool
+
+
+class ItemList(msgspec.Struct):
+    """Answer of ``/api/v1/items``: ``total`` is the number of all items, ``items`` are the first of them, furthest off first."""
+
+    total: int
+    items: list[Item]
+
+
+def items(
+    snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
+) -> ItemList:
+    """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first, at most 1000."""
+    counted, _ = restrict(snapshot, selection)
+    with_clauses, parameters = selection_clauses(counted)
+    states: tuple[State, ...] = ("answered", "failed") if selection.failed else ("answered",)
+    responses = selected_responses(snapshot, counted, parameters, states, mark_disputed=True)
+    low, high = confidence or (0.0, 1.0)
+    rows = snapshot.frame(
+        first_rows(
+            f"""{with_clauses}
+            select p.run, p.question_id, p.clue, p.sample, w.category, p.guess, w.answer, p.confidence, p.correct,
+                abs(p.confidence - p.correct) as off, p.failed, p.disputed, q.position as question_position,
+                r.position as run_position
+            from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
+            join questions w on w.dataset = $dataset and w.question_id = p.question_id
+            where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)
+                {"and not p.disputed" if counted.undisputed else ""}""",
+            "off desc, question_position, clue, sample, run_position",
+            "$i_limit",
+        ),
+        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MAX_ITEMS), "i_run": run},
+    )
+    total = int(rows["total"][0]) if len(rows) else 0
+    return ItemList(total, [Item(**row) for row in rows.drop("total", "question_position", "run_position").to_dicts()])

@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.query_time_limit import check_time_limit
-from queries.rank_agreement import RankCorrelation, rank_correlations
+from queries.rankings import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys
 from queries.selection.parameter_kinds import BadRequest
 

@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 
 from dashboard.access.json_bodies import InvalidJson, decode_json
 from dashboard.registry.responses import error_response
-from queries.question_draft import DraftText
+from queries.drafts import DraftText
 
 CALLBACKS = "/_dash-update-component"
 SUITES = "/_dash-component-suites/"

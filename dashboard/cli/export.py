@@ -18,7 +18,7 @@ from data.scratch_folders import folder_beside
 from data.store import Store, StoreError, open_store
 from data.store.query_to_file import Form, exporter
 from data.store.tokens_and_readers import Tokens
-from queries.dataset_bundle import bundle
+from queries.datasets import bundle
 from queries.runs import responses
 from queries.runs import run as run_facts
 from queries.selection.parameter_kinds import BadRequest

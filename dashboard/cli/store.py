@@ -13,7 +13,7 @@ from data.store import Store, StoreError, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, intact_version, restore_backup
 from data.store.ducklake import make_lake
-from data.store.register_of_current_version import EMPTY
+from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, damage_of, lost_runs, repair_objects, versions_on_disk
 from data.store.run_files import damaged_object
 from data.store.tokens_and_readers import TokenError, Tokens

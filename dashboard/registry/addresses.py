@@ -20,7 +20,7 @@ from dashboard.registry.responses import error_response
 from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
-from queries.changes_since_data_version import version_changes
+from queries.changes import version_changes
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import P, Parameters

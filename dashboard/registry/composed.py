@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboard.service import service
-from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, shown_runs
+from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, run_groups, shown_runs
 from queries.buzzing import Rules, best_thresholds
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
@@ -16,7 +16,6 @@ from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
 from queries.reliability import reliability
-from queries.run_groups import run_groups
 from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
 from queries.selection.facets import Facets

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from data.plurals import counted
 from data.store import Store, StoreError
-from queries.changes_since_data_version import ChangedRun, VersionChanges
+from queries.changes import ChangedRun, VersionChanges
 from queries.selection.parameter_kinds import BadRequest
 
 # By the remedy of a store error, and by the code of a bad request.

@@ -13,7 +13,7 @@ from dashboard.registry.cited import Cited
 from dashboard.service import service
 from dashboard.ui.html import address
 from data.store import StoreError
-from queries.question_draft import DraftText
+from queries.drafts import DraftText
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection
 from queries.selection.facets import Facets

@@ -12,7 +12,7 @@ from dashboard.ui.html import data
 from dashboard.ui.names import MAX_LABEL_LENGTH, distinct_short_names
 from dashboard.ui.numbers import short
 from queries.metrics import Metric
-from queries.rank_agreement import RankCorrelation
+from queries.rankings import RankCorrelation
 
 CONFIG: Any = {
     "displaylogo": False,

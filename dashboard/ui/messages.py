@@ -11,7 +11,7 @@ from dash import html
 from dashboard.registry.messages import error_message, what_changed
 from dashboard.ui.html import address, page_link
 from data.plurals import counted
-from queries.changes_since_data_version import VersionChanges
+from queries.changes import VersionChanges
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
 from queries.gradings import GradingCoverage
 from queries.runs import RunFacts

@@ -17,8 +17,7 @@ from queries.engine.units import UnitCounts
 from queries.leaderboard import GradingDisagreement, GradingLeader
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
-from queries.selection.clusters import AGES, QUESTION, YEARS
-from queries.selection.facets import Facets
+from queries.selection.facets import AGES, QUESTION, YEARS, Facets
 
 Pairs = list[tuple[str, str]]
 MAX_NAMES, MAX_LISTED = 3, 24  # runs named in a notice, runs in a list

@@ -33,7 +33,7 @@ from data.importing.staging import ImportOptions
 from data.scratch_folders import keep
 from data.store import Snapshot, Store, StoreError, open_store
 from queries.datasets import Dataset, describe_dataset
-from queries.grade_review import GradeReview, uncertain_grades
+from queries.gradings import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
 from queries.query_time_limit import Abandoned

@@ -1,21 +1,67 @@
-"""Further gradings of runs: those in files, those by Clueline's rules where a file states grades, and those of reviewers."""
+"""Grades of guesses: by the rules, by the file, and several gradings of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 import duckdb
+import polars as pl
 
+from data.dataset_kinds import FORECAST, outcome
 from data.duckdb_and_polars import ArrowStream, execute, literal
-from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
+from data.life_table import probability_within
 from data.plurals import counted
+from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Store, gradings, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.audit import Audit
 from data.store.cache_validity_tokens import renew_revisions
 from data.store.gradings import GRADED, IMPORTED
 from data.store.run_files import Objects, StoredObject, stored_objects
+
+SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "graded": pl.String}
+
+
+def doubt(line: str, guess: str | None) -> str | None:
+    """Return why a person should review the grade of a guess; None if the grade is clear."""
+    verdict, rule = parse_answer_line(line).judge(guess)
+    return rule if verdict == "review" else None
+
+
+def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """Grade guesses: distinct rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``.
+
+    Returns ``dataset, question_id, guess, correct, graded``. ``correct`` is in [0, 1], of a forecast the outcome, null if the
+    question has no answer to grade by. ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``,
+    null without a grade.
+    """
+    rows: list[tuple[str, str, str | None, float | None, str | None]] = []
+    for kind, dataset, question, guess, answer, sex, age, radius in guesses:
+        correct: float | None = None
+        graded: str | None = None
+        if kind == FORECAST:
+            correct = outcome(answer)
+            graded = None if correct is None else "answer"
+        elif kind == "lifeeval":
+            k = _number(guess)
+            correct, graded = (0.0 if k is None else float(probability_within(k, radius, age, sex))), "table"
+        elif answer is not None:
+            verdict = parse_answer_line(answer).grade(guess)
+            correct, graded = float(verdict == "accept"), "prompt" if verdict == "prompt" else "answer"
+        rows.append((dataset, question, guess, correct, graded))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _number(guess: str | None) -> float | None:
+    try:
+        value = float(guess or "")
+    except ValueError:
+        return None
+    return value if abs(value) < 1e6 else None
+
 
 # SQL condition that a row of an incoming run has the same place as a row of a stored run, called r.
 SAME_PLACE = "{0}.question_id = r.question_id and {0}.clue = r.clue and {0}.sample is not distinct from r.sample"

@@ -40,10 +40,9 @@ import polars as pl
 
 from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
-from data.importing.document_rows import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
-from data.importing.table_files import MAX_UNPACKED_BYTES, TableFile, UnpackingLimit
+from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue_schema import tables_of_datasets

@@ -13,9 +13,8 @@ import duckdb
 import polars as pl
 
 from data.duckdb_and_polars import ArrowStream, first_rows, literal, quoted
-from data.importing.document_rows import FrameFile
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Refused, Report, refuse
-from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, TOO_LONG, WRONG_LINE, FrameFile, TableFile
 from data.store.answer_states import STATES
 from data.store.run_tags import MAX_TAG_LENGTH, MAX_VALUE_LENGTH
 

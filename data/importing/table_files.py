@@ -1,4 +1,7 @@
-"""Files that hold a table in one of three formats, compressed or not: CSV, JSON Lines or Parquet."""
+"""Rows that a reader extracts from a document that is not a table: JSON, a log, a database.
+
+Their cells are unchanged, and are then checked against a contract like those of a CSV file.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
+
+import polars as pl
 
 from data.duckdb_and_polars import quoted
 from data.importing.report import Place, Problem, refuse
@@ -380,3 +385,25 @@ def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit)
         if file.read(4).startswith((GZIP, ZSTD)):
             raise refuse(name, "this is compressed twice; decompress it once")
     return target
+
+
+PLACE = "place"  # column of the frame that says where a row is in its document
+
+
+class FrameFile:
+    """The rows of one document. A column ``place`` says in words where a row is (``question 12``), for reports."""
+
+    format: Literal["frame"] = "frame"
+
+    def __init__(self, name: str, rows: pl.DataFrame) -> None:
+        self.name = name
+        self.rows = rows
+
+    @property
+    def columns(self) -> list[str]:
+        return [name for name in self.rows.columns if name != PLACE]
+
+    def places_of(self, ordinals: set[int]) -> dict[int, Place]:
+        """Return the places of some rows, given by ordinal, 1-based."""
+        places = self.rows[PLACE] if PLACE in self.rows.columns else None
+        return {ordinal: Place(None, None if places is None else places[ordinal - 1]) for ordinal in ordinals}

@@ -16,8 +16,7 @@ import duckdb
 
 from data import human_curves
 from data.duckdb_and_polars import ArrowStream, execute, literal
-from data.importing.grading import grade_guesses
-from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
+from data.importing.run_gradings import add_gradings, add_to_stored, grade_guesses, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.answer_states import NEVER_RIGHT, among_states

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from data.store.errors import StoreError
-from data.store.register_of_current_version import Register
+from data.store.register import Register
 
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",

@@ -10,7 +10,7 @@ from data.store.audit import copy_changes
 from data.store.errors import StoreError
 from data.store.files import NAMES
 from data.store.play_log import copy_sessions
-from data.store.register_of_current_version import EMPTY
+from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from data.store.errors import StoreError
 from data.store.files import FolderFiles, StoreFiles
-from data.store.register_of_current_version import FolderRegister, Register
+from data.store.register import FolderRegister, Register
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 

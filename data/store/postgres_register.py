@@ -15,7 +15,7 @@ import psycopg
 from data.store.errors import DamagedStore, StoreError
 from data.store.files import CATALOGUE, number_of
 from data.store.play_log import PlayLog, postgres_log
-from data.store.register_of_current_version import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, WriterLock
+from data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, WriterLock
 
 T = TypeVar("T")
 TABLES = """

@@ -23,14 +23,13 @@ import duckdb
 from data.duckdb_and_polars import literal
 from data.store import migrations
 from data.store.cache_validity_tokens import renew_revisions, states
-from data.store.catalogue_schema import STORAGE, check_schema, create_schema
+from data.store.catalogue_schema import STORAGE, UpgradedCatalogues, check_schema, create_schema
 from data.store.checksums import FileState, file_state
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
 from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
 from data.store.location import Location, read_location
-from data.store.migrated_copies_for_reading import UpgradedCatalogues
 from data.store.migrations import can_serve_schema, current_schema, migrate, revert, schema_of
-from data.store.register_of_current_version import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
+from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from data.store.run_cache import CAPACITY, RunCache
 from data.store.run_files import FORM, Objects, all_objects
 from data.store.snapshot import Snapshot

@@ -18,7 +18,7 @@ import msgspec
 
 from data.store.audit import Audit
 from data.store.errors import StoreError
-from data.store.register_of_current_version import Register
+from data.store.register import Register
 
 PREFIX = "clueline_"  # lets scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

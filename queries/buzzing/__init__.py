@@ -7,16 +7,13 @@ The filters of a selection on questions apply to both runs and people. ``reveale
 within it, and their buzzpoint is the first of these above the threshold. People are counted as they played.
 """
 
-from queries.buzzing.buzz_parameters import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
-from queries.buzzing.cumulative_curves import buzz_curves
-from queries.buzzing.fraction_accuracy import accuracy_by_fraction
+from queries.buzzing.curves import accuracy_by_fraction, buzz_curves, buzz_rates
 from queries.buzzing.overview import buzz
+from queries.buzzing.parameters import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.people_median import PeopleMedian, people_median
-from queries.buzzing.question_buzzes import Buzzpoint, buzzpoint
-from queries.buzzing.rates_by_correctness import buzz_rates
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
-from queries.buzzing.thresholds import best_thresholds, threshold_explorer
+from queries.buzzing.thresholds import Buzzpoint, best_thresholds, buzzpoint, threshold_explorer
 
 __all__ = [
     "CURVES",

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.buzzing.buzz_inputs import BuzzingData, read_buzzing
-from queries.buzzing.buzz_parameters import Rules
-from queries.buzzing.clues_and_team_buzzes import Ints
+from queries.buzzing.inputs import BuzzingData, Ints, read_buzzing
+from queries.buzzing.parameters import Rules
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys
 

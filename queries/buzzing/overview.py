@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from data.store import Snapshot
-from queries.buzzing import cumulative_curves, fraction_accuracy, rates_by_correctness, thresholds
-from queries.buzzing.buzz_inputs import read_buzzing
-from queries.buzzing.buzz_parameters import Rules
+from queries.buzzing import curves as cumulative_curves
+from queries.buzzing import curves as fraction_accuracy
+from queries.buzzing import curves as rates_by_correctness
+from queries.buzzing import thresholds
+from queries.buzzing.inputs import read_buzzing
+from queries.buzzing.parameters import Rules
 from queries.buzzing.results import Buzz
 from queries.selection import Selection, selection_keys
 

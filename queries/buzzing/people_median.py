@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.buzzing.buzz_inputs import NO_PEOPLE, RunBuzzing, read_buzzing
-from queries.buzzing.buzz_parameters import Rules
 from queries.buzzing.category_outcomes import question_categories
-from queries.buzzing.clues_and_team_buzzes import ClueTable, Ints
+from queries.buzzing.inputs import NO_PEOPLE, ClueTable, Ints, RunBuzzing, read_buzzing
+from queries.buzzing.parameters import Rules
 from queries.engine.inference import bounded_mean_interval
 from queries.engine.run_columns import sum_by_place
 from queries.engine.units import Units, read_units_at, too_few_units

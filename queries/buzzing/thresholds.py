@@ -1,13 +1,21 @@
-"""The threshold explorer: the outcome of each threshold for each run."""
+"""Thresholds: expected wins, the best ones, and buzzpoints of a question."""
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
-from queries.buzzing.buzz_parameters import Rules
-from queries.buzzing.clues_and_team_buzzes import people_curve
+from queries.buzzing.inputs import (
+    NO_LOGPROBS,
+    NO_PEOPLE,
+    BuzzingData,
+    RunBuzzing,
+    people_curve,
+    read_buzzing,
+    representative_threshold,
+)
+from queries.buzzing.parameters import Rules
 from queries.buzzing.results import (
     BestThresholds,
     Optimum,
@@ -22,6 +30,7 @@ from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
 from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
 from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
 from queries.metrics.kernels.team_buzzes import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
@@ -235,3 +244,34 @@ def _curve(player: RunBuzzing, heard: int) -> ThresholdCurve:
         score=score if heard else None,
         win=win if heard else None,
     )
+
+
+class Buzzpoint(msgspec.Struct):
+    """Where a run buzzes: at the first clue, counted from 0, whose score is strictly above its threshold; None if there is none.
+
+    ``best`` says that no threshold was asked for and it is the run's best one on the selection.
+    """
+
+    threshold: float | None
+    best: bool
+    clue: int | None
+    missing: str | None
+
+
+def buzzpoint(clue: Ints, score: Floats, threshold: float | None, best: float | None = None) -> Buzzpoint:
+    """Return the buzzpoint of a run in one question.
+
+    Answers are in order of their clues, shape (answers,); unknown scores are NaN. ``best`` is used if no threshold was asked for.
+    It must come from more questions than this one: a threshold that is best on one question says nothing about the run.
+
+    Example:
+        >>> buzzpoint(np.array([0, 1, 2]), np.array([0.2, 0.6, 0.9]), threshold=0.5)
+        Buzzpoint(threshold=0.5, best=False, clue=1, missing=None)
+    """
+    used = best if threshold is None else threshold
+    scored = bool(np.isfinite(score).any())
+    if used is None or not scored:
+        return Buzzpoint(None, False, None, "this selection has no best threshold: choose one" if scored else NO_LOGPROBS)
+    passing = possible_buzzpoints(np.zeros(len(score), np.int64), score)
+    first = clue[buzzpoints_at(passing, used)]
+    return Buzzpoint(used, threshold is None, int(first[0]) if len(first) else None, None)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.importing.grading import parse_answer_line
+from data.importing.run_gradings import parse_answer_line
 from data.ragged_arrays import Floats, Ints, entries_of
 from data.store import Snapshot
 from data.sufficient_statistics import bin_of

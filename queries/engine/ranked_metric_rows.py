@@ -1,4 +1,4 @@
-"""Metrics of a selection's runs with their ranks, intervals and letters."""
+"""Bounds of the metrics of runs some of whose answers lack a confidence."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from data.store.answer_states import OTHER_STATES, State
+from data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, State, among_states
 from queries.engine.bootstrap import TIED, percentile_interval
 from queries.engine.equivalence import Equivalence, equivalences
 from queries.engine.evidence_for_many_questions import RunEvidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from queries.engine.primary_metric import RankedMetrics
-from queries.engine.stored_or_computed_rows import state_counts
+from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses, state_counts
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
 from queries.metrics.kernels.arrays import Floats
-from queries.selection import Selection, number
+from queries.metrics.kernels.bounds import mean_bounds
+from queries.selection import Selection, dataset_conventions, number
 
 # Either all questions give the same value, or there is none without one of them.
 NOTHING_COUNTED = "none of its answers has a confidence"
@@ -258,3 +260,34 @@ def ranks(loss: Floats) -> Floats:
     ranks = np.empty_like(loss)
     np.put_along_axis(ranks, order, np.where(np.isnan(ascending), np.nan, (first + last) / 2), axis=-1)
     return ranks
+
+
+NO_BOUNDS = "no bounds"
+
+
+def set_bounds(snapshot: Snapshot, selection: Selection, rows: Sequence[RunRow], metrics: Sequence[Metric]) -> None:
+    """Set the least and the greatest value that any confidences of answers without one, at the selected clues, could give."""
+    runs = [row.run for row in rows if row.no_confidence or row.unparsed]
+    if not runs or not metrics:
+        return
+    selection = selection.on_runs(runs)
+    clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(snapshot, selection, parameters, ("answered", *NO_CONFIDENCE))
+    answers = snapshot.frame(
+        f"{clauses} select run, {among_states(('answered',))} as stated, confidence, correct from ({responses})", parameters
+    )
+    conventions = dataset_conventions(snapshot, selection)
+    for row in rows:
+        of_run = answers.filter(pl.col("run") == row.run)
+        stated, lacking = of_run.filter("stated"), of_run.filter(~pl.col("stated"))["correct"].to_numpy()
+        for metric in metrics if len(lacking) else ():
+            cell = row.metrics[metric.key]
+            if metric.extremes is not None:
+                items = row.items if cell.value is not None else 0
+                bounds = mean_bounds(cell.value or 0.0, items, *metric.extremes(lacking, conventions))
+            elif metric.bounds is not None:
+                bounds = metric.bounds(stated["confidence"].to_numpy(), stated["correct"].to_numpy(), lacking)
+            else:
+                cell.no_bounds = NO_BOUNDS
+                continue
+            cell.bound_low, cell.bound_high = map(number, bounds)

@@ -15,7 +15,7 @@ from queries.engine.bootstrap import cluster_count, question_clusters
 from queries.engine.run_columns import sum_by_place
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
-from queries.selection.clusters import AGES, QUESTION, YEARS, default_cluster
+from queries.selection.facets import AGES, QUESTION, YEARS, default_cluster
 
 ONE_QUESTION = "a single question does not show how much the value would vary over others"
 ONE_CLUSTER = "its questions are all in one cluster, which does not show how much the value would vary over others"

@@ -1,11 +1,28 @@
-"""Facets: what a dataset offers to filter by. Parameters and filters are checked against them."""
+"""What a dataset offers to select: values of filters, and clusters."""
 
 from __future__ import annotations
 
 import msgspec
 
 from data.dataset_kinds import FORECAST
-from queries.selection.clusters import QUESTION
+from data.store import Snapshot
+
+QUESTION = "question"
+AGES = "ages"
+YEARS = 5  # of the stated age in a block of ages
+
+
+def default_cluster(snapshot: Snapshot, dataset: str) -> str:
+    """Return the unit of a dataset where an address names none: blocks of ages if its questions state an age."""
+    stated = snapshot.rows("select 1 from questions where dataset = $d and minimum_age is not null limit 1", {"d": dataset})
+    return AGES if stated else QUESTION
+
+
+def offered_clusters(snapshot: Snapshot, dataset: str) -> tuple[str, ...]:
+    """Return what can be the unit in a dataset, its default first: single questions, attributes of questions, blocks of ages."""
+    names = snapshot.rows("select distinct attribute from attributes where dataset = $d order by 1", {"d": dataset})
+    return tuple(dict.fromkeys([default_cluster(snapshot, dataset), QUESTION, *(name for (name,) in names)]))
+
 
 IMPORTED = "imported"  # value of ``people``: those who were imported with a dataset, not a human collection
 

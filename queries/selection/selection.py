@@ -20,8 +20,7 @@ from data.store import Snapshot
 from data.store.gradings import REVIEWED
 from queries.metrics import HUMAN_CURVES, Conventions, Metric
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
-from queries.selection.clusters import offered_clusters
-from queries.selection.facets import IMPORTED, Facets
+from queries.selection.facets import IMPORTED, Facets, offered_clusters
 from queries.selection.filters import (
     ClusterChoice,
     ColumnFilter,

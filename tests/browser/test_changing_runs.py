@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.page_actions import eventually, fetched
 from tests.helpers.page_visits import Visit

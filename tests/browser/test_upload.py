@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.bundle_factory import PEOPLE, write

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from dashboard.process.slow_clients import MAX_BODY
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.nginx import balancer
 from tests.helpers.serving import start_server

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from data.store import Store, open_store
-from data.store.register_of_current_version import EMPTY
+from data.store.register import EMPTY
 
 # Tables from which a run's statistics and items are computed, with their columns (all columns if none is named), and the
 # table of the files that hold them.

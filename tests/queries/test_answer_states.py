@@ -14,7 +14,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.bounds import mean_bounds
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
-from queries.rank_agreement import agreement
+from queries.rankings import agreement
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put, rows, write
 

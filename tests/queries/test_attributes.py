@@ -9,9 +9,8 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.query_to_file import export
 from queries.breakdown import breakdown, breakdown_fields
-from queries.changes_since_data_version import pinned_version
-from queries.dataset_bundle import bundle
-from queries.datasets import datasets
+from queries.changes import pinned_version
+from queries.datasets import bundle, datasets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question

@@ -9,7 +9,7 @@ from dashboard.registry.messages import what_changed
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.run_withdrawal import restore, withdraw
-from queries.changes_since_data_version import pinned_version, version_changes
+from queries.changes import pinned_version, version_changes
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, write

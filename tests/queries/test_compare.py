@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.compare import compare, comparisons
+from queries.compare import compare, comparisons, question_differences
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from queries.engine.multiple_comparisons import holm
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question_differences import question_differences
 from queries.selection import ClueMask, Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers import reference_metrics as reference
@@ -123,7 +122,7 @@ def test_question_differences_match_the_pairs_of_a_comparison(snapshot, rows, of
 def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkeypatch):
     a, b = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
     every = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
-    monkeypatch.setattr("queries.question_differences.MAX_DOTS", 5)
+    monkeypatch.setattr("queries.compare.MAX_DOTS", 5)
     some = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
     assert every.questions > 5
     assert some.dots == every.dots[:: -(-every.questions // 5)]

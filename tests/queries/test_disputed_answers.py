@@ -6,17 +6,17 @@ import pytest
 
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
+from queries.breakdown import unsolved
 from queries.confident_early_mistake import surest_early_mistake
 from queries.engine.disputed_answers import disputed_runs
 from queries.gradings import grading_coverage, gradings
-from queries.items import items
 from queries.leaderboard import grading_disagreement, leaderboard
 from queries.metrics import CATALOGUE
 from queries.question import question
 from queries.question_order import ordered_questions
 from queries.questions import question_details
+from queries.reliability import items
 from queries.selection import Selection
-from queries.unsolved_questions import unsolved
 from tests.helpers.bundle_factory import put, table, write
 
 QUESTIONS = [f"q{number}" for number in range(20)]

@@ -5,9 +5,8 @@ import zipfile
 
 import pytest
 
-from queries.draft_bundle import WrittenDataset, WrittenQuestion, draft_bundle
+from queries.drafts import ELICITATIONS, DraftText, WrittenDataset, WrittenQuestion, draft_bundle, question_draft
 from queries.question import question
-from queries.question_draft import ELICITATIONS, DraftText, question_draft
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 

@@ -5,7 +5,7 @@ import pytest
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.query_to_file import export
-from queries.dataset_bundle import bundle
+from queries.datasets import bundle
 from tests.helpers.bundle_factory import put, rows, write
 
 STATED = """question_id,clue,guess,confidence,correct,correct.second-reader

@@ -16,17 +16,15 @@ from queries.compare import compare
 from queries.engine.gather_evidence import gather
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people
-from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.question import question
-from queries.questions import question_table
+from queries.questions import question_table, sparklines
 from queries.recalibration import recalibration
-from queries.reliability import reliability
+from queries.reliability import items, reliability
 from queries.runs import run, runs, unanswered_questions
 from queries.selection import Selection, read_facets, read_selection
 from queries.slices import slices
-from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.reference_metrics import Rows

@@ -5,17 +5,17 @@ from typing import Annotated
 import polars as pl
 import pytest
 
-from queries.blank_answer_sheet import prompts
 from queries.buzzing import Rules, threshold_explorer
+from queries.datasets import prompts
 from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
+from queries.questions import sparklines
 from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, read_facets
 from queries.selection.filters import ColumnFilter, Filter, MenuControl
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.view_parameters_base import collect, decode, split_key
-from queries.sparklines import sparklines
 from tests.helpers.run_tables import with_runs
 
 EVERY = Selection(

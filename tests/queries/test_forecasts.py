@@ -5,6 +5,7 @@ import pytest
 
 from data.importing.report import Refused
 from data.store import open_store
+from queries.breakdown import unsolved
 from queries.decide import decide
 from queries.engine.bootstrap import MAX_CLUSTERS
 from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
@@ -13,11 +14,9 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
 from queries.question_order import ordered_questions
-from queries.reliability import reliability
+from queries.reliability import reliability, triptych
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
-from queries.triptych import triptych
-from queries.unsolved_questions import unsolved
 from tests.helpers.bundle_factory import put, rows, write
 
 FORECASTERS, QUESTIONS, BASE_RATE, ACCURACY = 20, 400, 0.453, 0.74

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from queries.axiom_examples import SYSTEMS, sakai_examples
 from queries.interval_coverage_in_simulations import KINDS, measured_claims
+from queries.metric_definitions import SYSTEMS, sakai_examples
 from queries.metrics import CATALOGUE
 from tests.helpers.paths import ROOT
 

@@ -8,7 +8,7 @@ from data.store.errors import NeedsMigration
 from data.store.migrations import m0014_left_out_plays
 from data.store.query_to_file import export
 from queries.buzzing import Rules, buzz_curves
-from queries.dataset_bundle import bundle
+from queries.datasets import bundle
 from queries.question import question
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put, rows

@@ -3,9 +3,9 @@
 import pytest
 
 from queries.buzzing import Rules, best_thresholds
-from queries.buzzing.buzz_parameters import default_curve
+from queries.buzzing.parameters import default_curve
+from queries.drafts import ELICITATIONS, THRESHOLDS, DraftText, question_draft
 from queries.question import question
-from queries.question_draft import ELICITATIONS, THRESHOLDS, DraftText, question_draft
 from queries.selection import Selection, read_facets
 from queries.selection.parameter_kinds import BadRequest
 

@@ -6,10 +6,9 @@ import pytest
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question_order import FACTS, ordered_questions
-from queries.questions import QuestionPage, question_table
+from queries.questions import QuestionPage, question_table, sparklines
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
-from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as reference
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
-from queries.rank_agreement import agreement
+from queries.rankings import agreement
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples

@@ -4,7 +4,7 @@ import pytest
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.release_dates import read_date, release_dates
+from queries.rankings import read_date, release_dates
 from queries.selection import Selection, read_facets, read_selection
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
 

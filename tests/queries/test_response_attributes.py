@@ -13,34 +13,29 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.query_to_file import export
-from queries.breakdown import breakdown, breakdown_fields
-from queries.buzzing.buzz_parameters import Rules
-from queries.buzzing.fraction_accuracy import accuracy_by_fraction
+from queries.breakdown import breakdown, breakdown_fields, unsolved
+from queries.buzzing.curves import accuracy_by_fraction
 from queries.buzzing.overview import buzz
+from queries.buzzing.parameters import Rules
 from queries.buzzing.thresholds import threshold_explorer
-from queries.changes_since_data_version import pinned_version
+from queries.changes import pinned_version
 from queries.compare import comparisons
 from queries.confident_early_mistake import surest_early_mistake
-from queries.dataset_bundle import bundle
-from queries.datasets import datasets
+from queries.datasets import bundle, datasets
 from queries.decide import decide
 from queries.gradings import graded_guesses, gradings
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people
-from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
-from queries.questions import question_table
+from queries.questions import question_table, sparklines
 from queries.recalibration import recalibration
-from queries.reliability import reliability
+from queries.reliability import items, reliability, triptych
 from queries.runs import responses, run
 from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
-from queries.sparklines import sparklines
-from queries.triptych import triptych
-from queries.unsolved_questions import unsolved
 from queries.which_ece import which_ece
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, table, write
 from tests.helpers.bundle_factory import in_format as formatted

@@ -10,8 +10,8 @@ from data.store.audit import Audit
 from data.store.gradings import Correction, Draw, correct_grades, draw_for_review, drawn_answers
 from data.store.query_to_file import export
 from data.store.run_withdrawal import NoSuchRun
-from queries.changes_since_data_version import pinned_version, version_changes
-from queries.dataset_bundle import bundle
+from queries.changes import pinned_version, version_changes
+from queries.datasets import bundle
 from queries.gradings import corrections, graded_guesses, gradings
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from data.sufficient_statistics import Items, sums
+from queries.across import mean_interval, run_groups
 from queries.engine.evidence import Evidence, Run
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.run_groups import mean_interval, run_groups
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 from tests.helpers.bundle_factory import CLUES, QUESTIONS, write

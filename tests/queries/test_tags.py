@@ -9,8 +9,8 @@ from data.importing.staging import ImportOptions
 from data.store.query_to_file import export
 from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
-from queries.changes_since_data_version import pinned_version
-from queries.dataset_bundle import bundle
+from queries.changes import pinned_version
+from queries.datasets import bundle
 from queries.leaderboard import leaderboard
 from queries.runs import run
 from queries.selection import Selection, read_facets, read_selection

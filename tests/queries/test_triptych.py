@@ -15,8 +15,8 @@ from queries.metrics import CATALOGUE
 from queries.metrics.kernels import calibration_tests as kernel
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
 from queries.metrics.kernels.ece_variants import smooth_curve
+from queries.reliability import SCORE_METRICS, triptych
 from queries.selection import Selection
-from queries.triptych import SCORE_METRICS, triptych
 from tests.helpers import calibration_simulation
 
 PYRAMID = Selection("pyramid")

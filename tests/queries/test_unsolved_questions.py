@@ -2,8 +2,8 @@
 
 import pytest
 
+from queries.breakdown import unsolved
 from queries.selection import Selection
-from queries.unsolved_questions import unsolved
 
 
 def expected(snapshot, dataset, where="true"):

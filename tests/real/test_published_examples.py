@@ -8,7 +8,7 @@ import pytest
 
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
-from queries.axiom_examples import sakai_examples
+from queries.metric_definitions import sakai_examples
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, distributions, per_question, sorted_items
 from queries.metrics.kernels.bootstrap_weighted_totals import ItemWeights

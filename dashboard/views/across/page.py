@@ -21,7 +21,7 @@ from data.plurals import counted
 from queries.across import Across, AcrossDiagrams
 from queries.leaderboard import MIN_DISPUTED
 from queries.metrics import CATALOGUE, METRICS
-from queries.selection.clusters import QUESTION
+from queries.selection.facets import QUESTION
 from queries.selection.parameter_kinds import Flag
 
 PATH = "/across"

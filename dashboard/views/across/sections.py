@@ -13,10 +13,19 @@ from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import DASH, short
 from dashboard.ui.table import Cell, row, table
 from data.plurals import counted
-from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossDiagrams, AcrossGroup, AcrossRow, Sign
+from queries.across import (
+    Across,
+    AcrossCell,
+    AcrossDataset,
+    AcrossDiagram,
+    AcrossDiagrams,
+    AcrossGroup,
+    AcrossRow,
+    RunGroup,
+    Sign,
+)
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import Metric
-from queries.run_groups import RunGroup
 
 SIGNS: dict[Sign, str] = {
     "overconfident": "Overconfident on",

@@ -26,7 +26,7 @@ from dashboard.views.buzz.thresholds import against_teams, threshold_explorer_se
 from dashboard.views.buzz.view import BUZZ
 from data.plurals import counted
 from queries.buzzing import Buzz, BuzzParameters, Rules, ThresholdExplorer, buzz, category_outcomes, people_median
-from queries.buzzing.buzz_parameters import RULES, SCALES, default_curve
+from queries.buzzing.parameters import RULES, SCALES, default_curve
 from queries.datasets import Dataset
 
 PATH = "/buzz"

@@ -23,13 +23,12 @@ from dashboard.views.cite.tables import as_latex, as_markdown, paper_table
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, State
 from data.store.gradings import REVIEWED
-from queries.changes_since_data_version import pinned_version, version_changes
+from queries.changes import pinned_version, version_changes
 from queries.engine.common_questions import coverage
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
 from queries.selection import Selection
-from queries.selection.clusters import QUESTION
-from queries.selection.facets import Facets
+from queries.selection.facets import QUESTION, Facets
 from queries.selection.parameter_kinds import BadRequest
 from queries.states_of_answers import states_of_answers
 

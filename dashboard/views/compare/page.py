@@ -29,13 +29,12 @@ from dashboard.views.compare.sections import (
 )
 from dashboard.views.compare.view import COMPARE, CompareKeys
 from data.plurals import counted
-from queries.compare import comparison
+from queries.compare import comparison, question_differences
 from queries.engine.common_questions import coverage
 from queries.engine.primary_metric import primary_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.power import power
-from queries.question_differences import question_differences
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
 
 PATH = "/compare"

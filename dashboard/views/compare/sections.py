@@ -15,10 +15,9 @@ from dashboard.ui.numbers import DASH, p_value_text, short
 from dashboard.ui.runs import name_text, named
 from dashboard.ui.table import dash, row, table
 from data.plurals import counted
-from queries.compare import Comparison, Difference, SingleComparison
+from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import CATALOGUE, Metric
-from queries.question_differences import CategoryWins, QuestionDifferences, QuestionDot
 
 MAX_QUESTIONS = 200  # rows of the table of questions
 Pair = tuple[str, str]  # a value of the first run and one of the second

@@ -8,7 +8,7 @@ from flask import Response
 from dashboard.registry.addresses import get_selected
 from dashboard.registry.responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
-from queries.blank_answer_sheet import prompts
+from queries.datasets import prompts
 from queries.selection import Request
 from queries.selection.view_parameters_base import NoParameters
 

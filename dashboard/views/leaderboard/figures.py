@@ -26,7 +26,7 @@ from dashboard.ui.figure import (
 from dashboard.ui.names import distinct_short_names
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
-from queries.release_dates import DatedRun
+from queries.rankings import DatedRun
 
 ROW, MORE = 26, 14  # pixels per run, and for each further line of the longest name
 LINE = 22  # characters of a name on one line

@@ -39,7 +39,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
 from queries.question import question as question_query
-from queries.release_dates import TAG, release_dates
+from queries.rankings import TAG, release_dates
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
 from queries.selection.view_parameters_base import named_key

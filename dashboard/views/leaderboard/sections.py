@@ -24,8 +24,7 @@ from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Question
-from queries.rank_agreement import rank_correlations
-from queries.release_dates import ReleaseDates
+from queries.rankings import ReleaseDates, rank_correlations
 from queries.selection.parameter_kinds import format_number
 
 MAX_NAMED = 6  # runs that a sentence names

@@ -13,8 +13,7 @@ from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.rank_agreement import RankCorrelation, agreement
-from queries.release_dates import DatedRun, release_dates
+from queries.rankings import DatedRun, RankCorrelation, agreement, release_dates
 from queries.selection.parameter_kinds import MetricChoice
 from queries.selection.view_parameters_base import Parameters
 

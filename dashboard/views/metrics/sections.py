@@ -11,9 +11,8 @@ from markupsafe import Markup
 
 from dashboard.ui.numbers import CURVE_NAMES
 from dashboard.ui.table import row, table
-from queries.axiom_examples import SakaiExample
 from queries.interval_coverage_in_simulations import MeasuredClaim
-from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote
+from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SakaiExample, SourceNote
 from queries.metrics import METRICS
 
 Inline = str | Component  # a part of a paragraph

@@ -38,7 +38,7 @@ from data.play_sessions.sessions import (
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
-from queries.buzzing.buzz_parameters import default_curve
+from queries.buzzing.parameters import default_curve
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest

@@ -24,7 +24,7 @@ from dashboard.views.question.steps import clue_steps_section, question_threshol
 from dashboard.views.question.text import clue_text, question_heading
 from dashboard.views.question.view import QUESTION
 from queries.buzzing import BuzzParameters, Rules
-from queries.buzzing.buzz_parameters import RULES
+from queries.buzzing.parameters import RULES
 from queries.calscore_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Question

@@ -25,9 +25,8 @@ from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, RunName, legend, run_
 from data.plurals import counted
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
-from queries.questions import QuestionPage, QuestionRow
+from queries.questions import QuestionPage, QuestionRow, QuestionSparklines, Sparklines
 from queries.selection.facets import Facets
-from queries.sparklines import QuestionSparklines, Sparklines
 
 BLOCK = 100  # rows per request of the grid
 MAX_HEADING_LENGTH = 22  # characters of a run's name

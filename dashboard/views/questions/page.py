@@ -27,9 +27,8 @@ from data.plurals import counted
 from data.store import StoreError
 from queries.metrics import Metric
 from queries.question_order import QUESTION_METRICS, read_sort
-from queries.questions import QuestionRow
+from queries.questions import QuestionRow, Sparklines, sparklines
 from queries.selection.parameter_kinds import BadRequest, MetricChoice
-from queries.sparklines import Sparklines, sparklines
 
 STATE = {"role": "state", "name": "grid"}
 MAX_ROWS = 1000  # rows that one request can return

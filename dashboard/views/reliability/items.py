@@ -14,7 +14,7 @@ from dashboard.ui.numbers import DASH, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.table import table
 from data.plurals import counted
-from queries.items import Item, ItemList
+from queries.reliability import Item, ItemList
 from queries.selection.parameter_kinds import Range
 
 

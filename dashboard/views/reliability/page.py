@@ -24,15 +24,13 @@ from dashboard.views.reliability.triptych import triptych_section
 from dashboard.views.reliability.view import RELIABILITY, ReliabilityKeys
 from data.plurals import counted
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityDiagram
-from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
-from queries.reliability import reliability
+from queries.reliability import Item, ItemList, items, reliability, triptych
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice
-from queries.triptych import triptych
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40

@@ -29,7 +29,7 @@ from dashboard.ui.runs import RunColours, legend, named
 from dashboard.ui.table import Cell, dash, row, table
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.triptych import BINS, RunTriptych, Triptych
+from queries.reliability import BINS, RunTriptych, Triptych
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
 TESTS = {

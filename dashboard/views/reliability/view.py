@@ -8,13 +8,11 @@ from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons
 from dashboard.registry.views import View, register
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
-from queries.items import MAX_ITEMS, Item, items
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
-from queries.reliability import reliability
+from queries.reliability import MAX_ITEMS, Item, items, reliability, triptych
 from queries.selection.parameter_kinds import Choice, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
-from queries.triptych import triptych
 
 
 class ReliabilityKeys(Parameters, frozen=True):

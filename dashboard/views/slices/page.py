@@ -22,7 +22,7 @@ from dashboard.ui.runs import RunColours, run_colours, run_names
 from dashboard.views.slices.sections import parts_section, slices_section, unsolved_section
 from dashboard.views.slices.view import SLICES, SlicesKeys
 from data.plurals import counted
-from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
+from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields, unsolved
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.question_difficulties import FROM_RUNS
 from queries.leaderboard import leaderboard
@@ -32,7 +32,6 @@ from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.selection.view_parameters_base import split_key
 from queries.slices import DIFFICULTY, MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
-from queries.unsolved_questions import unsolved
 
 PATH = "/slices"
 DEFAULT_METRIC = "overconfidence"

@@ -13,13 +13,12 @@ from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.runs import RunColours, named, run_cell
 from dashboard.ui.table import Cell, row, table
 from data.plurals import counted
-from queries.breakdown import Breakdown, BreakdownPart
+from queries.breakdown import MIN_RUNS, Breakdown, BreakdownPart, Unsolved
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.ranked_metric_rows import MetricCell
 from queries.metrics import Metric
 from queries.selection.view_parameters_base import split_key
 from queries.slices import Slice
-from queries.unsolved_questions import MIN_RUNS, Unsolved
 
 NOT_STATED = "not stated"
 

@@ -9,12 +9,11 @@ from dashboard.registry.keys import IntervalsParameters, known_run
 from dashboard.registry.tables import Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
 from dashboard.views.leaderboard.view import cell_parts
-from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, breakdown, breakdown_fields
+from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, UnsolvedQuestion, breakdown, breakdown_fields, unsolved
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection.parameter_kinds import Choice, MetricChoice
 from queries.selection.view_parameters_base import NoParameters, Parameters
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
-from queries.unsolved_questions import UnsolvedQuestion, unsolved
 
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 

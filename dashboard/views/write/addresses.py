@@ -11,8 +11,7 @@ from dashboard.access.json_bodies import read_body
 from dashboard.registry.addresses import api, document, pairs
 from dashboard.registry.responses import attachment_headers, json_response
 from dashboard.service import service
-from queries.draft_bundle import WrittenDataset, draft_bundle
-from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
+from queries.drafts import ELICITATIONS, DraftText, Elicitation, WrittenDataset, draft_bundle, question_draft
 from queries.selection import read_parameters
 from queries.selection.view_parameters_base import NoParameters
 

@@ -17,7 +17,7 @@ from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.html import data, page_link
 from dashboard.views.write.sections import draft_confidence, draft_summary, guesses_table
-from queries.question_draft import ELICITATIONS, DraftText, QuestionDraft, question_draft
+from queries.drafts import ELICITATIONS, DraftText, QuestionDraft, question_draft
 from queries.selection.parameter_kinds import BadRequest, Choice
 
 PATH = "/write"

@@ -13,7 +13,7 @@ from dashboard.ui.numbers import short
 from dashboard.ui.runs import named
 from dashboard.ui.table import table
 from data.plurals import counted
-from queries.question_draft import DraftClue, DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
+from queries.drafts import DraftClue, DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
 
 COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}
 MARKS = {"accept": "✓", "prompt": "prompt", "reject": "✗", None: ""}

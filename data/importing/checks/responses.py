@@ -1,4 +1,4 @@
-"""Checks of responses. One scan orders and checks them; a second scan lists bad rows, if there are any."""
+"""Checks of responses: rows, common mistakes, names of attributes and tags."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from data.dataset_kinds import FORECAST, NO, YES
-from data.importing.checks.common_mistakes import advise
-from data.importing.staging import OF_QUESTION, Staging
+from data.importing.report import Problem
+from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.importing.states_of_rows import (
     contradicts_its_state,
     is_failed,
@@ -20,6 +20,7 @@ from data.importing.states_of_rows import (
 from data.plurals import counted
 from data.store.answer_states import NEVER_RIGHT, among_states
 from data.store.run_files import TYPES
+from data.store.run_tags import MAX_TAGS
 from data.sufficient_statistics import SIDE_DECIMALS
 
 PLACES = 10**12  # ``place`` in ``numbered_runs`` is the file's number times this, plus the ordinal of the row
@@ -278,3 +279,128 @@ def resolve_confidences(staging: Staging) -> None:
         from responses_ordered s left join read_options o using (file, ordinal)
         order by run_number, question_number, sample, clue""")
     run("create view responses_resolved as select rowid as row, * from resolved_rows")
+
+
+MIN_SHARE_EXPLAINED = 0.9  # share of the bad rows that one explanation must explain
+
+UNKNOWN = """select s.dataset, s.question_id from responses_read s anti join questions using (dataset, question_id)
+    where s.question_id is not null"""
+
+
+def advise(staging: Staging) -> None:
+    """Add a sentence to the report for each mistake that explains nearly all rows with an unknown question or clue."""
+    report = staging.report
+    report.advice += [sentence for check in (_other_case, _other_dataset, _clues) if (sentence := check(staging))]
+
+
+def _other_case(staging: Staging) -> str | None:
+    count, matched, wrong, right = staging.connection.execute(f"""
+        select count(*), count(q.known), any_value(u.question_id) filter (q.known is not null), any_value(q.known)
+        from ({UNKNOWN}) u left join (
+            select dataset, lower(question_id) as folded, any_value(question_id) as known from questions group by all
+        ) q on q.dataset = u.dataset and q.folded = lower(trim(u.question_id))""").fetchall()[0]
+    if not count or matched < MIN_SHARE_EXPLAINED * count:
+        return None
+    return f"The question ids differ from those of the dataset in upper and lower case: {wrong!r} is {right!r} there."
+
+
+def _other_dataset(staging: Staging) -> str | None:
+    rows = staging.connection.execute(f"""
+        select q.dataset, count(*), (select count(*) from ({UNKNOWN})) from ({UNKNOWN}) u
+        join questions q on q.question_id = u.question_id and q.dataset <> u.dataset group by 1 order by 2 desc, 1""").fetchall()
+    fitting = [dataset for dataset, matched, count in rows if matched >= MIN_SHARE_EXPLAINED * count]
+    if not fitting:
+        return None
+    names = ", ".join(repr(dataset) for dataset in fitting[:3])
+    return f"The store has these questions in dataset {names}: does the file answer that one?"
+
+
+def _clues(staging: Staging) -> str | None:
+    rows = "from responses_read s join questions q using (dataset, question_id) where s.clue is not null and q.clues > 1"
+    at_zero, beyond, from_one = staging.connection.execute(
+        f"select count(*) filter (clue = 0), count(*) filter (clue >= clues), bool_and(clue <= clues) {rows}"
+    ).fetchall()[0]
+    if not beyond or at_zero:
+        return None
+    if from_one:
+        return "The clues seem to be counted from 1. Here the first clue of a question is 0."
+    words = staging.connection.execute(f"""
+        select count(*) from (select s.dataset, s.question_id, s.clue {rows} and s.clue >= q.clues) s semi join (
+            select dataset, question_id, unnest([word_end - 1, word_end]) as clue from clues
+        ) using (dataset, question_id, clue)""").fetchall()[0][0]
+    if words >= MIN_SHARE_EXPLAINED * beyond:
+        return "The column clue seems to hold positions of words. Here the clues of a question are numbered 0, 1, 2 and so on."
+    return None
+
+
+def check_attribute_names(staging: Staging) -> None:
+    """Report names that both questions and responses use. Needs ``new_attributes`` and ``new_datasets``."""
+    run = staging.connection.execute
+    of_questions = """(from new_attributes union all by name
+        from store.attributes anti join new_datasets using (dataset))"""
+    for (dataset, name), file in staging.response_attributes.items():
+        taken = run(
+            f"select 1 from {of_questions} where dataset = $dataset and attribute = $name limit 1",
+            {"dataset": dataset, "name": name},
+        ).fetchone()
+        if taken:
+            staging.report.problems.append(Problem(file, 1, name, None, _reason(dataset, "questions")))
+    clashes = run("""
+        select distinct a.dataset, a.attribute, r.file from new_attributes a
+        join (select distinct dataset, attribute, file from attributes_read) r using (dataset, attribute)
+        semi join (from store.response_attributes semi join (from store.runs where withdrawn_at is null) using (run))
+            using (dataset, attribute) order by all""").fetchall()
+    for dataset, name, file in clashes:
+        staging.report.problems.append(Problem(staging.files[file].name, 1, name, None, _reason(dataset, "stored responses")))
+
+
+def _reason(dataset: str, owner: str) -> str:
+    return f"the {owner} of dataset {dataset} have an attribute of this name already; give this column another name"
+
+
+def tag_runs(staging: Staging, options: ImportOptions) -> None:
+    """Fill ``new_tags`` for new runs. Stored runs keep their tags, and a warning says so. Raises ``Refused`` for bad tags."""
+    run = staging.connection.execute
+    if not options.tags and not staging.has("tags"):
+        return
+    staging.report_repeats(
+        "tags", "tag", ("dataset", "model", "elicitation", "tag"), "this tag of the run is in the file already"
+    )
+    staging.report_rows(
+        "tags_read", "model", "s.model || ', ' || s.elicitation", "'no such run in this bundle'",
+        "anti join numbered_runs n using (dataset, model, elicitation)",
+    )  # fmt: skip
+    run("create table stated_tags (tag varchar, value varchar)")
+    if options.tags:
+        staging.connection.executemany("insert into stated_tags values (?, ?)", [[*pair] for pair in dict(options.tags).items()])
+    # A tag that the analyst states overrides the one in a bundle.
+    run("""
+        create table tags_of_runs as
+        with given as (
+            select n.n, t.tag, t.value, 0 as place from numbered_runs n cross join stated_tags t
+            union all select n.n, t.tag, t.value, 1 as place from tags_read t
+                join numbered_runs n using (dataset, model, elicitation)
+        )
+        select n, trim(tag) as tag, trim(arg_min(value, place)) as value from given group by all""")
+    crowded = run("select count(*) from tags_of_runs group by n having count(*) > $most limit 1", {"most": MAX_TAGS}).fetchone()
+    if crowded:
+        files = staging.connection.execute("select min(file) from tags_read").fetchall()
+        name = "tags" if files[0][0] is None else staging.files[files[0][0]].name
+        staging.report.problems.append(Problem(name, None, "tag", None, f"a run has at most {MAX_TAGS} tags"))
+    staging.report.raise_problems()
+    if len(staging.report.stored) < len(staging.report.runs):
+        run("""insert into new_tags by name
+            select s.dataset, s.run, t.tag, t.value from tags_of_runs t join runs_to_store s using (n) order by s.n, t.tag""")
+    _warn_of_kept_tags(staging)
+
+
+def _warn_of_kept_tags(staging: Staging) -> None:
+    stored, run = {*staging.report.stored}, staging.connection.execute
+    numbers = [number for (number,) in run("select n from numbered_runs order by n").fetchall()]
+    for number, name in zip(numbers, staging.report.runs, strict=True):
+        if name in stored:
+            given = dict(run("select tag, value from tags_of_runs where n = $n", {"n": number}).fetchall())
+            kept = dict(run("select tag, value from store.tags where run = $run", {"run": name}).fetchall())
+            other = sorted(tag for tag, value in given.items() if kept.get(tag) != value)
+            if other:
+                staging.report.warnings.append(f"run {name} is already stored and keeps its tags; not added: {', '.join(other)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from data.duckdb_and_polars import ArrowStream, first_rows
-from data.importing.grading import grade_guesses
 from data.importing.report import MAX_LISTED_PROBLEMS, Problem
+from data.importing.run_gradings import grade_guesses
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import MAX_SHOWN_LENGTH
 from data.store.answer_states import NEVER_RIGHT, among_states, state_sql

@@ -1,4 +1,4 @@
-"""Tests of calibration: p-values of the hypothesis that a run is calibrated. ``queries.triptych`` computes them."""
+"""Tests of calibration: p-values of the hypothesis that a run is calibrated. ``queries.reliability`` computes them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from dashboard.process.slow_clients import MAX_BODY, too_slow
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client

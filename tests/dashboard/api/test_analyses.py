@@ -12,7 +12,7 @@ from queries.compare import compare, comparisons
 from queries.engine.equivalence import Verdict
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
-from queries.rank_agreement import agreement
+from queries.rankings import agreement
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.selection import Selection

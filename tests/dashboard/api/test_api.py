@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from dashboard.version import VERSION
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions

@@ -8,9 +8,9 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.store import open_store
-from data.store import register_of_current_version as registers
+from data.store import register as registers
 from data.store.audit import Audit, system_user
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 
 AUDIT = "/api/v1/audit"

@@ -10,7 +10,7 @@ import pytest
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from queries import blank_answer_sheet as query
+from queries import datasets as query
 from tests.helpers.json_api import BAD_VALUES, error, get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli

@@ -5,7 +5,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
-from queries.question_draft import DraftText, question_draft
+from queries.drafts import DraftText, question_draft
 
 GUESSES, BUNDLE = "/api/v1/write/guesses", "/api/v1/write/bundle"
 TEXT = "It was written in a wet summer. Name this novel by Mary Shelley in which Victor stitches a giant together."

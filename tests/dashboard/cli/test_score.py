@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data.importing.grading import grade_guesses
+from data.importing.run_gradings import grade_guesses
 from tests.helpers.json_api import LEADERBOARD, misshapen
 from tests.helpers.stores import file_times
 

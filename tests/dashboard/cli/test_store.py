@@ -14,7 +14,7 @@ from data.store import Store, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up
 from data.store.files import NAMES
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.repair import inspect_version
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.registry import composed as composite_queries
 from dashboard.views.questions.grid import EDGE, HEIGHT, LEFT, MAX_POINTS, RIGHT, WIDTH, spark_figure
-from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
+from queries.questions import HumanSparkline, QuestionSparklines, RunSparkline
 from tests.helpers.drawn_pages import drawn, plain, walk
 
 

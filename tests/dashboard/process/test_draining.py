@@ -20,7 +20,7 @@ import pytest
 from dashboard.process.server import THREADS
 from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
 from data.importing.staging import ImportOptions
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server

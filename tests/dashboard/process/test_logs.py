@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 
 from dashboard.process.logs import LineFormatter, without_secrets
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 

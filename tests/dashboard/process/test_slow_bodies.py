@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from dashboard.process.slow_clients import MAX_BODY, MAX_RECEIVED
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
 from tests.helpers.slow_bodies import ADDRESSES, CHUNKED, MANY, PLAIN, UPLOADS, check_reader, read_pages

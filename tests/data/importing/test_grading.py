@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing.grading import grade_guesses
+from data.importing.run_gradings import grade_guesses
 from data.quizbowl.answer_lines import parse_answer_line
 from data.quizbowl.answer_words import forms, normalise
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from data.store import StoreError, open_store
-from data.store.exclusive_lock import exclusive_lock
-from data.store.register_of_current_version import LockLost
+from data.store.register import LockLost, exclusive_lock
 from data.store.tokens_and_readers import Tokens
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,7 +76,7 @@ def test_the_claim_of_another_host_is_waited_for(path, content, monkeypatch):
     with pytest.raises(StoreError, match="busy"), exclusive_lock(path, 0.05, "busy"):
         raise AssertionError("two hold the lock")
     assert path.with_name("LOCK.held").exists() and len(list(path.parent.iterdir())) == 2
-    monkeypatch.setattr("data.store.exclusive_lock.ABANDONED", 0.05)
+    monkeypatch.setattr("data.store.register.ABANDONED", 0.05)
     assert claim_of(path)["process"] == os.getpid()
 
 

@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from data.store.register_of_current_version import FolderRegister
+from data.store.register import FolderRegister
 from data.store.tokens_and_readers import TokenError, Tokens
 
 

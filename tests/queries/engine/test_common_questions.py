@@ -12,9 +12,9 @@ from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.common_questions import coverage, restrict, taking_part
 from queries.engine.gather_evidence import gather
-from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
+from queries.reliability import items
 from queries.selection import Selection
 from queries.slices import slices
 from tests.helpers.bundle_factory import FACTS, table, write

@@ -12,14 +12,14 @@ from queries.buzzing import Rules
 from queries.buzzing.thresholds import threshold_explorer
 from queries.engine.common_questions import coverage
 from queries.engine.gather_evidence import gather
-from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.question import question
+from queries.questions import sparklines
 from queries.recalibration import recalibration
+from queries.reliability import items
 from queries.runs import responses
 from queries.selection import Selection
-from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.run_tables import with_runs

@@ -113,3 +113,42 @@ def test_a_change_is_small(title):
     places = [file for file, _, _ in edits(SECTIONS[title]) if not file.startswith("tests/")]
     assert len(places) <= PLACES[title]
     assert len(SECTIONS[title].strip().splitlines()) <= MAX_LINES
+
+
+# Parts that nothing else imports, each with an address of its own, if it has one.
+REMOVABLE = {
+    "dashboard/views/play": "/api/v1/play",
+    "dashboard/views/write": "/api/v1/write/guesses",
+    "dashboard/views/which_ece": "/api/v1/which-ece",
+    "data/readers/uqlm.py": "",
+}
+WITHOUT = """
+from pathlib import Path
+from dashboard.app import create_app
+from dashboard.registry import api_docs, format_docs
+from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from tests.helpers.small_store import write_relay
+
+write_relay(Path("relay"))
+import_paths(open_store("store", threads=1), [Path("relay")], ImportOptions())
+client = create_app(Settings(store="store")).test_client()
+for path in ("/", "/reliability", "/docs", "/healthz", "/api/v1/leaderboard", "/api/v1/reliability.csv", "/api/v1/cite"):
+    assert client.get(path).status_code == 200, path
+api_docs.main()
+format_docs.main()
+"""
+
+
+@pytest.mark.parametrize("part", REMOVABLE)
+def test_the_rest_works_without_a_part(tree, part):
+    """It serves, imports, documents itself, and no longer has the addresses of the part."""
+    path = tree / part
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (tree / "without.py").write_text(WITHOUT)
+    done = run(tree, "python without.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    if REMOVABLE[part]:
+        assert f" {REMOVABLE[part]}`" not in (tree / "docs" / "api.md").read_text(encoding="utf-8")

@@ -44,17 +44,14 @@ class Equivalence(msgspec.Struct):
 
 
 def equivalences(evidence: RunEvidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
-    """Compare every run with one of them.
+    """Compare every run with one of them, on questions that all of them answered.
+
+    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.
 
     Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: by which they are compared.
         margin: at least 0, in the units of the metric; no runs can be shown to differ by less than 0.
         against: index of the run with which the others are compared.
         families: number of metrics for which p-values are adjusted, as well as for all pairs of runs.
-
-    Returns:
-        A comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.
     """
     values, questions, units = evidence.values(metric), evidence.questions_with(metric), evidence.units_with(metric)
     tests = equivalence_tests(evidence, metric, margin)

@@ -184,11 +184,12 @@ class MeasuredParts(NamedTuple):
 def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], against: Ints | None) -> MeasuredParts:
     """Compare each run on each part of the questions with itself on all of them, or with another run on the part.
 
+    ``masks`` say which questions are in each part, shape (questions, 1), or (questions, runs) if it differs between runs.
+    ``against`` is the index of the run that each run is compared with, shape (runs,); None compares each with itself.
+
     The part and the rest of the questions are independent. Where either rests on few questions, errors or right answers, the
     margin of its own interval takes the place of the t margin, and both are combined as the two sides of a right triangle (Zou &
-    Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``. ``masks`` say which questions
-    are in each part, shape (questions, 1), or (questions, runs) if it differs between runs. ``against`` is the index of the run
-    that each run is compared with, shape (runs,); None compares each with itself.
+    Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``.
     """
     shape = (len(masks), len(evidence.runs))
     values, references, low, high = np.full((4, *shape), np.nan)
@@ -292,7 +293,7 @@ def _difficulties(evidence: Evidence) -> Floats:
 def _parts(snapshot: Snapshot, selection: Selection, difficulties: Floats | None) -> list[_Part]:
     """Return the parts of a selection; those that differ between runs come last.
 
-    If difficulties come from runs, they are those by which each run is judged; see ``_difficulties``.
+    ``difficulties`` are those by which each run is judged, if they come from runs; see ``_difficulties``.
     """
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(

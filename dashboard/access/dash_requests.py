@@ -1,4 +1,4 @@
-"""Checks requests to Dash's own addresses before Dash reads them, which would answer malformed ones with status 500."""
+"""Checks requests to Dash's own addresses before Dash reads them, because it answers malformed ones with status 500."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ class Reader(NamedTuple):
 class Access:
     """Decides which requests to one server are allowed.
 
-    ``mode`` and ``reading`` say who may upload and read (``CLUELINE_UPLOADS``, ``CLUELINE_READ``). The rate limits are for each
-    player of a session, each IP address that players send from, and each that requests words.
+    ``mode`` says who may upload (``CLUELINE_UPLOADS``), and ``reading`` who may read (``CLUELINE_READ``). The rate limits are for
+    each player of a session, each IP address that players send from, and each one that requests words.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
@@ -324,7 +324,7 @@ class Access:
         """Refuse a player of a session who sends requests faster than anybody can play. Raises ``Denied`` with status 429.
 
         ``player`` is a digest of the player's secret. A client can choose that secret, so its IP address has a limit, too.
-        ``reading``: the request is for words.
+        ``reading`` says whether the request is for words.
         """
         client = client_address(request.remote_addr)
         clients = self.reading_clients if reading else self.playing_clients

@@ -77,9 +77,9 @@ def _may_be_framed() -> bool:
 def content_security_policy(app: Dash, ancestors: str) -> str:
     """Return the ``Content-Security-Policy`` that lets pages run, show and request only what this server sends.
 
-    The pages of the app must be registered. Its own inline scripts are allowed by their hashes. Inline styles are allowed because
-    Plotly and ag-grid set them. ``ancestors`` are the origins that may show the answer in a frame, separated by spaces, or
-    ``'none'``.
+    All pages of the app must be registered. Dash's own inline scripts are allowed by their hashes. Inline styles are allowed
+    because Plotly and ag-grid set them. ``ancestors`` are the origins that may show the answer in a frame, separated by spaces,
+    or ``'none'``.
     """
     return "; ".join((
         "default-src 'self'",
@@ -120,7 +120,10 @@ def _refused(error: BodyRefused) -> Response:
 
 
 def _check_reading() -> ResponseReturnValue | None:
-    """Refuse readers who may read nothing, or send them to the login page. The callback that draws pages does so on the page."""
+    """Refuse readers who may read nothing, or send a visitor to the login page.
+
+    The callback that draws pages is not checked here: it says on the page that the visitor must log in.
+    """
     if request.path in (*PUBLIC, CALLBACKS) or request.path.startswith(PUBLIC_FOLDERS):
         return None
     if service().access.reading == "open" and request.method not in ("GET", "HEAD"):

@@ -34,7 +34,7 @@ def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> st
     """Return the signature of an address, the value of its key ``signed``.
 
     ``key`` is the signing key of the store, see ``AccessRecord.link_key``. The path is without percent-encoding. The link shows
-    no other dataset.
+    only ``dataset``.
     """
     return str(_serializer(key).dumps([int(until.timestamp()), dataset, _digest(path, pairs)]))
 

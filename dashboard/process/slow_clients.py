@@ -57,8 +57,8 @@ def broken_off() -> BodyRefused:
 class IncomingRequests:
     """The requests of one connection, one after the other.
 
-    ``received`` is what the parser has not read yet. The client must send the next part of its request until ``deadline``, a time
-    of ``time.monotonic``.
+    ``received`` is what the parser has not read yet. The client must send the next part of its request by ``deadline``, a time of
+    ``time.monotonic``.
     """
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any) -> None:

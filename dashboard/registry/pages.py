@@ -59,8 +59,9 @@ class PageRequest(Request[P]):
     """What a page is asked to draw.
 
     ``texts`` are the values of the page's own keys as the address has them. ``item`` is what the path names in addition to the
-    dataset, such as a question. ``bare``: the address has no keys except the theme and unknown ones, because somebody has just
-    arrived. ``draft`` is what somebody is writing on the page ``/write``; on all other pages, the address is the only state.
+    dataset, such as a question. ``bare`` says whether the address has no keys except the theme and unknown ones, because somebody
+    has just arrived. ``draft`` is what somebody is writing on the page ``/write``; on all other pages, the address is the only
+    state.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -43,9 +43,7 @@ class View(Generic[P, A]):
     ignored: tuple[str, ...] = ()
 
     def ask(self, request: Request[Any] | P, **parts: str) -> A:
-        """Return the answer to a request, or to the keys of a view without a selection. ``parts`` are the variable parts of the
-        path.
-        """
+        """Return the answer to a request, or to a view's keys alone; ``parts`` are the variable parts of the path."""
         known: dict[str, object] = {**parts}
         if isinstance(request, Request):
             known |= {"selection": request.selection, "facets": request.facets}

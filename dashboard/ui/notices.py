@@ -36,7 +36,7 @@ def clues_answered(number: int, clues: int, questions: int) -> str:
 def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
     """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
-    ``restricted``: only the common questions count.
+    ``restricted`` says whether only the common questions count.
     """
     if not coverage.differs:
         return None

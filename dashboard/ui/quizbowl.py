@@ -105,7 +105,7 @@ def without_markup(text: str) -> str:
 def main_answer(line: str | None, *, quizbowl: bool) -> str:
     """Return an answer line without alternatives in brackets; blank if there is no answer line.
 
-    ``quizbowl``: it can contain quizbowl markup.
+    ``quizbowl`` says whether it can contain quizbowl markup.
 
     >>> main_answer("_Anne Brontë_ [accept Acton Bell]", quizbowl=True)
     'Anne Brontë'

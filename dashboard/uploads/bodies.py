@@ -179,7 +179,7 @@ class LimitedFile:
 class PacedStream:
     """A stream that is read in small chunks, because a large read blocks until all of it has arrived.
 
-    ``count`` is the bytes read so far, and ``last`` the time of ``time.monotonic`` at which the last read ended.
+    ``count`` is the number of bytes read so far, and ``last`` the time of ``time.monotonic`` at which the last read ended.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

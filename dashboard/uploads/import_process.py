@@ -257,9 +257,7 @@ def _remedies(report: Report) -> list[Remedy]:
 
 
 class ImportProcesses:
-    """Starts processes that run jobs, ``at_once`` at a time; others wait. A spare process with its modules loaded waits for the
-    next job.
-    """
+    """Starts processes that run jobs, ``at_once`` at a time. A spare process with its modules loaded waits for the next job."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._turns = BoundedSemaphore(at_once)

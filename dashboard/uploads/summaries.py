@@ -17,9 +17,9 @@ class IncomingRun(msgspec.Struct):
     """One run of a file.
 
     ``missing_questions`` counts the questions of the dataset that the run does not answer, and ``items`` its answers with a
-    confidence. ``unparsed`` answers could not be read, the model declined the ``abstained`` ones, and ``failed`` calls got none.
-    ``skipped`` counts the rows without an answer with a confidence, by reason. ``stored``: the store already had exactly this
-    run. ``gradings`` are further ones that the file adds to such a run.
+    confidence. Answers that are ``unparsed`` could not be read. The model declined the ``abstained`` ones. ``failed`` counts
+    calls without an answer, and ``skipped`` rows without an answer with a confidence, by reason. ``stored`` says whether the
+    store already had exactly this run. ``gradings`` names further gradings that the file adds to such a run.
     """
 
     run: str

@@ -42,9 +42,7 @@ def threshold_explorer_section(
     scale: str,
     questions: str,
 ) -> html.Section:
-    """Return the section. ``given`` and ``scale`` are as the address states them; ``questions`` is the address of the first
-    question.
-    """
+    """Return the section. ``given`` and ``scale`` are as the address has them; ``questions`` is that of the first question."""
     drawable = [run for run in explorer.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(explorer.runs) <= MAX_SLIDERS

@@ -50,7 +50,8 @@ def questions_section(
 def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
     """Return links to the list of questions, sorted by the difference of both runs from either end.
 
-    ``first_above`` is the address of the list that starts with the questions where the first run has the higher value.
+    ``first_above`` and ``second_above`` are the addresses of the list that starts with the questions where the first, or the
+    second, run has the higher value.
     """
     return html.P(
         [

@@ -60,8 +60,8 @@ def board_table(
     """Return the leaderboard: a row per run, in the order of the board, and a sortable column per metric.
 
     ``unranked`` rows are shown below a line: formulas, and runs that answered too few questions. ``published`` is the key of a
-    table of published values to show below; blank for none. ``heat``: the better values of a column have a darker background.
-    ``link`` maps a run id to the address of its page.
+    table of published values to show below; blank for none. ``heat`` says whether the better values of a column have a darker
+    background. ``link`` maps a run id to the address of its page.
     """
     scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
     head = [

@@ -71,7 +71,7 @@ def answers_table(
 ) -> html.Div:
     """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
 
-    The cursor counts clues from 0. Rows are in the order of ``runs``. ``undisputed`` is as in ``answers_section``.
+    Clues are counted from 0. Rows are in the order of ``runs``. ``undisputed`` is as in ``answers_section``.
     """
     buzzes = any(run.buzzpoint for run in runs)
     columns = ["Run", "Guess", "Correct", "Confidence"]

@@ -169,8 +169,8 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
 
     The question needs at least one clue. The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle
-    where the system itself decided to. The first shape of the layout is the cursor, at the end of a clue, counted from 0;
-    ``assets/question.js`` moves it.
+    where the system itself decided to. The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js``
+    moves it. Clues are counted from 0.
     """
     words = [clue.word_end for clue in question.clues]
     end = words[-1]

@@ -21,9 +21,9 @@ from queries.selection.parameter_kinds import Range
 def items_section(
     result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], *, quizbowl: bool
 ) -> html.Section:
-    """Return the table below controls for the run and the range of confidence; None for all of 0 to 1.
+    """Return the table below controls for the run and the range of confidence.
 
-    ``link`` maps an item to the address of its question.
+    ``confidence`` is None for all of 0 to 1. ``link`` maps an item to the address of its question.
     """
     low, high = confidence or (0.0, 1.0)
     return html.Section(

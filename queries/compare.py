@@ -36,7 +36,6 @@ class Difference(msgspec.Struct):
     Attributes:
         a, b: values of both runs; None where undefined.
         difference: a - b; None where ``missing`` says why.
-        missing: why there is no difference; else None.
         better: id of the run with the better value; None where they tie, or where the metric does not measure quality.
         low, high: 95 % interval of the difference.
         p_value: two-sided.

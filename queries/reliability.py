@@ -73,7 +73,6 @@ class RunTriptych(msgspec.Struct):
         murphy: mean elementary score at each of ``thresholds``, in [0, 2]; lower is better.
         roc: points of the share of wrong answers and the share of right answers above each confidence; empty without either kind.
         hull: concave hull of ``roc``: the curve after isotonic recalibration fitted to these answers, the best with hindsight.
-        smooth: the smooth reliability diagram.
         right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
         mcb_low, mcb_high, dsc_low, dsc_high: 95 % intervals of ``mcb`` and ``dsc``.
         p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.

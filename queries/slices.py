@@ -46,15 +46,14 @@ class Slice(msgspec.Struct):
     """A run on one part of the selection.
 
     Attributes:
-        filters: the keys and values that select the part.
         of_others: whether its difficulty is the one that the runs of other models give. No address selects such a part.
         questions: number of questions of the part that the run answered.
         value: of the metric on the part.
         reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
-        difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric.
-            For metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
-        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the
-            part or the rest has few questions or errors, from the bootstrap with an extra question.
+        difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric. For
+            metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
+        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the part
+            or the rest has few questions or errors, from the bootstrap with an extra question.
         p_value: two-sided, for this slice alone.
         p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """

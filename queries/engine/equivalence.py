@@ -24,13 +24,11 @@ class Equivalence(msgspec.Struct):
     """Whether a run differs from another by less than the margin. ``verdict`` is None if and only if ``undefined`` says why.
 
     Attributes:
-        against: id of the other run.
         difference: value of the run minus that of the other; None where either is missing.
         low, high: 90 % interval of the difference, of this pair alone.
         p_equal: p-value of the two one-sided tests that the difference lies within the margin; adjusted as ``p_different`` is.
         p_different: two-sided p-value of the difference, adjusted for the pairs and metrics that are compared.
         verdict: ``equal`` if only ``p_equal`` is below 0.05, ``different`` if only ``p_different`` is, ``undecided`` if neither.
-        undefined: why nothing can be said.
     """
 
     against: str

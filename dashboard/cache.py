@@ -1,7 +1,7 @@
 """Results of queries, kept by flask-caching on disk or in Redis. Each is computed once, and only a few at a time.
 
 A key names an immutable version of the data, so results never go stale. They are bytes, not pickles, because somebody who can
-write to the cache must not be able to run code here. A cache that fails is logged and slows the server down, no more.
+write to the cache must not be able to run code here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A client for a Clueline server: leaderboards, diagrams, questions and responses as polars frames.
-
-It needs only httpx and polars, and no other module of Clueline. docs/client.md has examples.
-"""
+"""A client for a Clueline server that needs only httpx and polars. docs/client.md has examples."""
 
 from __future__ import annotations
 
@@ -54,12 +51,9 @@ TEXTS = ("run", "model", "elicitation", "a", "b", "better", "question_id", "gues
 class ClientError(Exception):
     """A server refused a request or could not be reached. Its message is the server's own.
 
-    Attributes:
-        code: identifies the error for programs, such as ``unknown_value``; ``unreachable`` if the server did not answer.
-        status: HTTP status; 0 if the server did not answer.
-        field: the wrong key of the address; None if the error is not about a key.
-        allowed: allowed values of that key.
-        rows: what is wrong with the rows of an uploaded file: ``line``, ``column``, ``value``, ``reason``.
+    ``code`` identifies the error for programs, such as ``unknown_value``. If the server did not answer, it is ``unreachable``,
+    and the HTTP ``status`` is 0. ``field`` is the wrong key of the address, with its ``allowed`` values. ``rows`` says what is
+    wrong with the rows of an uploaded file, by ``line``, ``column``, ``value`` and ``reason``.
     """
 
     def __init__(
@@ -79,11 +73,8 @@ class ClientError(Exception):
 class Question:
     """One question.
 
-    Attributes:
-        question_id, text, answer, category: as in the dataset.
-        clues: a row per clue, with its text and, if people heard it, the human curves at its end.
-        responses: a row per run and clue.
-        metrics: run -> metric -> value; None if it is undefined.
+    ``clues`` has a row per clue, with its text and, if people heard it, the human curves at its end. ``responses`` has a row per
+    run and clue. ``metrics`` are by run and key, None if undefined.
     """
 
     question_id: str
@@ -97,12 +88,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Upload:
-    """The result of an upload.
+    """The result of an upload, with a row per run of the file.
 
-    Attributes:
-        new: whether anything was stored. False for a dry run and for runs that the server already has.
-        runs: a row per run of the file.
-        warnings: warnings of the import, as sentences.
+    ``new`` says whether anything was stored: not in a dry run, nor for runs that the server already has.
     """
 
     new: bool
@@ -111,17 +99,14 @@ class Upload:
 
 
 class Client:
-    """A connection to a server.
+    """A connection to a server, given by its address, such as ``http://127.0.0.1:8050``.
+
+    A token is needed for uploads and, on some servers, for reading. ``timeout`` is in seconds.
 
     A selection is given by the keys of an address, such as ``dataset="pyramid"``, ``category=["Arts", "Science"]`` or
     ``binning="mass15"``; docs/api.md lists them. Write keys with a dot as ``**{"attr.KEY": "VALUE"}``.
 
     Every request raises ``ClientError`` if the server refuses it or cannot be reached.
-
-    Args:
-        server: address of the server, such as ``http://127.0.0.1:8050``.
-        token: needed for uploads and, on some servers, for reading.
-        timeout: seconds to wait for a response.
     """
 
     def __init__(self, server: str, token: str | None = None, timeout: float = TIMEOUT) -> None:
@@ -145,8 +130,7 @@ class Client:
     def runs(self, dataset: str | None = None) -> pl.DataFrame:
         """Return a row per run, including withdrawn ones: who imported it and when, from which file, what it did not answer.
 
-        Args:
-            dataset: id of the dataset; by default, runs on every dataset are returned.
+        Without a dataset, runs on every dataset are returned.
         """
         rows = self._json("/api/v1/runs", {} if dataset is None else {"dataset": dataset})["runs"]
         facts = [name for name, value in rows[0].items() if not isinstance(value, dict | list)] if rows else list(RUN)
@@ -160,16 +144,10 @@ class Client:
         return pl.DataFrame([{name: row[name] for name in names} for row in rows], dict.fromkeys(names, pl.String))
 
     def leaderboard(self, metrics: Sequence[str] = (), intervals: bool = False, **selection: Value) -> pl.DataFrame:
-        """Return the metrics of every run of a selection.
+        """Return a row per run of a selection and metric; by default, for all metrics.
 
-        Args:
-            metrics: keys of metrics; all metrics by default.
-            intervals: whether to compute 95 % intervals.
-            selection: keys of the selection.
-
-        Returns:
-            A row per run and metric. If ``value`` is null, ``missing`` says why. ``low`` and ``high`` are null without
-            ``intervals``. ``bound_low`` and ``bound_high`` are null unless answers of the run lack a confidence.
+        If ``value`` is null, ``missing`` says why. ``low`` and ``high`` are the ends of 95 % intervals, null without
+        ``intervals``. ``bound_low`` and ``bound_high`` are null unless answers of the run lack a confidence.
         """
         answer = self._json("/api/v1/leaderboard", {**_metrics(metrics), "intervals": intervals, **selection})
         rows = [_columns(RUN, row) | {"metric": key} | cell for row in answer["rows"] for key, cell in row["metrics"].items()]
@@ -178,9 +156,8 @@ class Client:
     def table(self, address: str, **keys: Value) -> pl.DataFrame:
         """Return any table of the server, with all columns in full precision.
 
-        Args:
-            address: path of the address without ``.csv``, such as ``/api/v1/slices``; docs/api.md lists them.
-            keys: keys of the selection and of the address.
+        ``address`` is its path without ``.csv``, such as ``/api/v1/slices``; docs/api.md lists them. ``keys`` are those of the
+        selection and of the address.
         """
         content = self._get(f"{address}.csv", keys).content
         header = content.split(b"\n", 1)[0].decode().split(",")
@@ -193,15 +170,9 @@ class Client:
         return _frame([_columns(RUN, run) | part for run in answer["runs"] for part in run["bins"]], RELIABILITY)
 
     def compare(self, a: str, b: str, metrics: Sequence[str] = (), **selection: Value) -> pl.DataFrame:
-        """Compare two runs on the questions that both answered.
+        """Compare two runs on the questions that both answered, by all metrics unless some are named.
 
-        Args:
-            a, b: ids of the runs.
-            metrics: keys of metrics; all metrics by default.
-            selection: keys of the selection.
-
-        Returns:
-            A row per metric: both values, the difference ``a - b`` with its 95 % interval, and a two-sided p-value.
+        Returns a row per metric: both values, the difference ``a - b`` with its 95 % interval, and a two-sided p-value.
         """
         answer = self._json("/api/v1/compare", {"a": a, "b": b, **_metrics(metrics), **selection})
         return _frame([{"metric": key} | cell for key, cell in answer["metrics"].items()], COMPARISON)
@@ -209,14 +180,8 @@ class Client:
     def questions(self, metrics: Sequence[str] = ("brier",), sort: str = "position", **selection: Value) -> pl.DataFrame:
         """Return all questions of a selection, in order.
 
-        Args:
-            metrics: keys of metrics.
-            sort: ``position``, ``difficulty``, ``METRIC:RUN`` or another order of ``/api/v1/questions``; ``-`` in front for
-                descending.
-            selection: keys of the selection.
-
-        Returns:
-            A row per question, run and metric, or one row with nulls for a question that no run answered.
+        There is a row per question, run and metric, or one row with nulls for a question that no run answered. ``sort`` is
+        ``position``, ``difficulty``, ``METRIC:RUN`` or another order of ``/api/v1/questions``; ``-`` in front means descending.
         """
         keys: dict[str, Value] = {**_metrics(metrics), "sort": sort, "limit": 1000, **selection}
         rows: list[dict[str, Any]] = []
@@ -253,15 +218,9 @@ class Client:
         return pl.read_parquet(io.BytesIO(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.parquet").content))
 
     def download(self, run: str, path: str | Path, form: Form = "csv") -> Path:
-        """Save the responses of a run to a file. Importing the file again gives the same run.
+        """Save the responses of a run to a file, which is replaced if it exists, and return its path.
 
-        Args:
-            run: id of the run.
-            path: path of the file, which is replaced if it exists.
-            form: ``csv``, ``jsonl`` or ``parquet``.
-
-        Returns:
-            The path of the file.
+        Importing the file again gives the same run.
         """
         target = Path(path)
         target.write_bytes(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.{form}").content)
@@ -284,16 +243,13 @@ class Client:
     ) -> Upload:
         """Publish answers to a dataset as a run.
 
+        Raises ``ClientError`` if the upload was refused; ``rows`` lists the bad rows if the file is at fault.
+
         Args:
-            answers: a file in any format that the server reads, or a frame with the columns of a responses file:
-                ``question_id``, ``clue`` if questions have several, ``guess`` and ``confidence``.
-            dataset, model, elicitation: what the run answers, which model it is from, and how its confidence was elicited.
-            dry_run: whether to check only and store nothing.
+            answers: a file in any format that the server reads, or a frame with the columns of a responses file: ``question_id``,
+                ``clue`` if questions have several, ``guess`` and ``confidence``.
             tags: facts about the model, by name, such as ``{"reasoning": "yes", "released": "2024-05-13"}``.
             options: further keys of ``POST /api/v1/runs``, such as ``confidence_scale="percent"``.
-
-        Raises:
-            ClientError: the upload was refused; ``rows`` lists the bad rows if the file is at fault.
         """
         if isinstance(answers, pl.DataFrame):
             buffer = io.BytesIO()

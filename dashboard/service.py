@@ -52,16 +52,9 @@ log = logging.getLogger(__name__)
 class Service:
     """What pages and JSON addresses share.
 
-    Attributes:
-        settings: settings of the server.
-        store: the store.
-        version_check: finds damaged files of the current version.
-        cache: cache of query results.
-        access: decides who may read and write.
-        upload_slots: limits the uploads that a worker receives or imports at once.
-        draining: whether this process was told to shut down and should get no more requests.
-        import_processes: starts a process for each import.
-        import_file: imports an uploaded file; tests can replace it to stay in their process.
+    ``version_check`` finds damaged files of the current version. ``upload_slots`` limits the uploads that a worker receives or
+    imports at once. While ``draining``, this process should get no more requests. Tests can replace ``import_file`` to import in
+    their process.
     """
 
     def __init__(self, server: Flask, settings: Settings) -> None:
@@ -87,11 +80,8 @@ class Service:
         """Return the version of the store that this request reads, without datasets that its reader may not read.
 
         It is the version that was current when the request first called this. So all parts of a response belong together, even if
-        something is imported in the meantime. Outside a request it is the current version with all datasets.
-
-        Raises:
-            Denied: the reader may read nothing.
-            StoreError: the store is damaged or cannot be read.
+        something is imported in the meantime. Outside a request it is the current version with all datasets. Raises ``Denied`` if
+        the reader may read nothing, and ``StoreError`` if the store is damaged or cannot be read.
         """
         if not has_request_context():
             return self.store.snapshot()
@@ -131,14 +121,10 @@ class Service:
     def ask(self, query: Callable[..., T], *arguments: object) -> T:
         """Return the result of ``query(snapshot, *arguments)``, from the cache if possible.
 
-        Args:
-            query: a function of a module of ``queries`` that returns a struct.
-            arguments: arguments after the snapshot. If the first one is a selection, the result is valid until its dataset
-                changes, otherwise until the store changes.
+        ``query`` is a function of a module of ``queries`` that returns a struct. If the first argument is a selection, the result
+        is valid until its dataset changes, otherwise until the store changes.
 
-        Raises:
-            BadRequest: with status 503 if it takes too long.
-            StoreError: the store is damaged or cannot be read.
+        Raises ``BadRequest`` with status 503 if it takes too long, and ``StoreError`` if the store is damaged or cannot be read.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
@@ -204,8 +190,8 @@ class Service:
     def compute(self, query: Callable[..., T], *arguments: object) -> T:
         """Return the result of ``query(snapshot, *arguments)`` without the cache, for files that are requested only once.
 
-        Raises:
-            BadRequest: with status 503 if it takes too long or too many requests wait, 429 if this client waits for too many.
+        Raises ``BadRequest`` with status 503 if it takes too long or too many requests wait, 429 if this client waits for too
+        many.
         """
         snapshot, client = self.snapshot(), current_client()
         with self._turn(query, client, f"{query.__qualname__} {id(arguments)}"):
@@ -216,10 +202,7 @@ class Service:
     def compute_alone(self, function: Callable[..., T], *arguments: object) -> T:
         """Return the result of a function that does not read the store. It waits for its turn among queries.
 
-        There is no time limit, so the function's arguments must limit its work.
-
-        Raises:
-            BadRequest: too many requests wait.
+        There is no time limit, so the function's arguments must limit its work. Raises ``BadRequest`` if too many requests wait.
         """
         with self._turn(function, current_client(), f"{function.__qualname__} {id(arguments)}"):
             return function(*arguments)
@@ -227,9 +210,8 @@ class Service:
     def export(self, table: Table, form: Form) -> BinaryIO:
         """Return the rows of a table as a file, open for reading. Its disk space is freed when it is closed.
 
-        Raises:
-            BadRequest: as in ``compute``.
-            StoreError: the store cannot be read or the disk for temporary files is full.
+        Raises ``BadRequest`` as in ``compute``, and ``StoreError`` if the store cannot be read or the disk for temporary files is
+        full.
         """
         client = current_client()
         with (
@@ -249,8 +231,7 @@ class Service:
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
         """Return the parts of ``query(snapshot, *arguments)``. The first is computed at once, the others when they are needed.
 
-        Raises:
-            BadRequest: with status 503 if the first part takes too long. If a later part does, the stream ends early.
+        Raises ``BadRequest`` with status 503 if the first part takes too long. If a later part does, the stream ends early.
         """
         # The request is over when later parts are computed, so what they need from it is read now.
         snapshot, client_left = _with_people(self.snapshot(), arguments), client_watcher()
@@ -292,14 +273,8 @@ class Service:
     ) -> Request[P]:
         """Read a query string.
 
-        Args:
-            query: keys and values, in order.
-            parameters: the struct of the view's own keys.
-            dataset: the dataset that the path names; None if it names none.
-            ignore_unknown: whether unknown keys are ignored instead of refused.
-
-        Raises:
-            BadRequest: a key or value is unknown; the error names what is allowed.
+        ``parameters`` is the struct of the view's own keys, and ``dataset`` the one that the path names. Raises ``BadRequest`` if
+        a value is unknown, or a key unless ``ignore_unknown``; the error names what is allowed.
         """
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
 

@@ -215,8 +215,7 @@ def environment_variable(name: str) -> str:
 def read_setting(name: str, text: str) -> Any:
     """Return the value of a setting from its text.
 
-    Raises:
-        ValueError: the value is invalid; the message says what is expected.
+    Raises ``ValueError`` if the value is invalid; the message says what is expected.
 
     >>> read_setting("port", "8051")
     8051
@@ -243,8 +242,7 @@ def read_setting(name: str, text: str) -> Any:
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings from environment variables. A blank variable counts as absent.
 
-    Raises:
-        BadSetting: a variable has an invalid value.
+    Raises ``BadSetting`` if a variable has an invalid value.
     """
     values: dict[str, Any] = {}
     for name in FIELDS:

@@ -1,7 +1,7 @@
-"""How pages get into the browser: the frame that all pages share, and the only callback, which draws them.
+"""The frame that all pages share, and the only callback, which draws them: see docs/rendering.md.
 
 The address is the only state. ``assets/address.js`` requests what the address shows (the store ``request``), ``draw`` answers
-with a drawing (the store ``answer``), and ``assets/redraw.js`` puts it on the page. docs/rendering.md describes all steps.
+with a drawing (the store ``answer``), and ``assets/redraw.js`` puts it on the page.
 """
 
 from __future__ import annotations
@@ -61,14 +61,11 @@ def layout() -> html.Div:
 def draw(request: dict[str, Any]) -> str:
     """Draw what an address shows.
 
-    Args:
-        request: ``path`` and ``query`` of the address; ``page``, whether the whole page is wanted or only its content; and, on
-        the
-            page ``/write``, the ``draft`` that somebody is writing.
+    ``request`` has the ``path`` and the ``query`` of the address; ``page``, whether the whole page is wanted or only its content;
+    and, on the page ``/write``, the ``draft`` that somebody is writing.
 
-    Returns:
-        JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
-        ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it.
+    Returns JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
+    ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it.
     """
     path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
     page, dataset, item = find_page(path)

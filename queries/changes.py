@@ -45,8 +45,6 @@ class VersionChanges(msgspec.Struct):
     """What changed in a dataset since a version.
 
     Attributes:
-        version: the version asked for.
-        current: the current version.
         at: when the runs had last changed at the time of ``version``, ISO 8601, UTC.
         same: whether the figures of the selection are still the same, digit for digit.
         content: whether the questions, their difficulty, or what people did with them changed.
@@ -85,15 +83,9 @@ def pinned_version(snapshot: Snapshot, selection: Selection) -> PinnedVersion:
 
 
 def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> VersionChanges:
-    """Return what has changed since a version in what a selection shows.
+    """Return what has changed since a version, as ``pinned_version`` once returned it, in what a selection shows.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        version: as ``pinned_version`` returned it once.
-
-    Raises:
-        BadRequest: ``version`` is not a version.
+    Raises ``BadRequest`` if ``version`` is not a version.
     """
     parts = PATTERN.fullmatch(version)
     if parts is None:

@@ -36,7 +36,6 @@ class Difference(msgspec.Struct):
     Attributes:
         a, b: values of both runs; None where undefined.
         difference: a - b; None where ``missing`` says why.
-        missing: why there is no difference; else None.
         better: id of the run with the better value; None where they tie, or where the metric does not measure quality.
         low, high: 95 % interval of the difference.
         p_value: two-sided.
@@ -82,11 +81,9 @@ class Comparison(msgspec.Struct):
 
 
 class SingleComparison(Comparison):
-    """Two runs, and the primary metric of the dataset, by which p-values are not adjusted for other metrics.
+    """Two runs, and the key of the primary metric of the dataset, by which p-values are not adjusted for other metrics.
 
-    Attributes:
-        primary: its key.
-        other_metrics: number of other metrics by which runs can be compared here, shown or not.
+    ``other_metrics`` is the number of other metrics by which runs can be compared here, shown or not.
     """
 
     primary: str
@@ -116,15 +113,8 @@ def compare(
 ) -> DetailedComparison:
     """Compare two runs of the selection's dataset; its filters on questions and clues apply, those on runs do not.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        a, b: ids of the runs.
-        metrics: by which the runs are compared.
-        margin: the difference below which they are equal, at least 0, in the units of each metric; None where none is stated.
-
-    Raises:
-        BadRequest: there is no such run in the dataset, or a run is compared with itself.
+    ``margin`` is the difference below which they are equal, at least 0, in the units of each metric; None where none is stated.
+    Raises ``BadRequest`` if there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
@@ -139,16 +129,9 @@ def compare(
 def comparison(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], margin: float | None = None
 ) -> SingleComparison:
-    """Compare two runs like ``compare``, but without the values of single questions.
+    """Compare two runs like ``compare``, with the same arguments, but without the values of single questions.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        a, b: ids of the runs.
-        metrics, margin: see ``compare``.
-
-    Raises:
-        BadRequest: there is no such run in the dataset, or a run is compared with itself.
+    Raises ``BadRequest`` if there is no such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
@@ -158,14 +141,8 @@ def comparison(
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
     """Compare runs two by two, with p-values adjusted over all pairs and, unless the metric is the primary one, other metrics.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        a: the run to compare with every other run of the selection; None for every pair of runs.
-        metrics: by which runs are compared.
-
-    Raises:
-        BadRequest: there is no run ``a`` in the dataset.
+    The run ``a`` is compared with every other run of the selection; None compares every pair of runs. Raises ``BadRequest`` if
+    there is no run ``a`` in the dataset.
     """
     names = runs_by_id(snapshot, selection, a=a)
     groups = [

@@ -90,16 +90,9 @@ def power(
 ) -> PowerAnalysis:
     """Return what a comparison of two runs can show, estimated from the spread over the questions that both answered.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        a, b: ids of the runs.
-        metrics: by which the runs are compared.
-        d: the difference to be shown, above 0; None to leave out how many questions it needs.
-        margin: the difference below which the runs are equal, at least 0; None to leave out how many questions equality needs.
-
-    Raises:
-        BadRequest: there is no such run in the dataset, or a run is compared with itself.
+    ``d`` is the difference to be shown, above 0; None leaves out how many questions it needs. ``margin`` is the difference below
+    which the runs are equal, at least 0; None leaves out how many questions equality needs. Raises ``BadRequest`` if there is no
+    such run in the dataset, or a run is compared with itself.
     """
     runs = runs_by_id(snapshot, selection, a=a, b=b)
     pairs = measure_pair(snapshot, selection, a, b, metrics)
@@ -149,15 +142,11 @@ def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, ma
 def detectable_difference(spread: float, questions: float) -> float:
     """Return the smallest true difference that a two-sided t-test at 5 % shows in 80 % of all cases.
 
-    Args:
-        spread: standard deviation of the difference over questions, or over clusters of questions.
-        questions: number of questions, or of clusters, at least 2.
+    It is (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution with questions - 1 degrees of
+    freedom. ``spread`` is the standard deviation of the difference over questions, or over clusters of questions, of which there
+    are at least 2.
 
-    Returns:
-        (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution with questions - 1 degrees of freedom.
-
-    Source:
-        Cohen 1988, ch. 2; Card et al. 2020 for comparisons of models.
+    Cohen 1988, ch. 2; Card et al. 2020 for comparisons of models.
 
     >>> round(detectable_difference(0.12, 120), 4)
     0.0309
@@ -170,15 +159,10 @@ def detectable_difference(spread: float, questions: float) -> float:
 def equality_margin(spread: float, questions: int) -> float:
     """Return the smallest margin within which two one-sided tests at 5 % show, in 80 % of all cases, runs that are truly equal.
 
-    Args:
-        spread: standard deviation of the difference over questions.
-        questions: number of questions, at least 2.
+    It is (t(0.95) + t(0.9)) spread / sqrt(questions): each of both tests fails in 10 % of all cases. ``spread`` is the standard
+    deviation of the difference over at least 2 questions.
 
-    Returns:
-        (t(0.95) + t(0.9)) spread / sqrt(questions): each of both tests fails in 10 % of all cases.
-
-    Source:
-        Julious 2004; Lakens 2017.
+    Julious 2004; Lakens 2017.
 
     >>> round(equality_margin(0.12, 120), 4)
     0.0323
@@ -193,13 +177,9 @@ def questions_needed(
 ) -> int | None:
     """Return the smallest number of questions that show a given difference, or equality within it.
 
-    Args:
-        spread: standard deviation of the difference over questions, or over clusters of questions, which are then counted.
-        difference: to be shown, at least 0.
-        shown_by: ``detectable_difference``, or ``equality_margin``.
-
-    Returns:
-        At least 6; None where the difference is 0, or so small that it needs more than ten million questions.
+    It is at least 6; None where the difference is 0, or so small that it needs more than ten million questions. If ``spread`` is
+    the standard deviation of the difference over clusters of questions, clusters are counted. ``shown_by`` is
+    ``detectable_difference`` or ``equality_margin``.
 
     >>> questions_needed(0.12, 0.031), questions_needed(0.12, 0.0)
     (120, None)

@@ -25,12 +25,9 @@ MIN_RUNS = 2
 
 
 class RankCorrelation(msgspec.Struct):
-    """Kendall's tau-b between two metrics' rankings of the runs.
+    """Kendall's tau-b between two metrics' rankings of the runs, in [-1, 1]; None where ``missing`` says why.
 
-    Attributes:
-        a, b: keys of the metrics.
-        tau: in [-1, 1]; None where ``missing`` says why.
-        runs: number of runs that have both metrics.
+    ``a`` and ``b`` are keys of metrics, and ``runs`` is the number of runs that have both.
     """
 
     a: str
@@ -56,12 +53,8 @@ class Agreement(msgspec.Struct):
 def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Agreement:
     """Return Kendall's tau-b between the rankings of a selection's runs by each two metrics. Kendall 1945.
 
-    It is 1 where both metrics order the runs in the same way from best to worst, and -1 where their orders are opposite.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metrics: to compare; metrics that do not rank runs are left out.
+    It is 1 where both metrics order the runs in the same way from best to worst, and -1 where their orders are opposite. Metrics
+    that do not rank runs are left out.
     """
     ranked = [metric for metric in metrics if metric.direction != "none"]
     runs = chosen(snapshot, selection)[0]
@@ -83,11 +76,9 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
 
 
 def rank_correlations(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[RankCorrelation]:
-    """Return Kendall's tau-b between the rankings by each two metrics.
+    """Return Kendall's tau-b between the rankings by each two metrics, all of which must rank runs.
 
-    Args:
-        metrics: that rank runs.
-        values: value of each run by key of the metric, each of shape (runs,), NaN where undefined.
+    ``values`` has the value of each run by key of the metric, each of shape (runs,), NaN where undefined.
     """
     orders = {metric.key: ranks(metric.loss(values[metric.key])) for metric in metrics}
     return [_tau(first.key, second.key, orders[first.key], orders[second.key]) for first, second in combinations(metrics, 2)]

@@ -39,13 +39,7 @@ class Reliability(msgspec.Struct):
 
 
 def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = DEFAULT_BAND) -> Reliability:
-    """Return the reliability diagram of every run of a selection, under its binning.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        band: the kind of consistency band.
-    """
+    """Return the reliability diagram of every run of a selection, under its binning."""
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
@@ -79,7 +73,6 @@ class RunTriptych(msgspec.Struct):
         murphy: mean elementary score at each of ``thresholds``, in [0, 2]; lower is better.
         roc: points of the share of wrong answers and the share of right answers above each confidence; empty without either kind.
         hull: concave hull of ``roc``: the curve after isotonic recalibration fitted to these answers, the best with hindsight.
-        smooth: the smooth reliability diagram.
         right, wrong: share of the right, and of the wrong, answers in each twentieth of confidence.
         mcb_low, mcb_high, dsc_low, dsc_high: 95 % intervals of ``mcb`` and ``dsc``.
         p_spiegelhalter, p_kuiper, p_ks: p-values of tests of calibration.
@@ -133,12 +126,7 @@ class Triptych(msgspec.Struct):
 def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
     """Return discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
 
-    Args:
-        snapshot: of the store.
-        selection: filters and conventions; its ``common`` is 1 by default.
-
-    Source:
-        Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
+    The selection's ``common`` is 1 by default. Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
     """
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], SCORE_METRICS)
     if not evidence.runs:
@@ -220,8 +208,7 @@ def _reasons(evidence: Evidence, run: int) -> dict[str, str]:
 def _roc(items: Floats, right: Floats) -> list[Point]:
     """Return shares of wrong and of right answers above each confidence, from (0, 0) to (1, 1); empty without either kind.
 
-    Args:
-        items, right: number of items and sum of correctness by confidence, ascending, shape (k,).
+    ``items`` and ``right`` are the number of items and the sum of correctness by confidence, ascending, shape (k,).
     """
     wrong = items - right
     if not (right.sum() > 0 and wrong.sum() > 0):

@@ -143,11 +143,7 @@ def reviewed_runs(snapshot: Snapshot, selection: Selection) -> ReviewedRuns:
     """Estimate means over the answers of each run of which a random sample was drawn for review.
 
     The judge is the run's first grading. Reviewers' grades of answers that were not drawn do not count, because nobody knows of
-    which answers they are typical.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions; its ``grading`` and ``common`` do not matter.
+    which answers they are typical. The selection's ``grading`` and ``common`` do not matter.
     """
     condition, parameters = selection.run_filter()
     runs = snapshot.rows(

@@ -46,15 +46,14 @@ class Slice(msgspec.Struct):
     """A run on one part of the selection.
 
     Attributes:
-        filters: the keys and values that select the part.
         of_others: whether its difficulty is the one that the runs of other models give. No address selects such a part.
         questions: number of questions of the part that the run answered.
         value: of the metric on the part.
         reference: of the metric for the same run on the whole selection, or for the run ``against`` on the same part.
-        difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric.
-            For metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
-        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the
-            part or the rest has few questions or errors, from the bootstrap with an extra question.
+        difference: how much worse the run is than the reference: above 0 means worse, whatever the direction of the metric. For
+            metrics that are best at 0, such as overconfidence, it is how much higher ``value`` is than ``reference``.
+        low, high: 95 % interval of ``difference``, by the jackknife over questions, or over clusters of questions; where the part
+            or the rest has few questions or errors, from the bootstrap with an extra question.
         p_value: two-sided, for this slice alone.
         p_adjusted: valid for all slices tested together, by the distribution of the largest statistic.
     """
@@ -93,21 +92,15 @@ class Slices(msgspec.Struct):
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
     """Test every run on every category, radius and third of difficulty, on every two of these combined, and by attributes.
 
+    Each run is compared with the run ``against`` or, without one, with itself on the whole selection. Raises ``BadRequest`` if
+    there is no run ``against`` among those of the selection.
+
     If difficulties come from runs, the parts of a run are made of the answers of other models only. Where runs are compared with
     another one, no part is made of such difficulties. If they select the questions, nothing is tested.
 
     A part is not tested if the run answered fewer than eight of its questions. Where a run is compared with itself, a part is not
     tested either if it answered fewer than eight questions outside the part. With clusters, at least five must have such
     questions.
-
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        metric: by which parts are compared.
-        against: id of the run that others are compared with; None to compare each run with itself on the whole selection.
-
-    Raises:
-        BadRequest: there is no run ``against`` among those of the selection.
     """
     counted, coverage = restrict(snapshot, selection.for_metrics([metric]), by_default=True)
     from_runs = has_difficulties_from_runs(snapshot, counted.dataset)
@@ -156,12 +149,9 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
 
 
 class _Part(NamedTuple):
-    """A part of the selection.
+    """A part of the selection, and the keys and values that select it.
 
-    Attributes:
-        filters: the keys and values that select it.
-        inside: which questions it contains, shape (questions, 1), or (questions, runs) if it differs between runs.
-        own: whether it differs between runs.
+    ``inside`` says which questions it contains, shape (questions, 1), or (questions, runs) if it differs between runs (``own``).
     """
 
     filters: dict[str, str]
@@ -193,15 +183,12 @@ class MeasuredParts(NamedTuple):
 def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], against: Ints | None) -> MeasuredParts:
     """Compare each run on each part of the questions with itself on all of them, or with another run on the part.
 
-    The part and the rest of the questions are independent. Where either rests on few questions, errors or right answers, the
-    margin of its own interval takes the place of the t margin, and both are combined as the two sides of a right triangle
-    (Zou & Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``.
+    ``masks`` say which questions are in each part, shape (questions, 1), or (questions, runs) if it differs between runs.
+    ``against`` is the index of the run that each run is compared with, shape (runs,); None compares each with itself.
 
-    Args:
-        evidence: evidence gathered for the metric.
-        metric: by which parts are compared.
-        masks: which questions are in each part, of shape (questions, 1), or (questions, runs) if it differs between runs.
-        against: index of the run that each run is compared with, shape (runs,); None to compare each with itself.
+    The part and the rest of the questions are independent. Where either rests on few questions, errors or right answers, the
+    margin of its own interval takes the place of the t margin, and both are combined as the two sides of a right triangle (Zou &
+    Donner 2008). Two runs on a part differ by the interval that agrees with ``difference_tests``.
     """
     shape = (len(masks), len(evidence.runs))
     values, references, low, high = np.full((4, *shape), np.nan)
@@ -305,10 +292,7 @@ def _difficulties(evidence: Evidence) -> Floats:
 def _parts(snapshot: Snapshot, selection: Selection, difficulties: Floats | None) -> list[_Part]:
     """Return the parts of a selection; those that differ between runs come last.
 
-    Args:
-        snapshot: the store.
-        selection: filters and conventions.
-        difficulties: if they come from runs, those by which each run is judged; see ``_difficulties``.
+    ``difficulties`` are those by which each run is judged, if they come from runs; see ``_difficulties``.
     """
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(

@@ -1,7 +1,4 @@
-"""Checks of requests to Dash's own addresses, made before Dash reads them.
-
-Dash answers many requests that no page would send with status 500.
-"""
+"""Checks requests to Dash's own addresses before Dash reads them, because it answers malformed ones with status 500."""
 
 from __future__ import annotations
 
@@ -62,11 +59,7 @@ def install(server: Flask) -> None:
 
 
 def drawn_address() -> AddressToDraw:
-    """Return what this request to the callback asks for.
-
-    Raises:
-        InvalidJson: the body is not what a page sends.
-    """
+    """Return what this request to the callback asks for. Raises ``InvalidJson`` if the body is not what a page sends."""
     return decode_json(request.get_data(), CallbackRequest).inputs[0].value
 
 

@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 def read_end(text: str) -> datetime:
     """Return the end given as a date, which means the end of that day, or as a time. Both are UTC unless they say otherwise.
 
+    Raises ``ValueError`` if the text is neither a date nor a time, or it is in the past; the message says so.
+
     >>> read_end("2999-01-31").isoformat(), read_end("2999-01-31T18:00").isoformat()
     ('2999-02-01T00:00:00+00:00', '2999-01-31T18:00:00+00:00')
-
-    Raises:
-        ValueError: the text is neither a date nor a time, or it is in the past; the message says so.
     """
     try:
         time = datetime.fromisoformat(text)

@@ -1,8 +1,6 @@
-"""Who is asking, and what they may read and write.
+"""Who is asking, by token, user of a trusted proxy or signed link, and what they may read and write.
 
-Readers are identified by tokens, by users of a trusted proxy and by signed links; requests from other sites are refused.
-``Access.reader`` says who is asking. Datasets that they may not read are left out of the version of the store that their request
-reads (``dashboard.service.Service.snapshot``), so for them these datasets do not exist on any page or address.
+Datasets that readers may not read are left out of the version of the store that their request reads.
 """
 
 from __future__ import annotations
@@ -64,11 +62,9 @@ class RequestDenied(BadRequest):
 class Reader(NamedTuple):
     """Who is making a request.
 
-    Attributes:
-        name: the name of the token, or ``user:NAME`` for a user of a trusted proxy; blank for an anonymous reader.
-        right: the reader's highest right; None for an anonymous reader.
-        link: what the signed link of this request opens; None without one.
-        by_cookie: whether the token comes from the cookie of the login page.
+    ``name`` is the name of the token, or ``user:NAME`` for a user of a trusted proxy. It is blank for an anonymous reader, whose
+    ``right`` is None. ``right`` is the reader's highest right. ``by_cookie`` says whether the token comes from the cookie of the
+    login page.
     """
 
     name: str = ""
@@ -84,14 +80,8 @@ class Reader(NamedTuple):
 class Access:
     """Decides which requests to one server are allowed.
 
-    Attributes:
-        mode: who may upload (``CLUELINE_UPLOADS``).
-        reading: who may read (``CLUELINE_READ``).
-        tokens: the tokens of the store.
-        audit: the audit log of the store.
-        players: rate limit for each player of a session.
-        playing_clients: rate limit for each IP address that players send from.
-        reading_clients: rate limit for each IP address that requests words.
+    ``mode`` says who may upload (``CLUELINE_UPLOADS``), and ``reading`` who may read (``CLUELINE_READ``). The rate limits are for
+    each player of a session, each IP address that players send from, and each one that requests words.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
@@ -110,8 +100,7 @@ class Access:
     def check_host(self) -> None:
         """Refuse a request that calls this server by an unknown name, as another site's page would after DNS rebinding.
 
-        Raises:
-            Denied: with status 403.
+        Raises ``Denied`` with status 403.
         """
         name = re.sub(r":\d*$", "", request.headers.get("Host", "")).lower()
         listed = name in self._host_names or f"[{name}]" in self._host_names
@@ -125,8 +114,7 @@ class Access:
     def user(self) -> str | None:
         """Return the user named by a trusted proxy; None if it names none.
 
-        Raises:
-            Denied: the header with the name does not come from a trusted proxy, or does not hold a valid name.
+        Raises ``Denied`` if the header with the name does not come from a trusted proxy, or does not hold a valid name.
         """
         name = request.headers.get(self._user_header) if self._user_header else None
         if name is None:
@@ -148,9 +136,7 @@ class Access:
     def reader(self) -> Reader:
         """Return who is making this request.
 
-        Raises:
-            Denied: the header ``Authorization`` has an invalid token.
-            StoreError: the tokens cannot be read.
+        Raises ``Denied`` if the header ``Authorization`` has an invalid token, and ``StoreError`` if the tokens cannot be read.
         """
         if "reader" not in g:
             try:
@@ -181,9 +167,7 @@ class Access:
     def check_reading(self) -> None:
         """Refuse a request whose reader may read nothing at all.
 
-        Raises:
-            Denied: with status 401.
-            StoreError: the tokens cannot be read.
+        Raises ``Denied`` with status 401, and ``StoreError`` if the tokens cannot be read.
         """
         reader = self.reader()
         if self.reading == "open" or reader.has("read") or reader.link is not None:
@@ -262,11 +246,8 @@ class Access:
         """Return the name of this request's token, or of the user named by a trusted proxy.
 
         It is `open` if there is neither and the mode is `open`. Wrong tokens are not throttled: a token is 256 random bits, too
-        many to guess at any rate. Each refused attempt is logged in one line, without the token.
-
-        Raises:
-            Denied: the request may not write.
-            StoreError: the tokens cannot be read.
+        many to guess at any rate. Each refused attempt is logged in one line, without the token. Raises ``Denied`` if the request
+        may not write, and ``StoreError`` if the tokens cannot be read.
         """
         return self._checked_writer("upload")
 
@@ -319,11 +300,7 @@ class Access:
         return _with_right(token, "upload").name
 
     def _token_of_request(self) -> Token | None:
-        """Return the token from the header or, for our own pages, the cookie; None without one.
-
-        Raises:
-            Denied: the token in the header is invalid.
-        """
+        """Return the token from the header or, for our own pages, the cookie; None without one. Raises ``Denied`` if invalid."""
         authorization = request.headers.get("Authorization")
         if authorization is not None:
             secret = _bearer()
@@ -344,14 +321,10 @@ class Access:
             raise StoreError(str(error)) from error
 
     def check_playing(self, player: str, *, reading: bool) -> None:
-        """Refuse a player of a session who sends requests faster than anybody can play.
+        """Refuse a player of a session who sends requests faster than anybody can play. Raises ``Denied`` with status 429.
 
-        Args:
-            player: digest of the player's secret. A client can choose that secret, so its IP address has a limit, too.
-            reading: whether the request is for words.
-
-        Raises:
-            Denied: with status 429.
+        ``player`` is a digest of the player's secret. A client can choose that secret, so its IP address has a limit, too.
+        ``reading`` says whether the request is for words.
         """
         client = client_address(request.remote_addr)
         clients = self.reading_clients if reading else self.playing_clients
@@ -363,8 +336,7 @@ class Access:
     def check_same_site(self) -> None:
         """Refuse a request from another site's page, which a browser would send without a token or with the cookie.
 
-        Raises:
-            Denied: with status 403.
+        Raises ``Denied`` with status 403.
         """
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and origin.partition("://")[2] != request.host):

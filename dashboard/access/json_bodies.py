@@ -17,11 +17,7 @@ class InvalidJson(Exception):
 
 
 def decode_json(content: bytes | str, kind: type[T]) -> T:
-    """Return the value of a JSON text.
-
-    Raises:
-        InvalidJson: it is not JSON, or not of this type.
-    """
+    """Return the value of a JSON text. Raises ``InvalidJson`` if it is not JSON, or not of this type."""
     try:
         if isinstance(content, bytes):
             content.decode()  # msgspec does not decode what it skips
@@ -35,11 +31,7 @@ def decode_json(content: bytes | str, kind: type[T]) -> T:
 
 
 def read_body(kind: type[T]) -> T:
-    """Return the body of this request.
-
-    Raises:
-        BadRequest: it is not JSON, or not of this type.
-    """
+    """Return the body of this request. Raises ``BadRequest`` if it is not JSON, or not of this type."""
     try:
         return decode_json(request.get_data(), kind)
     except InvalidJson as error:

@@ -77,11 +77,9 @@ def _may_be_framed() -> bool:
 def content_security_policy(app: Dash, ancestors: str) -> str:
     """Return the ``Content-Security-Policy`` that lets pages run, show and request only what this server sends.
 
-    Dash's own inline scripts are allowed by their hashes. Inline styles are allowed because Plotly and ag-grid set them.
-
-    Args:
-        app: the Dash app with all its pages registered.
-        ancestors: origins whose pages may show the answer in a frame, separated by spaces, or ``'none'``.
+    All pages of the app must be registered. Dash's own inline scripts are allowed by their hashes. Inline styles are allowed
+    because Plotly and ag-grid set them. ``ancestors`` are the origins that may show the answer in a frame, separated by spaces,
+    or ``'none'``.
     """
     return "; ".join((
         "default-src 'self'",

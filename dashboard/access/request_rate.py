@@ -12,10 +12,8 @@ MAX_KEYS = 10_000  # above this, keys that made no request for a while are forgo
 class RequestRate:
     """A token bucket for each of many keys: a burst of requests at once, then a steady rate.
 
-    Args:
-        per_second: requests a second that a key can keep up for ever.
-        burst: requests that a key can make at once after a pause.
-        clock: returns ascending seconds.
+    After a pause a key can make ``burst`` requests at once. It can keep up ``per_second`` for ever. ``clock`` returns ascending
+    seconds.
     """
 
     def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,8 +1,7 @@
 """Signed links: an address with a signature that opens it without a token, until a date.
 
-The signature covers the path, the keys of the address (see ``UNSIGNED_KEYS`` for exceptions) and the dataset, so the link does
-not open an address that was changed. What a page fetches for its view, such as its table as CSV, has an address of its own. A
-page that was opened by a link signs such addresses, until the same date.
+The signature covers the path, the keys of the address (see ``UNSIGNED_KEYS`` for exceptions) and the dataset. A page that was
+opened by a link signs the addresses that it fetches for its view, such as its table as CSV, until the same date.
 """
 
 from __future__ import annotations
@@ -25,12 +24,7 @@ Pairs = Iterable[tuple[str, str]]
 
 
 class SignedLink(NamedTuple):
-    """What a signed link opens.
-
-    Attributes:
-        dataset: the only dataset that it shows.
-        until: when it expires.
-    """
+    """What a signed link opens: one dataset, until it expires."""
 
     dataset: str
     until: datetime
@@ -39,12 +33,8 @@ class SignedLink(NamedTuple):
 def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> str:
     """Return the signature of an address, the value of its key ``signed``.
 
-    Args:
-        key: the signing key of the store, see ``AccessRecord.link_key``.
-        path: the path of the address, without percent-encoding.
-        pairs: keys and values of its query string.
-        dataset: the only dataset that the link shows.
-        until: when the link expires.
+    ``key`` is the signing key of the store, see ``AccessRecord.link_key``. The path is without percent-encoding. The link shows
+    only ``dataset``.
     """
     return str(_serializer(key).dumps([int(until.timestamp()), dataset, _digest(path, pairs)]))
 

@@ -235,8 +235,7 @@ def batch_command(
 def _import_part(client: Client, store: Store, groups: list[Group], options: ImportOptions, memory: str) -> tuple[list[str], int]:
     """Prepare every group on the workers, and publish finished runs every ``PUBLISH_EVERY`` seconds.
 
-    Returns:
-        Messages about refused groups, and the number of new runs.
+    Returns messages about refused groups, and the number of new runs.
     """
     from distributed import as_completed
 

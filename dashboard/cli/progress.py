@@ -79,9 +79,7 @@ def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: S
 def refusal(refused: Refused, done: str) -> CommandRefused:
     """Return the report of refused files: the problems one by one or, if there are many, by kind and all of them in a file.
 
-    Args:
-        refused: the problems.
-        done: participle of what was not done with the files, such as ``imported``.
+    ``done`` is the participle of what was not done with the files, such as ``imported``.
     """
     problems, kinds = refused.problems, refused.kinds
     lines = [f"{counted(refused.total, 'problem')}; nothing was {done}", *refused.advice]

@@ -115,13 +115,8 @@ def score_command(
 def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score:
     """Compute metrics of the runs in a dry run.
 
-    Args:
-        dry_run: an import that is not stored.
-        conventions: keys of a selection and their values, such as ``("binning", "mass15")``.
-        metrics: metrics to compute.
-
-    Raises:
-        BadRequest: a convention has an invalid value.
+    ``conventions`` are keys of a selection and their values, such as ``("binning", "mass15")``. Raises ``BadRequest`` if one has
+    an invalid value.
     """
     snapshot, report = dry_run.snapshot, dry_run.report
     pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]

@@ -18,9 +18,6 @@ def end_with(parent: int) -> None:
 
     The parent must have started this process from its main thread, because the kernel watches the thread that started it. Does
     nothing on systems other than Linux.
-
-    Args:
-        parent: process id of the parent.
     """
     if sys.platform != "linux":
         return

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
 
-Workers write them to files in one folder (prometheus_client's multiprocess mode), so any worker can answer for all of them. An
-environment variable names the folder; ``gunicorn_server`` sets it before this module is imported.
+Workers write them to files in one folder, named by an environment variable that ``gunicorn_server`` sets before this module is
+imported.
 """
 
 from __future__ import annotations
@@ -37,12 +37,7 @@ def count_requests(server: Flask) -> None:
 
 
 def install(server: Flask, data_version: Callable[[], str]) -> None:
-    """Serve the metrics at ``ADDRESS``.
-
-    Args:
-        server: the Flask app; ``count_requests`` makes it count its requests.
-        data_version: returns the current data version, or raises.
-    """
+    """Serve the metrics at ``ADDRESS``. ``data_version`` returns the current data version, or raises."""
 
     def figures() -> Response:
         registry = CollectorRegistry()

@@ -85,8 +85,7 @@ class Server(BaseApplication):
     def begin_draining(self) -> float:
         """Make ``/readyz`` of this worker fail from now on.
 
-        Returns:
-            Seconds for which the worker still accepts requests, so that a load balancer can notice.
+        Returns the seconds for which the worker still accepts requests, so that a load balancer can notice.
         """
         if self.app is not None:
             from dashboard.service import EXTENSION

@@ -30,9 +30,7 @@ HEX = re.compile(rb"[0-9A-Fa-f]+")
 class BodyRefused(Exception):
     """The body of a request is not accepted. Reading the body raises this.
 
-    Attributes:
-        status: HTTP status.
-        code: what is wrong, as JSON addresses call it.
+    ``status`` is an HTTP status, and ``code`` what is wrong, as JSON addresses call it.
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -59,10 +57,8 @@ def broken_off() -> BodyRefused:
 class IncomingRequests:
     """The requests of one connection, one after the other.
 
-    Attributes:
-        received: what was received, and not read by the parser yet.
-        deadline: time of ``time.monotonic`` until which the client must send the next part of its request.
-        is_upload: whether the request is an upload.
+    ``received`` is what the parser has not read yet. The client must send the next part of its request by ``deadline``, a time of
+    ``time.monotonic``.
     """
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any) -> None:

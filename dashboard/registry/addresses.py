@@ -35,12 +35,8 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 class Route:
     """One address, as the documentation lists it.
 
-    Attributes:
-        address: method and path.
-        gives: what it answers or does: the docstring of its function.
-        takes: its own keys.
-        selection: whether it also takes the keys of the selection.
-        view: its function, if ``get`` or ``get_selected`` declared it; otherwise None.
+    ``address`` is method and path. ``gives`` is the docstring of its function, and ``takes`` its own keys. ``view`` is its
+    function, if ``get`` or ``get_selected`` declared it.
     """
 
     address: str
@@ -68,16 +64,10 @@ def add(
     right: Right = "read",
     **options: Any,
 ) -> None:
-    """Serve and document a GET address.
+    """Serve and document a GET address, whose ``path`` is a Flask rule.
 
-    Args:
-        path: the path of the address, as a Flask rule.
-        view: returns the response. It gets the request or, without a selection, the parameters; then the parts of the path.
-        takes: its own keys.
-        gives: what it answers, for the documentation.
-        selection: whether it also takes the keys of the selection.
-        right: the right that a client needs in addition to reading.
-        options: further options of the Flask rule.
+    ``view`` gets the request or, without a selection, the parameters; then the parts of the path. ``right`` is needed in addition
+    to reading.
     """
 
     def answer(**parts: Any) -> Response:
@@ -129,12 +119,7 @@ def _selection_response(
 def check_version(selection: Selection, versions: Iterable[str]) -> None:
     """Refuse a pinned data version whose figures for this selection have changed since.
 
-    Args:
-        selection: the selection that is requested.
-        versions: the data versions that the address pins, usually none or one.
-
-    Raises:
-        BadRequest: with status 409, saying what changed.
+    Raises ``BadRequest`` with status 409, saying what changed.
     """
     for version in versions:
         changes = service().ask(version_changes, selection, version)
@@ -146,13 +131,8 @@ def check_version(selection: Selection, versions: Iterable[str]) -> None:
 def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
     """Return the header and rows of the CSV of an address that takes a selection.
 
-    Args:
-        address: the path as its route declares it, without ``.csv``.
-        pairs: keys and values of the query string.
-        parts: values of the variable parts of the path.
-
-    Raises:
-        BadRequest: the address itself would answer with this error.
+    ``address`` is the path as its route declares it, without ``.csv``; ``parts`` are the values of its variable parts. Raises
+    ``BadRequest`` if the address itself would answer with this error.
     """
     route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
     assert route.view is not None
@@ -162,19 +142,10 @@ def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[st
 
 
 def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
-    """Return the response of a documented GET address to somebody who has the store itself.
+    """Return the response of a documented GET address to somebody who has the store itself; None if there is no such address.
 
-    No token is needed, and no dataset is hidden.
-
-    Args:
-        path: the path of the address, with values for its variable parts.
-        query: keys and values of the query string.
-
-    Returns:
-        The response; None if there is no such address.
-
-    Raises:
-        BadRequest: the address itself would answer with this error.
+    No token is needed, and no dataset is hidden. ``path`` has values for its variable parts. Raises ``BadRequest`` if the address
+    itself would answer with this error.
     """
     try:
         rule, parts = current_app.url_map.bind("localhost").match(path, return_rule=True)

@@ -1,7 +1,6 @@
-"""Generates the tables of docs/api.md from the addresses and their keys. Run ``python -m dashboard.registry.api_docs``.
+"""Generates the tables of docs/api.md from the addresses and their keys: ``python -m dashboard.registry.api_docs``.
 
-Each table is between two comments, ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->``. The text around them is written by
-hand.
+The text around the comments ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->`` is written by hand.
 """
 
 from __future__ import annotations

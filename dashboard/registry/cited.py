@@ -38,11 +38,7 @@ class Cited(Generic[P]):
     """The table of a page that papers cite, and how they print it.
 
     Attributes:
-        view: the view that gives the table.
-        parameters: the view's keys.
         columns: keys of the printed columns, in order; those that the table lacks are left out.
-        metrics: the metrics in the table.
-        parts: values of the variable parts of the view's path.
         interval: a sentence that says what the intervals are.
         references: further papers, by their keys in ``queries.metrics.bibliography``.
     """

@@ -1,6 +1,4 @@
-"""Queries composed of several cached ones, for pages and JSON addresses: question lists, questions with buzzpoints, and many
-datasets at once.
-"""
+"""Queries composed of several cached ones: question lists, questions with buzzpoints, and many datasets at once."""
 
 from __future__ import annotations
 
@@ -24,14 +22,10 @@ from queries.selection.view_parameters_base import named_key
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:
-    """Return the questions of a selection in order.
+    """Return the questions of a selection in order; a blank ``sort`` is the order of the dataset.
 
     The order is cached once for all choices of runs, because these change it only if the selection is restricted to common
     questions.
-
-    Args:
-        selection: selects the questions.
-        sort: a sort key of the question list; blank for the order of the dataset.
     """
     if not selection.common:
         selection = selection.without_filters("runs")
@@ -46,17 +40,10 @@ def selected_runs(selection: Selection) -> list[str]:
 def question_list(
     selection: Selection, metrics: Sequence[Metric], sort: str, limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
-    """Return one page of the question list.
+    """Return one page of the question list, with ``limit`` questions, 1 to 1000.
 
-    Args:
-        selection: selects the questions and runs.
-        metrics: metrics to compute for each run.
-        sort: a sort key of the question list; blank for the order of the dataset.
-        limit: questions per page, 1 to 1000.
-        cursor: ``next`` of the previous page; None for the first page.
-
-    Raises:
-        BadRequest: the sort key, the limit or the cursor is invalid.
+    A blank ``sort`` is the order of the dataset. ``cursor`` is ``next`` of the previous page; None for the first page. Raises
+    ``BadRequest`` if the sort key, the limit or the cursor is invalid.
     """
     return question_page(
         question_order(selection, sort),
@@ -71,12 +58,6 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
 
     Without a threshold in the rules, each run buzzes at its best threshold over the questions of the selection, as on the Buzz
     page.
-
-    Args:
-        selection: the question's dataset, and the runs.
-        facets: filter values of the dataset.
-        question_id: id of the question.
-        rules: when a run buzzes, and what a buzz is worth.
     """
     if facets.kind != "incremental" or facets.longest < 2:
         return service().ask(question, selection, question_id)
@@ -91,19 +72,12 @@ def across_datasets(
 ) -> Across:
     """Return a metric of each model on each dataset that has runs and that the reader may read.
 
+    Without ``datasets``, all are shown. For ``rows`` see ``queries.across``. ``failed`` says whether failed calls count. ``pool``
+    is the tag by which runs are pooled; blank for none.
+
     The leaderboard of each dataset is cached separately. So an import to one dataset does not affect the others, and if computing
-    all of them takes too long, the next request continues where this one stopped.
-
-    Args:
-        metric: the metric to show.
-        datasets: ids of the datasets to show; empty for all.
-        rows: whether rows are models or runs; see ``queries.across``.
-        conventions: conventions of the metrics.
-        failed: whether failed calls count.
-        pool: the tag by which runs are pooled; blank for none.
-
-    Raises:
-        BadRequest: there is no such dataset, or no run of these datasets has the tag.
+    all of them takes too long, the next request continues where this one stopped. Raises ``BadRequest`` if there is no such
+    dataset, or no run of these datasets has the tag.
     """
     measured = _datasets_with_runs(datasets)
     metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
@@ -122,8 +96,7 @@ def across_datasets(
 def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:
     """Return the reliability diagram of each run that ``across_datasets`` shows, as on its dataset's page. Same arguments.
 
-    Raises:
-        BadRequest: there is no such dataset.
+    Raises ``BadRequest`` if there is no such dataset.
     """
     diagrams = [
         AcrossDiagram(facet.dataset, run.run, run.model, run.elicitation, run.bins)
@@ -134,11 +107,7 @@ def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Convention
 
 
 def _datasets_with_runs(datasets: Sequence[str]) -> list[Facets]:
-    """Return the facets of these datasets, or of all if none is named, without datasets that have no runs.
-
-    Raises:
-        BadRequest: there is no such dataset.
-    """
+    """Return the facets of these datasets, or of all if none is named, without datasets that have no runs."""
     known = list(service().snapshot().states)
     for dataset in datasets:
         if dataset not in known:

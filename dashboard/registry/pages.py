@@ -58,11 +58,10 @@ class PageParameters(Parameters, frozen=True):
 class PageRequest(Request[P]):
     """What a page is asked to draw.
 
-    Attributes:
-        texts: the values of the page's own keys as written in the address.
-        item: what the path names in addition to the dataset, such as a question.
-        bare: whether the address has no keys except the theme and unknown ones, because somebody has just arrived.
-        draft: what somebody is writing on the page ``/write``. On all other pages, the address is the only state.
+    ``texts`` are the values of the page's own keys as the address has them. ``item`` is what the path names in addition to the
+    dataset, such as a question. ``bare`` says whether the address has no keys except the theme and unknown ones, because somebody
+    has just arrived. ``draft`` is what somebody is writing on the page ``/write``; on all other pages, the address is the only
+    state.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -80,9 +79,7 @@ class PageRequest(Request[P]):
         return [*self.selection.pairs(), *shown]
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
-        """Return the address of another page of the same selection. ``changes`` sets keys to one or more values or, if None,
-        removes them.
-        """
+        """Return the address of another page of the same selection, with keys set to one or more values or, if None, removed."""
         pairs = [(key, value) for key, value in self.shared_pairs() if key not in changes]
         for key, given in changes.items():
             pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
@@ -94,11 +91,8 @@ class Page(Generic[P]):
     """A page: the filters it offers, its own keys, and how it is drawn.
 
     Attributes:
-        name: identifies the page in the callback.
         path: its address; paths with a ``<dataset>`` and an item start with it.
-        title: title in the browser's tab.
         filters: keys of the selection that have a control on this page, in order.
-        parameters: its own keys, a subclass of ``PageParameters``.
         draw: returns its components; raises ``BadRequest`` if the address names something that is not in the store.
         check: raises the same without drawing anything, for what the address and the facets alone cannot tell.
         place: position among the pages of the navigation, ascending; None for a page that is not in it.
@@ -141,14 +135,8 @@ def read_page(
 ) -> PageRequest[P]:
     """Read the address of a page. Unknown keys are ignored, because links can have tracking keys.
 
-    Args:
-        page: the page of the address.
-        pairs: keys and values of the query string.
-        dataset, item: what the path names, if anything.
-        draft: the draft that comes with the address, on the page ``/write``.
-
-    Raises:
-        BadRequest: a value is unknown; the error names the allowed values.
+    ``dataset`` and ``item`` are what the path names, and ``draft`` comes with the address of the page ``/write``. Raises
+    ``BadRequest`` if a value is unknown; the error names the allowed values.
     """
     if page.name == "nowhere":
         pairs = []

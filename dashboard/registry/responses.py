@@ -36,16 +36,10 @@ def error_response(
     rows: Sequence[object] = (),
     **more: object,
 ) -> Response:
-    """Return an error in the envelope that all errors share.
+    """Return an error in the envelope that all errors share: ``code`` for programs, ``message`` for people.
 
-    Args:
-        code: identifies the kind of error for programs.
-        message: explains the error to people.
-        status: HTTP status.
-        field: the key of the query string or body that is wrong; None if the error is not about a key.
-        allowed: allowed values of that key.
-        rows: what is wrong with the rows of a file.
-        more: further keys of the envelope.
+    ``field`` is the wrong key of the query string or body, with its ``allowed`` values. ``rows`` are what is wrong with the rows
+    of a file. ``more`` are further keys of the envelope.
     """
     envelope: dict[str, object] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
     return json_response({"error": envelope | more}, status)
@@ -54,14 +48,8 @@ def error_response(
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
     """Return a table as CSV: numbers in full precision, missing values blank, booleans as ``true`` and ``false``.
 
-    Lists are separated by semicolons.
-
-    Text that a spreadsheet would run as a formula gets an apostrophe in front. Files meant to be imported again do not.
-
-    Args:
-        header: names of the columns.
-        rows: cells of each row.
-        name: name of the file, without its extension.
+    Lists are separated by semicolons. Text that a spreadsheet would run as a formula gets an apostrophe in front. Files meant to
+    be imported again do not. The file's ``name`` has no extension.
     """
     plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
@@ -118,23 +106,14 @@ def jsonl_parts(frames: Iterable[pl.DataFrame]) -> Iterator[str]:
 
 
 def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: str) -> Response:
-    """Return a file that is generated while it is sent.
-
-    Args:
-        parts: parts of its content, in order.
-        form: its extension, which sets the MIME type.
-        name: its name without the extension.
-    """
+    """Return a file that is generated while it is sent. ``form`` is its extension, which sets the MIME type."""
     return Response(parts, mimetype=MIMETYPES[form], headers=attachment_headers(f"{name}.{form}"))
 
 
 def file_response(file: BinaryIO, form: Form, name: str) -> Response:
     """Return a file as a response. It is read in chunks, and closed when it was sent or the client has left.
 
-    Args:
-        file: an open file that can be sought.
-        form: its extension, which sets the MIME type.
-        name: its name without the extension.
+    It must be possible to seek in it. ``form`` is its extension, which sets the MIME type.
     """
     size = file.seek(0, 2)
     file.seek(0)

@@ -20,11 +20,8 @@ HEADINGS = {
 class Column:
     """A column of a table.
 
-    Attributes:
-        key: its name in CSV.
-        value: returns its cell in a row.
-        heading: its heading in papers.
-        ends: keys of the columns that hold the ends of its interval; the table may lack them.
+    ``key`` is its name in CSV, and ``heading`` the one in papers. ``ends`` are the keys of the columns that hold the ends of its
+    interval; the table may lack them.
     """
 
     key: str
@@ -34,14 +31,7 @@ class Column:
 
 
 def column(key: str, value: Callable[[Any], object], heading: str = "", ends: tuple[str, str] | None = None) -> Column:
-    """Return a column.
-
-    Args:
-        key: its name in CSV.
-        value: returns its cell in a row.
-        heading: its heading in papers; by default the key in words.
-        ends: keys of the columns that hold the ends of its interval; by default ``<key>_low`` and ``<key>_high``.
-    """
+    """Return a column. The heading is by default the key in words, and ``ends`` ``<key>_low`` and ``<key>_high``."""
     words = heading or HEADINGS.get(key) or (key if "." in key else key.replace("_", " ").capitalize())
     return Column(key, value, words, ends or (f"{key}_low", f"{key}_high"))
 
@@ -92,13 +82,9 @@ RUN_FIRST = columns("run", "model", "elicitation", at=0)
 class Table:
     """A table in the answer of a view.
 
-    Attributes:
-        about: what it is, for the documentation.
-        rows: returns its rows in an answer.
-        columns: its columns, or a function of an answer and the view's keys that returns them.
-        name: the last part of its address, ``.../NAME.csv``; blank for the main table of a view.
-        file: name of the file without its extension, with parts of the path in braces, or a function of an answer; by default
-            made of the address.
+    ``name`` is the last part of its address, ``.../NAME.csv``; blank for the main table of a view. ``file`` is the name of the
+    file without its extension, with parts of the path in braces, or a function of an answer; by default it is made of the
+    address.
     """
 
     about: str

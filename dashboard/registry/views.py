@@ -27,19 +27,11 @@ SNAPSHOT = "snapshot"
 
 @dataclass(frozen=True)
 class View(Generic[P, A]):
-    """A query with an address.
+    """A query with an address, a Flask rule below ``/api/v1/``. The query returns a struct.
 
-    The query gets its arguments by their names: ``selection`` and ``facets`` of the request, the parts of the path, and the
-    attributes of ``parameters``. If its first argument is a ``snapshot``, its answer is cached.
-
-    Attributes:
-        path: the path of its JSON below ``/api/v1/``, as a Flask rule.
-        query: returns a struct.
-        parameters: its own keys.
-        about: what it answers, for the documentation.
-        tables: tables in the answer. The main one is at the path of the JSON with ``.csv`` appended.
-        selected: whether it takes the keys of the selection.
-        ignored: keys that it accepts and that have no effect.
+    It gets its arguments by their names: ``selection`` and ``facets`` of the request, the parts of the path, and the attributes
+    of ``parameters``. If its first argument is a ``snapshot``, its answer is cached. The main table is at the path of the JSON
+    with ``.csv`` appended. ``ignored`` are keys that it accepts and that have no effect.
     """
 
     path: str
@@ -51,12 +43,7 @@ class View(Generic[P, A]):
     ignored: tuple[str, ...] = ()
 
     def ask(self, request: Request[Any] | P, **parts: str) -> A:
-        """Return the answer to a request.
-
-        Args:
-            request: selection and keys, or only the keys of a view without a selection.
-            parts: values of the variable parts of the path.
-        """
+        """Return the answer to a request, or to a view's keys alone; ``parts`` are the variable parts of the path."""
         known: dict[str, object] = {**parts}
         if isinstance(request, Request):
             known |= {"selection": request.selection, "facets": request.facets}
@@ -111,8 +98,8 @@ def _keys(request: Request[Any] | P) -> Any:
 def register(view: View[P, A], csv: bool = True) -> View[P, A]:
     """Serve and document a view: its JSON and, if ``csv``, each table.
 
-    Raises:
-        TypeError: its query does not take a key, or has an argument without a default that no key or part of the path gives.
+    Raises ``TypeError`` if its query does not take a key, or has an argument without a default that no key or part of the path
+    gives.
     """
     _check(view)
     add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected)

@@ -31,12 +31,8 @@ MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 90  # beyond this many choices, or characters o
 def control(key: str, kind: str, run: str = "", scale: str = "", default: str = "") -> dict[str, str]:
     """Return the id of the control of a key; see the module's docstring for the fields.
 
-    Args:
-        key: key of the address.
-        kind: how the value is written.
-        run: run whose threshold it sets, if any.
-        scale: for thresholds, the scale under which the control was drawn.
-        default: comma-separated choices that are left out of the address.
+    ``scale`` is the one under which the control of a threshold was drawn. ``default`` are comma-separated choices that are left
+    out of the address.
     """
     return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale, "default": default}
 
@@ -44,12 +40,7 @@ def control(key: str, kind: str, run: str = "", scale: str = "", default: str = 
 def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
     """Return a control for choosing several values: chips if there are few, otherwise a menu.
 
-    Args:
-        key: key of the address.
-        label: label of the control.
-        options: values and their names.
-        chosen: current values.
-        blank: what the menu shows while none is chosen.
+    The menu shows ``blank`` while none is chosen.
     """
     if len(options) > MAX_CHIPS or sum(len(name) for _, name in options) > MAX_CHIPS_LENGTH:
         return several(key, label, dict(options), chosen, blank)
@@ -63,12 +54,7 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
 def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
     """Return a menu for choosing one value; the value "" is left out of the address.
 
-    Args:
-        key: key of the address.
-        label: label of the control.
-        options: names by value.
-        chosen: current value.
-        kind: how the value is written; see the module's docstring.
+    ``options`` maps values to names; for ``kind`` see the module's docstring.
     """
     named = [{"label": name, "value": value} for value, name in options.items()]
     inner = dcc.Dropdown(
@@ -83,13 +69,7 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
 
 
 def difference_menu(key: str, label: str, stated: float | None) -> Component:
-    """Return a menu of differences between runs. An address can state any; that one is in the menu, too.
-
-    Args:
-        key: key of the address.
-        label: label of the control.
-        stated: the difference in the address; None if there is none.
-    """
+    """Return a menu of differences between runs. An address can state any; that one is in the menu, too."""
     offered = sorted({*DIFFERENCES, *(() if stated is None else (stated,))})
     names = {"": "Not stated"} | {format_number(difference): format_number(difference) for difference in offered}
     return menu(key, label, names, "" if stated is None else format_number(stated))
@@ -103,15 +83,9 @@ def several(
     blank: str,
     default: Sequence[str] = (),
 ) -> Component:
-    """Return a menu for choosing several values.
+    """Return a menu for choosing several values, which shows ``blank`` while none is chosen.
 
-    Args:
-        key: key of the address.
-        label: label of the control.
-        options: names by value.
-        chosen: current values.
-        blank: what the menu shows while none is chosen.
-        default: choices that apply if the address does not have the key.
+    ``options`` maps values to names. ``default`` are the choices that apply if the address does not have the key.
     """
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
@@ -144,15 +118,10 @@ def search(key: str, label: str, text: str, placeholder: str) -> Component:
 
 
 def threshold_box(value: float | None, placeholder: str, pattern: str, run: str, scale: str) -> dcc.Input:
-    """Return a box for a threshold.
+    """Return a box for a threshold of a run; ``run`` is blank for the threshold of all runs.
 
-    Args:
-        value: threshold in the address; None if there is none.
-        placeholder: what applies without one.
-        pattern: what the box accepts; anything else leaves the address as it is. A box of type "number" could not distinguish
-            a blank from a bad value.
-        run: run whose threshold it is; blank for the threshold of all runs.
-        scale: scale as the address states it.
+    ``placeholder`` is what applies without a value. Text that does not fit ``pattern`` leaves the address as it is. A box of type
+    "number" could not distinguish a blank from a bad value.
     """
     return dcc.Input(
         type="text", value=value, id=control("threshold", "threshold", run, scale), pattern=pattern, placeholder=placeholder,

@@ -1,8 +1,7 @@
 """Divides a page's content into static HTML and Dash components, so that a new address changes only what differs, in place.
 
-Most of a page is read-only: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
-hundreds of components. So read-only content goes to the browser as HTML, in a few fragments. Whatever callbacks use stays a
-component. docs/rendering.md describes all steps.
+Read-only content goes to the browser as HTML, in a few fragments, because each Dash component takes part in every update of a
+page. Whatever callbacks use stays a component. docs/rendering.md describes all steps.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ class Drawing:
     """A page's content, divided.
 
     Attributes:
-        structure: components as JSON, without the contents of the other attributes.
         fragments: HTML by the name of the element that holds it.
         figures: Plotly figures by name; colours can be ``var(--name)``.
         states: data of stores with the role ``state``, by their ids as JSON; the browser's scripts read them.
@@ -56,9 +54,7 @@ class Drawing:
 def divide_page(content: Sequence[Component | None], prefix: str = "") -> Drawing:
     """Divide components into those that Dash renders and those that it does not need to know.
 
-    Args:
-        content: components of a page.
-        prefix: prefix of the names of fragments.
+    ``prefix`` starts the names of fragments.
     """
     drawing = Drawing()
     drawing.structure.extend(

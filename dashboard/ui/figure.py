@@ -35,11 +35,8 @@ def figure(
     """Return a figure and its text equivalent.
 
     Args:
-        name: name, unique on the page.
         spec: Plotly figure whose colours can be ``var(--name)``; ``assets/figure_colours_and_size.js`` sets its colours and its
             width.
-        title: what it shows, in a few words.
-        text: the same data as a table, shown on demand.
         legend: which colour is what. It is placed above the figure, where it has room on any screen. Plotly's own legend, which
             takes room from the figure, is drawn only into downloaded files.
         hint: what the user can do with it on the screen, shown after the title. Downloaded files leave it out.
@@ -119,16 +116,10 @@ def axis(title: str = "", **more: Any) -> PlotlyJson:
 
 
 def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
-    """Return the range of an axis that shows these values.
+    """Return the range of an axis that shows these values, with 5 % of the span beyond both ends. None is ignored.
 
-    Every axis gets its range from here, because Plotly's own range depends on what the figure showed before.
-
-    Args:
-        values: values that are shown; None is ignored.
-        zero: whether the axis also shows 0, and ends there if all values are on one side of it.
-
-    Returns:
-        Both ends, 5 % of the span beyond the values.
+    If ``zero``, the axis also shows 0, and ends there if all values are on one side of it. Every axis gets its range from here,
+    because Plotly's own range depends on what the figure showed before.
     """
     numbers = [value for value in values if value is not None] + ([0.0] if zero else [])
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
@@ -179,9 +170,7 @@ def panels(
 
     Args:
         data: traces, each with the axes of its panel.
-        titles: a line above each panel.
         x, y: axes that all panels share. Their titles are shown once, below and to the left of the first column.
-        height: height of a panel, in pixels.
         ranges: range of each panel's y axis, if they differ.
         more: other keys of the layout; shapes and annotations can refer to the panels' axes.
     """
@@ -230,13 +219,7 @@ LINE = 14  # pixels between two labels
 
 
 def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = MAX_LABEL_LENGTH) -> dict[str, str]:
-    """Return the label of each run in a figure, by run id.
-
-    Args:
-        names: display name of each run, by run id.
-        runs: runs that are labelled.
-        longest: maximum number of characters in a label.
-    """
+    """Return the label of each run in a figure, by run id; at most ``longest`` characters."""
     return dict(zip(runs, map(plain, distinct_short_names([names[run] for run in runs], longest)), strict=True))
 
 
@@ -265,7 +248,6 @@ def end_labels(
     Args:
         ends: label, last value and colour of each line.
         bottom, top: ends of the y axis; ``bottom`` can be the greater one.
-        height: height of the axis in pixels.
         axes: axes of a panel; those of the figure by default.
         x: where the labels begin on the x axis; by default right of the plot.
     """

@@ -44,11 +44,9 @@ def _keys_of(field: str, facets: Facets) -> list[str]:
 
 
 def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
-    """Return the keys of the filters that pages usually offer.
+    """Return the keys of the filters that pages usually offer, on runs, questions or clues; by default on all three.
 
-    Args:
-        narrows: what the filters narrow: runs, questions or clues; by default all three.
-        every: whether to include those that only few pages offer.
+    ``every`` includes those that only few pages offer.
     """
     return tuple(
         key
@@ -58,15 +56,10 @@ def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
 
 
 def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
-    """Return the controls of some keys, folded away on small screens; hidden if a page offers none.
+    """Return the controls of some keys, in their order, folded away on small screens; hidden if a page offers none.
 
-    They follow the disclosure and are not inside it: Chromium would not let Tab leave a ``details`` whose last stop is a menu,
-    because Dash takes the menus' buttons out of the tab order.
-
-    Args:
-        facets: what the dataset offers; a key with nothing to choose has no control.
-        selection: current selection.
-        keys: keys in the order of the bar.
+    A key with nothing to choose has no control. The controls follow the disclosure and are not inside it: Chromium would not let
+    Tab leave a ``details`` whose last stop is a menu, because Dash takes the menus' buttons out of the tab order.
     """
     declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
     controls = [_component(key, control) for key, control in declared if control is not None]
@@ -83,11 +76,6 @@ def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) 
     """Return a chip for each value that narrows the selection, for each pinned run, and for a pinned data version.
 
     The element exists even without chips, so that setting the first filter does not rebuild the page.
-
-    Args:
-        path: path of the page.
-        pairs: keys and values of its address.
-        facets: facets of the dataset, for the names of runs.
     """
     names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
     chips: list[Component] = [

@@ -30,14 +30,8 @@ def header(
 ) -> html.Header:
     """Return the dataset menu, the link to this view, keyboard help and theme; below them navigation that keeps the selection.
 
-    Args:
-        datasets: every dataset.
-        chosen: id of the dataset that the page shows.
-        path: path of this page.
-        pairs: keys and values of its address.
-        pages: path and title of the pages in the navigation.
-        shared_keys: keys of the address that links keep, including keys that start with one of them and a dot.
-        account: text and address of the link to the login page; None for no link.
+    ``pages`` are pairs of path and title. Links keep ``shared_keys``, and keys that start with one of them and a dot. ``account``
+    is the text and the address of the link to the login page; None for no link.
     """
     query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])
     return html.Header(
@@ -77,10 +71,7 @@ SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
 def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:
     """Return a menu that leads to the same page of another dataset. ``assets/dataset_menu.js`` adds a search box if it is long.
 
-    Args:
-        datasets: datasets in order of import.
-        chosen: id of the dataset that the page shows.
-        path: path of this page.
+    Datasets are in order of import.
     """
     title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
     label = shorten_middle(title, MAX_TITLE_LENGTH) if title else "Datasets"
@@ -156,13 +147,7 @@ def keyboard_help() -> list[html.Button | html.Dialog]:
 
 
 def page_foot(path: str, pairs: list[tuple[str, str]], version: str, measured: tuple[Selection, Facets] | None) -> html.Footer:
-    """Return the links and the provenance below the content of a page.
-
-    Args:
-        path, pairs: path and query pairs of the page's address.
-        version: version of the data.
-        measured: the selection that the page shows and the facets of its dataset; None for a page without measurements.
-    """
+    """Return the links and the provenance below the content of a page. ``measured`` is None for a page without measurements."""
     parts: list[Component] = []
     embedded = ("embed", "1") in pairs  # in a frame, where other pages of this server must not open
     if embedded:

@@ -105,13 +105,6 @@ def run_path(run: str) -> str:
 def page_link(
     content: str | Sequence[Component | str], href: str, title: str | None = None, class_name: str | None = None
 ) -> html.A:
-    """Return a link that ``assets/address.js`` follows within the application.
-
-    Args:
-        content: text of the link.
-        href: path and query of the page.
-        title: hover text.
-        class_name: CSS classes of the element.
-    """
+    """Return a link that ``assets/address.js`` follows within the application. ``title`` is shown on hover."""
     given: dict[str, Any] = {key: value for key, value in (("title", title), ("className", class_name)) if value is not None}
     return html.A(content, href=href, **given, **data(link=""))

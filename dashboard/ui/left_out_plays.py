@@ -10,8 +10,7 @@ from dash import html
 def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
     """Return a sentence that stands beside a curve of people; None if nothing was left out.
 
-    Args:
-        left_out: number of plays or buzzes by what they are and why, in words.
+    ``left_out`` counts plays or buzzes by what they are and why, in words.
     """
     if not left_out:
         return None

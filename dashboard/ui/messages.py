@@ -32,12 +32,7 @@ WHOLE, SHORT = 300, 200
 
 
 def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
-    """Say that the data is simulated; None if it is not.
-
-    Args:
-        facets: facets of the dataset.
-        people: the selection's choice of people. Those of a human collection are real.
-    """
+    """Say that the data is simulated; None if it is not. People of a human collection are real."""
     if not facets.simulated:
         return None
     note = in_short(facets.note or "") or f"{facets.title} holds simulated data."
@@ -85,12 +80,7 @@ def version_notice(changes: VersionChanges) -> html.Aside | html.P:
 
 
 def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | None:
-    """Say which runs are measured by the grading in force; None if the address names one that all have, or none has corrections.
-
-    Args:
-        selection: of the page.
-        coverage: by its grading in force.
-    """
+    """Say which runs the grading in force measures; None if the address names one that all have, or none has corrections."""
     if not (coverage.without_it if selection.grading else coverage.with_it):
         return None
     total = coverage.with_it + coverage.without_it
@@ -137,12 +127,7 @@ def store_panel(message: str) -> html.Section:
 
 
 def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> html.Section:
-    """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one.
-
-    Args:
-        error: the error.
-        path, pairs: path and query pairs of the page's address.
-    """
+    """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one."""
     links = []
     if error.code == "unknown_value" and error.field and error.status == 400:
         for value in error.allowed[:MAX_LINKS]:
@@ -179,12 +164,8 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
 def nothing_selected(path: str, selection: Selection, what: str, facets: Facets, title: str | None = None) -> html.Div:
     """Explain an empty selection: which filters are set, each with a link that removes it; without filters, how to add runs.
 
-    Args:
-        path: path of the page.
-        selection: current selection.
-        what: what is missing, in the plural, such as "answers".
-        facets: facets of the dataset. If only people have answered it, there are links to what they did.
-        title: title of the page, if it has no other content.
+    ``what`` is missing, in the plural, such as "answers". If only people have answered the dataset, there are links to what they
+    did. ``title`` is for a page that has no other content.
     """
     pairs = selection.pairs()
     filters = selection.applied()

@@ -36,11 +36,7 @@ def clues_answered(number: int, clues: int, questions: int) -> str:
 def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
     """Say which questions and clues count when runs answered different ones; None if all answered the same.
 
-    Args:
-        coverage: coverage of the selection.
-        facets: facets of its dataset.
-        path, pairs: path and query pairs of the page's address.
-        restricted: whether only the common questions count.
+    ``restricted`` says whether only the common questions count.
     """
     if not coverage.differs:
         return None
@@ -79,12 +75,7 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
 
 
 def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
-    """Say that the leaderboard measures these two runs on fewer questions; None if it does not.
-
-    Args:
-        coverage: coverage of the selection.
-        path, pairs: path and query pairs of the page's address.
-    """
+    """Say that the leaderboard measures these two runs on fewer questions; None if it does not."""
     if not coverage.differs or not coverage.common:
         return None
     return _notice(
@@ -97,13 +88,7 @@ def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
 
 
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
-    """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do.
-
-    Args:
-        coverage: coverage of the selection.
-        facets: facets of its dataset.
-        path, pairs: path and query pairs of the page's address.
-    """
+    """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
     nobody = not coverage.taking_part
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
     return html.Section(
@@ -184,12 +169,7 @@ def cluster_words(name: str) -> str:
 
 
 def cluster_notice(counts: UnitCounts, path: str, pairs: Pairs) -> html.P | None:
-    """Say what the units are; None if they are single questions.
-
-    Args:
-        counts: the units of the selection.
-        path, pairs: path and query pairs of the page's address.
-    """
+    """Say what the units are; None if they are single questions."""
     if counts.name == QUESTION:
         return None
     if counts.units < 2:
@@ -220,13 +200,7 @@ def disputed_mark() -> html.Span:
 def disagreement_notice(
     disagreement: GradingDisagreement, selection: Selection, path: str, pairs: Sequence[tuple[str, str]]
 ) -> html.Aside | None:
-    """Say on how many answers gradings differ, and who leads under each grading; None if they differ on few.
-
-    Args:
-        disagreement: of the selection.
-        selection: of the page.
-        path, pairs: path and query pairs of the page's address.
-    """
+    """Say on how many answers gradings differ, and who leads under each grading; None if they differ on few."""
     if not disagreement.matters:
         return None
     metric = CATALOGUE[disagreement.metric]

@@ -36,10 +36,7 @@ OWN = ("model", "elicitation", "items")  # columns that a published table also h
 def published_body(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
     """Return the rows of a published table, in its order and without ranks. Only metrics that it has are filled in.
 
-    Args:
-        key: key of the table; blank for none.
-        shown: metrics of the leaderboard, its last columns.
-        columns: number of columns of the leaderboard.
+    None if ``key`` is blank. ``shown`` are the last of the ``columns`` of the leaderboard.
     """
     if not key:
         return None
@@ -94,9 +91,7 @@ def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
 def published_parts(key: str, metric: Metric) -> html.Section:
     """Return a published table whose slices divide questions: a row per model, a column per part, as printed.
 
-    Args:
-        key: key of the table.
-        metric: metric whose values are shown, if the table has it.
+    ``metric`` is shown if the table has it.
     """
     printed, rows = published_rows(key)
     parts = list(dict.fromkeys(row.slice or "" for row in rows))

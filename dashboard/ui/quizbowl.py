@@ -1,6 +1,6 @@
 """Draw the markup of quizbowl questions and answer lines: HTML tags, entities, ``_underlined_``, ``__**and bold**__``.
 
-Only known tags count as markup. They become components and never reach the page as HTML. Everything else is text.
+Only known tags count as markup. They become components and never reach the page as HTML.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ COMPONENTS = {"b": html.B, "i": html.I, "u": html.U, "sub": html.Sub, "sup": htm
 class Character(NamedTuple):
     """A visible character.
 
-    Attributes:
-        text: the character.
-        place: index in the text with its markup.
-        styles: keys of ``COMPONENTS``, sorted and separated by spaces.
+    ``place`` is the index in the text with its markup. ``styles`` are keys of ``COMPONENTS``, sorted and separated by spaces.
     """
 
     text: str
@@ -108,12 +105,10 @@ def without_markup(text: str) -> str:
 def main_answer(line: str | None, *, quizbowl: bool) -> str:
     """Return an answer line without alternatives in brackets; blank if there is no answer line.
 
+    ``quizbowl`` says whether it can contain quizbowl markup.
+
     >>> main_answer("_Anne Brontë_ [accept Acton Bell]", quizbowl=True)
     'Anne Brontë'
-
-    Args:
-        line: answer line of the dataset.
-        quizbowl: whether it can contain quizbowl markup.
     """
     first = (line or "").partition("[")[0]
     return (without_markup(first) if quizbowl else first).strip()

@@ -28,9 +28,7 @@ COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css
 class RunColours(Mapping[str, str]):
     """Colour of each highlighted run, as a CSS variable. Other runs are not in the mapping: they are grey.
 
-    Attributes:
-        own: colour of every run of the dataset, highlighted or not.
-        highlighted: ids of the runs that are shown in their colours.
+    ``own`` has the colour of every run of the dataset, highlighted or not.
     """
 
     own: Mapping[str, str]
@@ -49,22 +47,13 @@ class RunColours(Mapping[str, str]):
 
 
 def run_colours(facets: Facets, highlighted: Sequence[str]) -> RunColours:
-    """Return the colours of a dataset's runs.
-
-    Args:
-        facets: facets of the dataset.
-        highlighted: ids of the runs to show in their colours.
-    """
+    """Return the colours of a dataset's runs."""
     own = {run: f"var(--run-{index % COLOURS + 1})" for index, run in enumerate(facets.imported)}
     return RunColours(own, tuple(run for run in own if run in highlighted))
 
 
 class RunName(str):
-    """Display name of a run.
-
-    Attributes:
-        label: the name, shortened if it is long, and still different from the labels of the other runs.
-    """
+    """Display name of a run. ``label`` is shortened if it is long, and still different from the labels of the other runs."""
 
     label: str
 
@@ -114,13 +103,8 @@ def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, p
     """Return a legend of the runs; None if it would be empty.
 
     Each name is a button: hover or focus brings its line forward in the figure, and a click pins it
-    (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure.
-
-    Args:
-        runs: runs that are drawn.
-        names: display name of each run, by run id.
-        colours: colours of the runs.
-        people: label of what is drawn for people in the colour of the text; blank for nothing.
+    (``assets/figure_colours_and_size.js``). Runs in grey are listed behind a disclosure. ``people`` is the label of what is drawn
+    for people in the colour of the text; blank for nothing.
     """
     runs = list(runs)
     entries = [html.Li(_pin(run, names[run], colours, grey=False)) for run in runs if run in colours]
@@ -169,14 +153,7 @@ T = TypeVar("T")
 
 
 def with_panels(runs: Sequence[T], colours: RunColours, panels: str, run_id: Callable[[T], str]) -> list[T]:
-    """Return the runs that have a panel.
-
-    Args:
-        runs: runs in order.
-        colours: colour of each highlighted run, by run id.
-        panels: see ``Panels``.
-        run_id: function from an element of ``runs`` to its run id.
-    """
+    """Return the runs that have a panel; see ``Panels``. ``run_id`` maps an element of ``runs`` to its run id."""
     if len(runs) <= MAX_PANELS or panels == "all":
         return list(runs)
     return [run for run in runs if run_id(run) in colours] or list(runs)
@@ -200,13 +177,8 @@ MAX_HIGHLIGHTED = 8  # more lines cannot be distinguished
 def highlighted_runs(request: PageRequest[Any], metric: Metric | None = None, *, ranking: Sequence[str] = ()) -> tuple[str, ...]:
     """Return ids of the runs to highlight: those that the address pins, or all if they are few, or the best ones.
 
-    Args:
-        request: the request of the page.
-        metric: the metric by which the best runs are chosen; None if ``ranking`` is given, or to keep the runs' order.
-        ranking: ids of runs, best first, instead of a metric.
-
-    Returns:
-        The pinned ids, or at most ``MAX_HIGHLIGHTED`` others.
+    If none is pinned, at most ``MAX_HIGHLIGHTED``. The best are the first of ``ranking`` or, without it, those with the best
+    ``metric``. Without either, the runs keep their order.
     """
     if request.parameters.pin:
         return tuple(request.parameters.pin)

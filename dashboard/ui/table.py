@@ -16,11 +16,8 @@ Cell = str | Component
 def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name: str | None = None) -> html.Div:
     """Return a table of rows. Each heading is aligned like the cell below it in the first row.
 
-    Args:
-        head: headings of the columns; an ``html.Th`` is used as it is.
-        rows: rows, each starting with ``html.Th(scope="row")``.
-        label: what the table holds, for screen readers.
-        class_name: CSS classes of the table.
+    Each row starts with ``html.Th(scope="row")``. ``label`` says what the table holds, for screen readers. A heading that is an
+    ``html.Th`` is used as it is.
     """
     first = rows[0].children if rows else []
     sides = [getattr(cell, "className", None) or "" for cell in first] or [""] * len(head)

@@ -1,7 +1,7 @@
 """A threshold per run: a slider to move it, a box to type it, and a read-out that follows the slider.
 
-The box is the control of the address: it is blank while the run has its default. Moving the slider only fills the box. What the
-server has drawn is the state of each row, from which ``assets/threshold_explorer.js`` sets the slider and the read-out.
+Only the box is a control of the address; the slider fills it. The box is blank while the run has its default. The state of each
+row is what the server has drawn; ``assets/threshold_explorer.js`` sets the slider and the read-out from it.
 """
 
 from __future__ import annotations
@@ -54,16 +54,7 @@ def threshold_rows(
     given: Sequence[str],
     scale: str,
 ) -> html.Div:
-    """Return a row per run.
-
-    Args:
-        explorer: threshold explorer.
-        runs: those of its runs that have a row; each has a curve.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        given: thresholds as the address states them.
-        scale: scale as the address states it.
-    """
+    """Return a row per run, each with a curve. ``given`` and ``scale`` are as the address states them."""
     own = {text.rpartition(":")[0]: float(text.rpartition(":")[2]) for text in given if ":" in text}
     common = next((float(text) for text in given if ":" not in text), None)
     ends = span(explorer, runs)

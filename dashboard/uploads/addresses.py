@@ -235,10 +235,7 @@ def _slot() -> Iterator[None]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Create a folder for one upload, and remove it at the end.
-
-    It is in the folder of the store, where there is room for what the upload adds.
-    """
+    """Create a folder for one upload in that of the store, where there is room for what it adds, and remove it at the end."""
     service().store.version()  # raises for a damaged store, and for a lost folder, which must not be created again
     root = service().store.local / "incoming"
     try:

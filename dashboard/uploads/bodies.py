@@ -41,10 +41,8 @@ ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # compression is detecte
 class Received:
     """A received file.
 
-    Attributes:
-        path: where it was written.
-        name: the sender's name for it, cleaned; None if the sender gave none.
-        fields: keys and values of the form that contained it.
+    ``name`` is the sender's name for it, cleaned; None if the sender gave none. ``fields`` are the keys and values of the form
+    that contained it.
     """
 
     path: Path
@@ -53,11 +51,7 @@ class Received:
 
 
 def check_type() -> None:
-    """Refuse a body with a content type or encoding that an upload cannot have.
-
-    Raises:
-        Denied: with status 415.
-    """
+    """Refuse a body with a content type or encoding that an upload cannot have. Raises ``Denied`` with status 415."""
     if request.mimetype not in TYPES:
         raise RequestDenied(
             415, "unsupported_type", f"A body of type {request.mimetype[:100]!r} is not accepted; send the file as text/csv, "
@@ -68,15 +62,10 @@ def check_type() -> None:
 
 
 def receive(folder: Path, max_bytes: int) -> Received:
-    """Stream the body of this request into a file.
+    """Stream the body of this request into a file of at most ``max_bytes`` in an empty folder.
 
-    Args:
-        folder: an empty folder for the file.
-        max_bytes: maximum size of the file.
-
-    Raises:
-        Denied: the body is too large, too slow, empty, incomplete, or a form without a file.
-        StoreError: the file cannot be written.
+    Raises ``Denied`` if the body is too large, too slow, empty, incomplete, or a form without a file, and ``StoreError`` if the
+    file cannot be written.
     """
     request.max_content_length = max_bytes + (
         MAX_FIELD_BYTES + MAX_PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0
@@ -142,8 +131,7 @@ def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
 def clean_name(name: str | None) -> str | None:
     """Return a file name to show, without folders and control characters. It is never used to open a file.
 
-    Returns:
-        The name, at most ``MAX_NAME_LENGTH`` characters; None if nothing is left of it.
+    It has at most ``MAX_NAME_LENGTH`` characters; None if nothing is left of it.
 
     >>> clean_name("../../answers.csv")
     'answers.csv'
@@ -154,11 +142,7 @@ def clean_name(name: str | None) -> str | None:
 
 
 class LimitedFile:
-    """A new file that refuses to grow beyond a size.
-
-    Attributes:
-        written: bytes written so far.
-    """
+    """A new file that refuses to grow beyond a size; ``written`` counts its bytes."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
@@ -169,9 +153,8 @@ class LimitedFile:
     def write(self, chunk: bytes) -> int:
         """Append a chunk.
 
-        Raises:
-            RequestEntityTooLarge: the file would be too large.
-            StoreError: the chunk cannot be written to the disk.
+        Raises ``RequestEntityTooLarge`` if the file would be too large, and ``StoreError`` if the chunk cannot be written to the
+        disk.
         """
         self.written += len(chunk)
         if self.written > self._max_bytes:
@@ -196,9 +179,7 @@ class LimitedFile:
 class PacedStream:
     """A stream that is read in small chunks, because a large read blocks until all of it has arrived.
 
-    Attributes:
-        count: bytes read so far.
-        last: time of ``time.monotonic`` at which the last read ended.
+    ``count`` is the number of bytes read so far, and ``last`` the time of ``time.monotonic`` at which the last read ended.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

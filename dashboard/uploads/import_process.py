@@ -1,7 +1,6 @@
-"""Imports an uploaded file in its own process: ``python -m dashboard.uploads.import_process``.
+"""Imports an uploaded file in its own process, which can be ended: ``python -m dashboard.uploads.import_process``.
 
-That way a hostile file cannot exhaust the memory or time of the worker that serves readers. And unlike a thread, a process can be
-ended when it exceeds a time limit.
+That way a hostile file cannot exhaust the memory or time of the worker that serves readers.
 """
 
 from __future__ import annotations
@@ -54,20 +53,9 @@ log = logging.getLogger("dashboard.uploads.import_process")  # this module runs 
 class ImportJob(msgspec.Struct):
     """An uploaded file and what to do with it.
 
-    Attributes:
-        store: address of the store.
-        path: path of the file.
-        name: name of the file in reports.
-        form: key of its format; None to detect it.
-        options: the uploader's options for the import.
-        by: name of the uploader's token, or of the user.
-        dry_run: whether to report only and store nothing.
-        largest: maximum size of the unpacked file, in bytes.
-        rows: maximum number of bad rows to report.
-        threads: threads for DuckDB.
-        request_id: id of the upload's request, for the log.
-        content: what the file is allowed to contain.
-        hidden: datasets that do not exist for the uploader.
+    ``name`` is the file's name in reports. A ``form`` of None is detected. ``largest`` is the maximum size of the unpacked file,
+    in bytes, and ``rows`` the maximum number of bad rows to report. ``content`` is what the file may contain. The datasets in
+    ``hidden`` do not exist for the uploader.
     """
 
     store: str
@@ -104,11 +92,9 @@ class BadRow(msgspec.Struct):
     """A row that cannot be imported.
 
     Attributes:
-        file: name of the uploaded file, or of a file in it.
         line: line number from 1; None if the whole file is bad or has no lines.
         row: which row, in a document that is not a table; otherwise None.
         column, value: the bad cell; None if the problem does not concern a column or a cell.
-        reason: what is wrong.
         hint: key of what would fix it (``data.importing.report.Hint``), or None.
         remedy: how to fix it, in terms of this address's keys; None without a hint.
     """
@@ -152,18 +138,13 @@ class DryRunReport(msgspec.Struct):
     """What an import would store.
 
     Attributes:
-        dry_run: True.
-        format: key of the detected format.
         columns: columns of the file that were recognised.
-        datasets: new datasets.
-        runs: runs in the order of the file.
         warnings, remedies, repaired: as in ``ImportReport``.
         missing: for each run, the questions that it does not answer.
         first: the first answers, as the importer understands them.
         leaderboard: rows of these runs, ranked among all runs of the dataset.
         ranked: number of ranked runs, including these.
         uncertain: grades that a person should review.
-        data_version: version of the store that the file was checked against.
     """
 
     dry_run: bool
@@ -276,11 +257,7 @@ def _remedies(report: Report) -> list[Remedy]:
 
 
 class ImportProcesses:
-    """Starts processes that run jobs, a few at a time. A spare process with its modules loaded waits for the next job.
-
-    Args:
-        at_once: jobs that run at the same time; others wait for their turn.
-    """
+    """Starts processes that run jobs, ``at_once`` at a time. A spare process with its modules loaded waits for the next job."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._turns = BoundedSemaphore(at_once)
@@ -301,15 +278,9 @@ class ImportProcesses:
     def run(self, job: ImportJob, abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
         """Run a job in its own process, which writes its temporary files to the folder of the job's file.
 
-        Args:
-            job: what to do.
-            abandoned: returns whether nobody waits for the outcome any more. The process is then killed, which leaves the store
-                intact.
-
-        Raises:
-            Abandoned: the process was killed because nobody waits for it.
-            TimeoutError: the process took longer than ``TIME_LIMIT`` and was killed.
-            ChildProcessError: the process ended without an outcome.
+        The process is killed as soon as ``abandoned`` says that nobody waits for the outcome any more; this raises ``Abandoned``
+        and leaves the store intact. After ``TIME_LIMIT`` it is killed with ``TimeoutError``. ``ChildProcessError`` says that it
+        ended without an outcome.
         """
         with self._turns:
             try:
@@ -363,7 +334,7 @@ def _outcome(process: subprocess.Popen[bytes], message: bytes, abandoned: Callab
 def _lower_priority() -> None:
     """Give the server priority on the CPU, per process and, as Linux may share CPU time out by session, for this session.
 
-    If both want all of it, the import gets about a tenth. With less, it would hold the store's lock for too long.
+    The import still gets about a tenth of it: with less, it would hold the store's lock for too long.
     """
     with contextlib.suppress(OSError):
         os.nice(NICENESS)

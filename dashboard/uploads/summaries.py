@@ -16,15 +16,10 @@ from queries.selection import Selection
 class IncomingRun(msgspec.Struct):
     """One run of a file.
 
-    Attributes:
-        missing_questions: number of the dataset's questions that the run does not answer.
-        items: number of answers with a confidence.
-        no_confidence, unparsed, abstained: number of answers without a confidence, of answers that could not be read, and of
-            times that the model declined.
-        failed: number of calls that got no answer.
-        skipped: number of rows that hold no answer with a confidence, by reason.
-        stored: whether the store already had exactly this run.
-        gradings: names of further gradings that the file adds to a run that the store already had.
+    ``missing_questions`` counts the questions of the dataset that the run does not answer, and ``items`` its answers with a
+    confidence. Answers that are ``unparsed`` could not be read. The model declined the ``abstained`` ones. ``failed`` counts
+    calls without an answer, and ``skipped`` rows without an answer with a confidence, by reason. ``stored`` says whether the
+    store already had exactly this run. ``gradings`` names further gradings that the file adds to such a run.
     """
 
     run: str
@@ -48,11 +43,8 @@ def incoming_runs(
 ) -> list[IncomingRun]:
     """Return a summary of each run of a file, in the order of the file.
 
-    Args:
-        snapshot: version of the store that contains the runs, after an import or in a dry run.
-        names: run ids, in the order of the file.
-        stored: ids of the runs that the store already had.
-        gradings: run id and name of each grading that a stored run gets.
+    ``snapshot`` contains the runs, after an import or in a dry run. ``names`` are their ids, and ``stored`` the ids that the
+    store already had. ``gradings`` are pairs of the id of a stored run and the name of a grading that it gets.
     """
     shared = [field for field in IncomingRun.__struct_fields__ if field not in ("stored", "gradings")]
     added = defaultdict(list)
@@ -68,9 +60,7 @@ def incoming_runs(
 def runs_below_the_line(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
     """Say which of some stored runs are not ranked among the runs of their dataset, and why, in a sentence each.
 
-    Args:
-        snapshot: version of the store that contains the runs.
-        names: run ids.
+    ``names`` are run ids.
     """
     facts = [run(snapshot, name) for name in names]
     clues: dict[str, int] = dict(snapshot.rows("select dataset, count(*) from clues group by dataset"))

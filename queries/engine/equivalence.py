@@ -24,13 +24,11 @@ class Equivalence(msgspec.Struct):
     """Whether a run differs from another by less than the margin. ``verdict`` is None if and only if ``undefined`` says why.
 
     Attributes:
-        against: id of the other run.
         difference: value of the run minus that of the other; None where either is missing.
         low, high: 90 % interval of the difference, of this pair alone.
         p_equal: p-value of the two one-sided tests that the difference lies within the margin; adjusted as ``p_different`` is.
         p_different: two-sided p-value of the difference, adjusted for the pairs and metrics that are compared.
         verdict: ``equal`` if only ``p_equal`` is below 0.05, ``different`` if only ``p_different`` is, ``undecided`` if neither.
-        undefined: why nothing can be said.
     """
 
     against: str
@@ -44,17 +42,14 @@ class Equivalence(msgspec.Struct):
 
 
 def equivalences(evidence: RunEvidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
-    """Compare every run with one of them.
+    """Compare every run with one of them, on questions that all of them answered.
+
+    There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.
 
     Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: by which they are compared.
         margin: at least 0, in the units of the metric; no runs can be shown to differ by less than 0.
         against: index of the run with which the others are compared.
         families: number of metrics for which p-values are adjusted, as well as for all pairs of runs.
-
-    Returns:
-        A comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.
     """
     values, questions, units = evidence.values(metric), evidence.questions_with(metric), evidence.units_with(metric)
     tests = equivalence_tests(evidence, metric, margin)

@@ -1,7 +1,6 @@
 """Inference over questions: intervals and tests of one number, of the difference of two, and of distances from calibration.
 
-The unit is the question, because the clues of a question are not independent. All functions take arrays. ``tests/statistics``
-checks coverage and levels by simulation, and ``benchmarks/inference.md`` lists the measured values.
+The unit is the question, because its clues are not independent. ``tests/statistics`` checks coverage and levels.
 """
 
 from __future__ import annotations
@@ -33,15 +32,11 @@ FLIPS = 2000  # sign flips or permutations of a test
 def standard_error(pseudo_values: Floats) -> Floats:
     """Compute the standard error of an estimate from its jackknife pseudo-values.
 
-    Args:
-        pseudo_values: Q theta - (Q - 1) theta without question q, for each question q, shape (questions, ...); NaN where a run
-            did not answer the question, or where the metric is undefined without it.
+    They are Q theta - (Q - 1) theta without question q, for each question q, shape (questions, ...); NaN where a run did not
+    answer the question, or where the metric is undefined without it.
 
-    Returns:
-        The standard error, at least 0, shape (...,); NaN where fewer than two pseudo-values are defined.
-
-    Source:
-        Tukey 1958; Efron & Tibshirani 1993, eq. 11.15.
+    Returns the standard error, at least 0, shape (...,); NaN where fewer than two pseudo-values are defined. Tukey 1958; Efron &
+    Tibshirani 1993, eq. 11.15.
     """
     count = _count(pseudo_values)
     mean = np.nan_to_num(pseudo_values).sum(axis=0) / np.maximum(count, 1)
@@ -118,12 +113,8 @@ def one_sided_t_test(estimate: Floats, error: Floats, questions: Floats) -> Floa
 def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
     """Compute the influence of each question on an estimate. The estimate's error is approximately the sum over questions.
 
-    Args:
-        estimate: estimate over all questions, shape (runs,).
-        pseudo_values: as in ``standard_error``, shape (questions, runs).
-
-    Returns:
-        In the units of the estimate, shape (questions, runs); 0 where there is no pseudo-value.
+    ``estimate`` has the shape (runs,), and ``pseudo_values`` are as in ``standard_error``, shape (questions, runs). Returns
+    values in the units of the estimate, shape (questions, runs); 0 where there is no pseudo-value.
     """
     return np.nan_to_num(pseudo_values - estimate) / np.maximum(_count(pseudo_values), 1)
 
@@ -169,11 +160,8 @@ def _count(pseudo_values: Floats) -> Floats:
 def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
     """Compute the standard errors of the differences between all pairs of runs on the same questions.
 
-    Args:
-        pseudo_values: as in ``standard_error``, shape (questions, runs).
-
-    Returns:
-        The errors and the number of questions for which both runs have a pseudo-value, each of shape (runs, runs).
+    ``pseudo_values`` are as in ``standard_error``, shape (questions, runs). Returns the errors and the number of questions for
+    which both runs have a pseudo-value, each of shape (runs, runs).
     """
     covariance, count = _covariances(pseudo_values)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -183,14 +171,9 @@ def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
 def replicated_errors(replicates: Floats) -> Floats:
     """Compute the standard errors of differences from bootstrap replicates.
 
-    This is for metrics with expensive pseudo-values, over many questions, where both methods agree.
-
-    Args:
-        replicates: metric in each replicate, shape (replicates, runs). For each pair, replicates in which either run is
-            undefined are left out.
-
-    Returns:
-        The errors, shape (runs, runs).
+    This is for metrics with expensive pseudo-values, over many questions, where both methods agree. ``replicates`` has the metric
+    in each replicate, shape (replicates, runs). For each pair, replicates in which either run is undefined are left out. Returns
+    the errors, shape (runs, runs).
     """
     covariance, _ = _covariances(replicates)
     return np.sqrt(_variances_of_differences(covariance))
@@ -199,11 +182,8 @@ def replicated_errors(replicates: Floats) -> Floats:
 def _covariances(columns: Floats) -> tuple[Floats, Floats]:
     """Compute variances and covariance of each pair of columns over the rows in which both are defined.
 
-    Args:
-        columns: shape (rows, k), NaN where undefined.
-
-    Returns:
-        Variance of the first, variance of the second and covariance, shape (3, k, k); and the number of rows, shape (k, k).
+    ``columns`` has the shape (rows, k), NaN where undefined. Returns the variance of the first, the variance of the second and
+    the covariance, shape (3, k, k); and the number of rows, shape (k, k).
     """
     known = np.isfinite(columns)
     values, weights = np.where(known, columns, 0.0), known.astype(float)
@@ -325,11 +305,9 @@ def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips
     Args:
         residuals: sum of c - y of each question, run and cell of confidence, cells ascending, shape (questions, runs, cells).
         items: number of items of each run in each cell, shape (runs, cells).
-        distance: how the totals R of the cells are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in
-            max CE, "square" for the sum of R^2 / items as in reliability, or the largest absolute cumulative sum of R as in KS
-            ("walk", and "curve" for a distance that sums squares).
-        flips: number of sign flips.
-        seed: seed of the flips.
+        distance: how the totals R of the cells are combined: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in max CE,
+            "square" for the sum of R^2 / items as in reliability, or the largest absolute cumulative sum of R as in KS ("walk",
+            and "curve" for a distance that sums squares).
 
     Returns:
         One-sided p-value of each run, in (0, 1], shape (runs,).
@@ -354,10 +332,10 @@ def rare_outcomes_test(
     """Test as ``calibration_test`` does, for runs with few errors or right answers, whose signs say nothing about their number.
 
     Outcomes of a calibrated run are simulated: the number of right answers in each cell is binomial, with the mean confidence of
-    the cell. The items of a question are taken to be right or wrong together.
+    the cell. The items of a question are taken to be right or wrong together. Other arguments are as in ``calibration_test``;
+    ``flips`` is the number of simulations.
 
     Args:
-        residuals, items, distance, flips, seed: see ``calibration_test``; ``flips`` is the number of simulations.
         confidence: sum of the confidence of the items of each run in each cell, shape (runs, cells).
         clustered: number of items that are right or wrong together, at least 1, shape (runs,).
 
@@ -395,14 +373,11 @@ def _p_values(totals: Floats, items: Floats, distance: Distance) -> Floats:
 
 
 def step_length(questions: int, distance: Distance) -> float:
-    """Return the step of the numerical derivative, as a multiple of a bootstrap step.
+    """Return the step of the numerical derivative over Q questions, as a multiple of a bootstrap step.
 
     It is sqrt(log Q) if the distance sums absolute values, which have a kink at 0 (Hong & Li 2018). It is 1 if the distance sums
-    squares: these are smooth, and the result is the reflected ("basic") bootstrap interval.
-
-    Args:
-        questions: number of questions Q.
-        distance: kind of the distance, see ``calibration_test``.
+    squares: these are smooth, and the result is the reflected ("basic") bootstrap interval. For the kinds of distance see
+    ``calibration_test``.
     """
     return 1.0 if distance in ("square", "curve") else float(np.sqrt(np.log(max(questions, 3))))
 

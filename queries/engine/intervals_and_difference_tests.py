@@ -28,11 +28,10 @@ class Intervals(NamedTuple):
     """95 % intervals of a metric of each run.
 
     Attributes:
-        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two units, and where
-            all units give the same value of a metric that is not one of items.
+        low, high: both ends, shape (runs,), NaN where there is no interval: for a run with fewer than two units, and where all
+            units give the same value of a metric that is not one of items.
         replicates: number of bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used
             and where there is no interval.
-        methods: how the interval of each run was computed.
     """
 
     low: Floats
@@ -60,11 +59,8 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
       to the metric's range.
     - Distances from calibration: the interval contains 0 unless a test shows otherwise.
 
-    Runs with respondents use percentiles of the bootstrap of questions and respondents.
-
-    Args:
-        evidence: evidence gathered for the metric and the metric of ``Metric.interval_of``.
-        metric: the metric.
+    Runs with respondents use percentiles of the bootstrap of questions and respondents. The evidence must be for the metric and
+    the metric of ``Metric.interval_of``.
     """
     if metric.of_accuracy:
         return _over_accuracies(metric, metric_intervals(evidence, MEAN_CORRECTNESS), evidence)
@@ -99,10 +95,9 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
 
 
 def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
-    """Check whether a metric of each run rests on few units, errors or right answers.
+    """Check whether a metric of each run rests on few units, errors or right answers, shape (runs,).
 
-    Returns:
-        Shape (runs,). False for a run with respondents, and for one with a single unit.
+    It is False for a run with respondents, and for one with a single unit.
     """
     return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
 
@@ -153,11 +148,7 @@ def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidenc
 def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
     """Compute intervals of a distance from calibration, shape (2, runs).
 
-    Args:
-        evidence: evidence of the runs.
-        metric: the distance.
-        replicates: its replicates, shape (REPLICATES, runs).
-        few: which runs have few questions, errors or right answers, shape (runs,).
+    Its replicates have the shape (REPLICATES, runs). ``few`` says which runs have few questions, errors or right answers.
     """
     assert metric.distance is not None
     residuals, items = evidence.residuals(metric)
@@ -181,19 +172,14 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
 
 
 def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
-    """Compute two-sided, unadjusted p-values of the differences between all pairs of runs.
+    """Compute two-sided, unadjusted p-values of the differences between all pairs of runs that answered the same questions.
 
-    It is that of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few right
-    answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the bootstrap, and
-    is below 0.05 if and only if ``difference_interval`` leaves out 0.
+    They are those of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few
+    right answers, nor for distances from calibration, which have kinks. The p-value of these is at least the one by the
+    bootstrap, and is below 0.05 if and only if ``difference_interval`` leaves out 0.
 
-    Args:
-        evidence: evidence of runs that answered the same questions, for example after ``Evidence.select_rows``.
-        metric: the metric to compare.
-
-    Returns:
-        p-values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
-        everywhere if the questions were selected by whether runs answered them correctly.
+    Returns values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
+    everywhere if the questions were selected by whether runs answered them correctly.
     """
     if evidence.selected_by_answers:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
@@ -228,13 +214,8 @@ class EquivalenceTests(NamedTuple):
 def equivalence_tests(evidence: RunEvidence, metric: Metric, margin: float) -> EquivalenceTests:
     """Test for all pairs of runs whether they differ by less than a margin, with the methods of ``difference_tests``.
 
-    Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: the metric to compare.
-        margin: at least 0, in the units of the metric.
-
-    Source:
-        Schuirmann 1987; Lakens 2017.
+    The runs must have answered the same questions. ``margin`` is at least 0, in the units of the metric. Schuirmann 1987; Lakens
+    2017.
     """
     values = evidence.values(metric)
     differences = values[:, None] - values[None, :]
@@ -258,9 +239,8 @@ def equivalence_tests(evidence: RunEvidence, metric: Metric, margin: float) -> E
 def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
     """Yield bootstraps that differences of runs must also pass.
 
-    Yields:
-        For which pairs of runs, shape (runs, runs); and replicates of the runs behind the lower and the upper end of an interval,
-        each of shape (replicates, runs).
+    Each is for pairs of runs, shape (runs, runs), and has replicates of the runs behind the lower and the upper end of an
+    interval, each of shape (replicates, runs).
     """
     runs = len(evidence.runs)
     if metric.distance:
@@ -275,17 +255,12 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
 
 
 def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Compute standard errors of the differences between all pairs of runs.
+    """Compute standard errors of the differences between all pairs of runs that answered the same questions.
 
-    With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of single units. The
-    errors then differ by a few percent, which is within their own noise, and cost the same for any selection.
+    Returns the errors and the number of units of each pair, each of shape (runs, runs).
 
-    Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: the metric to compare.
-
-    Returns:
-        The errors and the number of units of each pair, each of shape (runs, runs).
+    With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of single units. The errors then
+    differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
     counts = evidence.units_with(metric).astype(float)
     if isinstance(evidence, SummedRuns) or (evidence.is_function_of_totals(metric) and evidence.units.count > MAX_CLUSTERS):
@@ -300,16 +275,10 @@ def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> t
     """Compute the 95 % interval of the difference between two runs: the first run's value minus the second's.
 
     It is a bootstrap percentile interval, or a t interval with few questions. With few errors or right answers, and for distances
-    from calibration, it is the interval that agrees with ``difference_tests``.
+    from calibration, it is the interval that agrees with ``difference_tests``. The runs must have answered the same questions.
 
-    Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: the metric to compare.
-        a, b: indices of the runs.
-
-    Returns:
-        Lower end, upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are NaN where both
-        runs differ by the same on all units, or the metric is undefined without one of them.
+    Returns the lower end, the upper end, and the number of bootstrap replicates behind them, 0 for the jackknife. The ends are
+    NaN where both runs differ by the same on all units, or the metric is undefined without one of them.
     """
     pair = evidence.of_runs(np.isin(np.arange(len(evidence.runs)), [a, b]))
     first, second = (0, 1) if a < b else (1, 0)
@@ -345,13 +314,8 @@ def _ends_of_difference(lower: Floats, upper: Floats, first: int, second: int) -
 def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) -> Floats:
     """Compute 95 % intervals of differences by the bootstraps that ``difference_tests`` also counts.
 
-    Args:
-        evidence: evidence of runs that answered the same questions.
-        metric: the metric to compare.
-        against: index of the run that each run is compared with, shape (runs,).
-
-    Returns:
-        Both ends of each run's value minus the other one's, shape (2, runs); NaN where the jackknife is enough.
+    The runs must have answered the same questions. ``against`` is the index of the run that each run is compared with, shape
+    (runs,). Returns both ends of each run's value minus the other one's, shape (2, runs); NaN where the jackknife is enough.
     """
     ends = np.full((2, len(against)), np.nan)
     for chosen, lower, upper in _bootstraps_of_differences(evidence, metric):
@@ -365,9 +329,8 @@ def bootstrapped_differences(evidence: Evidence, metric: Metric, against: Ints) 
 def extra_question_margins(evidence: Evidence, metric: Metric) -> Floats:
     """Return how far the ends of intervals by an extra question are below and above the values of runs.
 
-    Returns:
-        Shape (2, runs), at least 0; NaN for a run that does not rest on few questions, errors or right answers, and for a metric
-        that the extra question does not suit.
+    The shape is (2, runs), the values at least 0. They are NaN for a run that does not rest on few questions, errors or right
+    answers, and for a metric that the extra question does not suit.
     """
     margins = np.full((2, len(evidence.runs)), np.nan)
     few = rests_on_few(evidence, metric) & (metric.of_items and not metric.distance)

@@ -153,12 +153,7 @@ def transfer_section(result: Across) -> html.Section:
 
 
 def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
-    """Say in words where a model is over- and underconfident.
-
-    Args:
-        line: the model's row.
-        titles: titles of the datasets, by id.
-    """
+    """Say in words where a model is over- and underconfident."""
     parts = []
     for words in (*SIGNS.values(), UNRANKED, FORECASTS):
         cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if _finding(cell) == words]
@@ -250,12 +245,7 @@ CAPTION = (
 
 
 def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
-    """Return the figure and its table.
-
-    Args:
-        result: models and datasets that are shown.
-        diagrams: diagrams of its runs.
-    """
+    """Return the figure and its table."""
     titles = {column.dataset: column.title for column in result.datasets}
     rows = [
         html.Tr(
@@ -300,11 +290,8 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     """Draw a row per model and a column per dataset.
 
     In each field, confidence runs from 0 on the left to 1 on the right, and accuracy from 0 at the bottom to 1 at the top. Each
-    bin is a dot with the interval of its accuracy; its size grows with the share of the run's items in the bin.
-
-    Args:
-        result: models and datasets of the figure, of which the first ``MAX_DATASETS`` datasets are drawn.
-        diagrams: diagrams of its runs.
+    bin is a dot with the interval of its accuracy; its size grows with the share of the run's items in the bin. At most
+    ``MAX_DATASETS`` datasets are drawn.
     """
     columns = result.datasets[:MAX_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}

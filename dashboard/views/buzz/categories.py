@@ -22,14 +22,8 @@ def buzz_categories(
 ) -> html.Section | None:
     """Return the number of correct buzzes per incorrect one: a row per group of players, a column per category.
 
-    Args:
-        result: outcomes of people, of models that played as teams, and of runs.
-        facets: facets of the dataset. The table stays when a filter leaves one category, so that the page keeps its structure.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-
-    Returns:
-        None if the dataset has fewer than two categories, or nobody buzzes.
+    The table stays when a filter leaves one category, so that the page keeps its structure. None if the dataset has fewer than
+    two categories, or nobody buzzes.
     """
     if len(facets.categories) < 2 or not result.groups:
         return None
@@ -85,13 +79,7 @@ NOTE = (
 
 
 def people_median_section(result: PeopleMedian, names: Mapping[str, str], colours: RunColours) -> html.Section | None:
-    """Return the tables, of runs by words after the median and of runs by category; None if no run has a share.
-
-    Args:
-        result: shares of each run.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the tables, of runs by words after the median and of runs by category; None if no run has a share."""
     runs = [run for run in result.runs if run.earlier]
     if not runs:
         return None

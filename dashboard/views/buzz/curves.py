@@ -37,13 +37,7 @@ MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
-    """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table.
-
-    Args:
-        curves: curves of runs and people.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     parts: list[Component | None] = [html.H2("Buzzes along the question")]
     if any(curve.name == "Q1" for curve in drawn):
@@ -99,13 +93,7 @@ RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
 
 
 def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
-    """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
-
-    Args:
-        rates: rates of runs and people.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
     note = (
         "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
@@ -193,11 +181,6 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     incorrect ones, dotted.
 
     People are in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
-
-    Args:
-        curves: curves of runs and people.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
     """
     drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
@@ -249,11 +232,6 @@ def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mappi
     """Draw P(buzz | correct) as a ring and P(buzz | incorrect) as a cross, for runs and the players of a human collection.
 
     For teams, whose guesses are not known, triangles are lower bounds.
-
-    Args:
-        rates: rates of runs and people.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]

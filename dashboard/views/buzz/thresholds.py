@@ -42,16 +42,7 @@ def threshold_explorer_section(
     scale: str,
     questions: str,
 ) -> html.Section:
-    """Return the section.
-
-    Args:
-        explorer: threshold explorer with the runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        given: thresholds as the address states them.
-        scale: scale as the address states it.
-        questions: address of the first question, at the same thresholds.
-    """
+    """Return the section. ``given`` and ``scale`` are as the address has them; ``questions`` is that of the first question."""
     drawable = [run for run in explorer.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(explorer.runs) <= MAX_SLIDERS
@@ -84,13 +75,7 @@ TEAM_COLUMNS = ("Run", "Wins", "95 % interval", "Uncertain wins", "Neither", "Pe
 
 
 def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
-    """Return how often each run wins, loses or does neither against a human team, as a figure and a table.
-
-    Args:
-        explorer: threshold explorer with the runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return how often each run wins, loses or does neither against a human team, as a figure and a table."""
     played = [run for run in explorer.runs if run.outcome.win is not None]
     title = html.H2("Against the human teams")
     if not played:
@@ -156,13 +141,7 @@ COLUMNS = (
 
 
 def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
-    """Return a row per run: its threshold and the outcomes at it.
-
-    Args:
-        explorer: threshold explorer with the runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return a row per run: its threshold and the outcomes at it."""
     rows = []
     for run in explorer.runs:
         cells: list[Component] = [run_cell(names[run.run], colours.get(run.run))]
@@ -207,12 +186,7 @@ def _interval(run: RunThresholds) -> str:
 
 
 def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
-    """Return some evenly spaced steps of each run's curve.
-
-    Args:
-        runs: runs, each with a curve of expected wins.
-        names: display name of each run, by run id.
-    """
+    """Return some evenly spaced steps of each run's curve. Each run needs a curve."""
     rows = []
     for run in runs:
         curve = run.curve
@@ -255,15 +229,8 @@ def wins_figure(
 
     Names are right of the lines, at the height of the optimum, because the lines all end at 0.
 
-    The dots are shapes of the layout, named after their runs; ``assets/threshold_explorer.js`` moves them.
-
-    Args:
-        runs: runs that have expected wins.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        scale: scale of the thresholds, a key of ``AXES``.
-        ends: ends of the axis.
-        dots: whether thresholds in use are shown.
+    The dots are shapes of the layout, named after their runs; ``assets/threshold_explorer.js`` moves them. ``scale`` is a key of
+    ``AXES``, and ``dots`` says whether thresholds in use are shown.
     """
     data: list[PlotlyJson] = []
     runs = sorted(runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
@@ -322,13 +289,7 @@ def _interval_band(run: RunThresholds, name: str) -> str:
 
 
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Draw the share of questions that each run wins against a human team (hatched: uncertain), that nobody wins, and it loses.
-
-    Args:
-        runs: runs with a win probability.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
     labels = [plain(names[run.run]) for run in runs]
     shades = [colours.get(run.run, OTHERS) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]

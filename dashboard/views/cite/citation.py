@@ -46,19 +46,13 @@ class Citation(msgspec.Struct):
 
     Attributes:
         view: path and query string of the cited page.
-        title: title of the page.
         permalink: address of the same page with its runs named and the data version pinned.
-        version: the data version.
-        csv: address of the whole table.
         columns, rows: the table as it is printed, with at most ``paper_tables.MAX_ROWS`` rows.
         total: number of rows, including those that are not printed.
         latex, markdown: the printed table; LaTeX needs the package booktabs.
         left_out: which answers the figures leave out because they have no confidence, and which metrics count them all the same;
             None if there are none.
-        methods: a paragraph that says how the figures were computed.
         rules_changed: if the view pins an earlier data version, what changed since then in the rules of measuring, in words.
-        bibtex: entries of the papers that the metrics come from.
-        script: Python that prints the table, using ``dashboard/client.py``.
     """
 
     view: str
@@ -81,12 +75,8 @@ class Citation(msgspec.Struct):
 def cite(view: str, host: str) -> Citation:
     """Return everything a paper needs to cite a page.
 
-    Args:
-        view: path and query string of the page.
-        host: address of this server, such as ``http://127.0.0.1:8050``, without a slash at the end.
-
-    Raises:
-        BadRequest: there is no such page, it has no figures, or its query string is wrong.
+    ``view`` is the path and query string of the page, and ``host`` the address of this server without a slash at the end. Raises
+    ``BadRequest`` if there is no such page, it has no figures, or its query string is wrong.
     """
     parts = urlsplit(view)
     page, dataset, item = find_page(parts.path)

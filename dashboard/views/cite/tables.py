@@ -23,12 +23,8 @@ LATEX = {
 class PaperTable:
     """A table as it is printed.
 
-    Attributes:
-        columns: headings.
-        rows: cells of each printed row.
-        numbers: for each column, whether it holds numbers.
-        metrics: keys of the metrics that have a column or a row; empty if the table names none.
-        total: number of rows, including those that are not printed.
+    ``numbers`` says which columns hold numbers. ``metrics`` are the keys of the metrics that have a column or a row. ``total``
+    counts all rows, also those that are not printed.
     """
 
     columns: list[str]

@@ -180,8 +180,7 @@ def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
 def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
     """Values and names of the runs that a key can name, and the current value.
 
-    A key that the address leaves out means the standard run, which can change with the other key. So a key in the address stays
-    there, even if it names the standard run.
+    A key in the address stays there, even if it names the standard run, because that can change with the other key.
     """
     choices = {run: name for run, name in runs.items() if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named

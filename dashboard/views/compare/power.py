@@ -20,11 +20,7 @@ def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence 
     """Return the detectable difference in words and as a curve, and whether the runs are equal within a margin.
 
     If the metric has no standard error, only the reason is left why nothing can be said of the margin; None without a margin.
-
-    Args:
-        result: power of the metric.
-        metric: metric by which questions are compared.
-        equivalence: whether the runs are equal within the stated margin; None where none is stated.
+    ``equivalence`` is None where no margin is stated.
     """
     if result.error is None:
         return html.Section(html.P(equality_sentence(result, equivalence), className="note")) if equivalence else None

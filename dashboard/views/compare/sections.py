@@ -28,11 +28,7 @@ def questions_section(
 ) -> html.Div | html.P:
     """Return every question as a dot, next to a histogram of the differences; a sentence if there are no questions.
 
-    Args:
-        result: differences by question.
-        metric: metric by which questions are compared.
-        names, tones: display names and colours of the two runs.
-        link: function from a question id to its address.
+    ``link`` maps a question id to its address.
     """
     if not result.questions:
         return html.P(f"No question has {metric.name} for both runs.", className="note")
@@ -54,11 +50,8 @@ def questions_section(
 def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
     """Return links to the list of questions, sorted by the difference of both runs from either end.
 
-    Args:
-        metric: metric of the difference.
-        names: display names of the two runs.
-        first_above, second_above: addresses of the list that starts with the questions where the first run, or the second, has
-            the higher value.
+    ``first_above`` and ``second_above`` are the addresses of the list that starts with the questions where the first, or the
+    second, run has the higher value.
     """
     return html.P(
         [
@@ -71,13 +64,7 @@ def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: 
 
 
 def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
-    """Return the difference in each metric, with its interval.
-
-    Args:
-        result: comparison by the metrics ``shown``.
-        shown: metrics, one per row.
-        names, tones: display names and colours of the two runs.
-    """
+    """Return the difference in each metric, with its interval."""
     return figure(
         "forest",
         forest_figure(result, shown, names, tones),
@@ -86,13 +73,7 @@ def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair,
 
 
 def differences_table(result: SingleComparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
-    """Return each metric of both runs, their difference, and which run is better.
-
-    Args:
-        result: comparison by the metrics ``shown``.
-        shown: metrics, one per row.
-        names, tones: display names and colours of the two runs.
-    """
+    """Return each metric of both runs, their difference, and which run is better."""
 
     def better(metric: Metric, difference: Difference) -> Component:
         if metric.direction == "zero":
@@ -139,13 +120,7 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
 
 
 def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
-    """Return the first dots of the scatter plot as a table.
-
-    Args:
-        result: differences by question, with the dots.
-        names: display names of the two runs.
-        link: function from a question id to its address.
-    """
+    """Return the first dots of the scatter plot as a table. ``link`` maps a question id to its address."""
     rows = [
         row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MAX_QUESTIONS]
     ]
@@ -155,13 +130,7 @@ def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[st
 
 
 def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
-    """Return the number of questions in each category on which either run is better; None if there are no categories.
-
-    Args:
-        wins: wins by category.
-        metric: metric by which a run wins a question.
-        names, tones: display names and colours of the two runs.
-    """
+    """Return the number of questions in each category on which either run is better; None if there are no categories."""
     if not wins:
         return None
     parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
@@ -195,12 +164,7 @@ def scatter_figure(
 ) -> PlotlyJson:
     """Draw a dot per question: the metric of ``a`` across, that of ``b`` up, in the colour of the better run.
 
-    Args:
-        dots: the questions.
-        metric: metric that is compared.
-        link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
-        names: names of a and b.
-        colours: colours of a and b.
+    ``link`` is the address of a question, with ``ID`` in place of its id; a click on a dot opens it.
     """
     a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
     better = metric.loss(b) - metric.loss(a)  # above 0: a is better
@@ -229,13 +193,7 @@ def scatter_figure(
 
 
 def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
-    """Draw a histogram of a - b over questions; bars have the colour of the better run.
-
-    Args:
-        sides: differences of the two runs.
-        metric: metric by which they are compared.
-        colours: colours of both runs.
-    """
+    """Draw a histogram of a - b over questions; bars have the colour of the better run."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
@@ -265,11 +223,6 @@ def forest_figure(
     """Draw the difference in each metric with its interval, in units of the interval's half width, so that all fit on one axis.
 
     Metrics whose best value is 0 are left out: the sign of a difference does not say which run is better.
-
-    Args:
-        comparison: comparison of the runs by the metrics.
-        metrics: the rows, from the top.
-        names, colours: names and colours of both runs.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]

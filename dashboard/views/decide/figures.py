@@ -109,13 +109,7 @@ def coverage_figure(
 ) -> PlotlyJson:
     """Draw risk or accuracy of the most confident share of the items. A dot on each line marks the share answered above ``t``.
 
-    Args:
-        decisions: decisions with the curves.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        t: the chosen threshold.
-        accuracy: whether accuracy is drawn instead of risk.
-        forecasts: whether answers are forecasts.
+    If ``accuracy`` is False, the risk is drawn.
     """
 
     def risk_or_accuracy(values: Sequence[float | None]) -> list[float | None]:

@@ -128,10 +128,7 @@ def _metric_cell(run: RunDecisions, key: str) -> html.Td:
 def verdict(difference: CurveDifference, names: Mapping[str, str], chosen_here: bool) -> html.P:
     """Say which of two runs is better at which t: as measured, and where the band excludes 0.
 
-    Args:
-        difference: of the two runs.
-        names: display name of each run, by run id.
-        chosen_here: whether the runs are compared because they have the best Brier scores on these answers.
+    ``chosen_here`` says whether the runs are compared because they have the best Brier scores on these answers.
     """
     shown = _who_is_better(difference.shown, names)
     shown = f"{shown}; elsewhere neither is shown to be better" if shown else "neither is shown to be better"

@@ -42,13 +42,7 @@ def hard_easy(
 ) -> list[Component | None]:
     """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
 
-    Args:
-        result: hard-easy effect of each run.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        link: address of a question, with ``ID`` in place of its id.
-        panels: which runs have a panel; see ``Panels``.
-        forecasts: whether answers are forecasts.
+    ``link`` is the address of a question, with ``ID`` in place of its id; for ``panels`` see ``Panels``.
     """
     gap = CATALOGUE["overconfidence"].worded(forecasts)
     if result.untested:  # the page says why
@@ -95,12 +89,8 @@ def _sources(sources: dict[str, int]) -> str:
 def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str, gap: str) -> PlotlyJson:
     """Draw a panel per run: a dot per question, the fitted line and its interval.
 
-    Args:
-        runs: fits, one per panel.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        link: address of a question, with ``ID`` in place of its id; a click on a dot opens it.
-        gap: what the vertical axis shows.
+    ``link`` is the address of a question, with ``ID`` in place of its id; a click on a dot opens it. ``gap`` names the vertical
+    axis.
     """
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
@@ -139,13 +129,7 @@ WITH_TEAM_SHARE = "with the share of human teams that have answered correctly by
 
 
 def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
-    """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw.
-
-    Args:
-        result: accuracy of the selection.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw."""
     if result.missing or not result.runs:
         return None
     marks = [fraction.revealed for fraction in result.runs[0].fractions]
@@ -176,13 +160,7 @@ AXIS = 60  # pixels below and above the axis of accuracy
 
 
 def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
-    """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text.
-
-    Args:
-        accuracies: accuracies of runs and people.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
     data = [
         {
             "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run,
@@ -225,15 +203,7 @@ GAP = CATALOGUE["overconfidence"]
 
 
 def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours, gap: Metric) -> html.Figure:
-    """Return overconfidence by category or radius.
-
-    Args:
-        by: "category" or "radius".
-        result: breakdown of the metric ``GAP``, with intervals.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        gap: ``GAP``, as it is called in the dataset.
-    """
+    """Return overconfidence by "category" or "radius"."""
     rows = [
         row(
             named(colours.get(run.run), f"{names[run.run]}, {part.value or 'not stated'}"),
@@ -257,14 +227,7 @@ ROW = 17  # pixels per run of a part
 
 
 def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row.
-
-    Args:
-        breakdown: breakdown with intervals.
-        metric: the metric.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row."""
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
     rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}
     lowest = len(rows)

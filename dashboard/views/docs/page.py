@@ -91,11 +91,7 @@ def _title(path: Path) -> str:
 
 @cache
 def as_html(name: str) -> str:
-    """Return a document as HTML. HTML in the document is shown as text, and links that would run a script are dropped.
-
-    Args:
-        name: name of one of ``documents``.
-    """
+    """Return a document as HTML. HTML in the document is shown as text, and links that would run a script are dropped."""
     text = COMMENT.sub("", (ROOT / f"{name}.md").read_text(encoding="utf-8"))
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     tokens = parser.parse(text)
@@ -110,11 +106,9 @@ def as_html(name: str) -> str:
 
 
 def anchor(heading: str, taken: dict[str, int]) -> str:
-    """Return the id of a heading, formed as on GitHub.
+    """Return the id of a heading in Markdown, formed as on GitHub.
 
-    Args:
-        heading: the heading's Markdown.
-        taken: how often each id was used by earlier headings; the new one is added.
+    ``taken`` counts the uses of each id by earlier headings; the new one is added.
 
     >>> anchor("Damaged files", {}), anchor("`/docs`, and so on", {})
     ('damaged-files', 'docs-and-so-on')

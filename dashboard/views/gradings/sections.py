@@ -31,12 +31,7 @@ CHOICES = (("Right", "1", "y"), ("Wrong", "0", "n"), ("Undo", "", "u"))  # label
 
 
 def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> html.Div:
-    """Return a row for each pair of gradings of each run.
-
-    Args:
-        runs: runs with several gradings, at least one run.
-        link: function from a run id to the address of its guesses.
-    """
+    """Return a row for each pair of gradings of each run. ``link`` maps a run id to the address of its guesses."""
     rows = []
     for run in runs:
         accuracies = {grading.name: grading.accuracy for grading in run.gradings}
@@ -75,11 +70,7 @@ def _origin(grading: RunGrading) -> list[Component | str]:
 def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl: bool, writable: bool) -> html.Div:
     """Return a row for each guess. The script ``assets/gradings.js`` moves through the rows and sends corrections.
 
-    Args:
-        result: the guesses, at least one.
-        link: function from a question id to its address.
-        quizbowl: whether answer lines can contain quizbowl markup.
-        writable: whether this server accepts corrections.
+    There must be at least one guess. ``link`` maps a question id to its address.
     """
     names = [name for name in result.gradings if name != REVIEWED] + [REVIEWED]
     head = ["Guess", "Answer line", *names, "What the rules say", *(["Correct it"] if writable else [])]
@@ -169,9 +160,7 @@ NOTE = (
 def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
     """Say which runs are graded by a judge that errs, and by how much; None if no sample is reviewed.
 
-    Args:
-        result: the runs of the page's selection.
-        link: address of the page of gradings.
+    ``link`` is the address of the page of gradings.
     """
     runs = [run for run in result.runs if run.means]
     if not runs:
@@ -192,10 +181,7 @@ def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
 def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) -> list[Component]:
     """Return what is known from a random sample of a run's answers: how far its review is, and the estimates.
 
-    Args:
-        sample: the answers drawn.
-        run: the estimates; None without a sample.
-        waiting: address of the list of answers that wait for review.
+    ``run`` is None without a sample. ``waiting`` is the address of the list of answers that wait for review.
     """
     if run is None or sample.questions is None or sample.at is None:
         return []

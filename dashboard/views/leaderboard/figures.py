@@ -38,10 +38,7 @@ DENSE_ROW = 18  # pixels per run in that case
 def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw a dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
 
-    Args:
-        board: leaderboard with ``accuracy`` and ``mean_confidence``.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
+    The board needs ``accuracy`` and ``mean_confidence``.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
@@ -100,11 +97,7 @@ def ranks_figure(
 ) -> PlotlyJson:
     """Draw a line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
 
-    Args:
-        board: leaderboard with intervals.
-        metrics: metrics that rank.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
+    The board needs intervals.
     """
     highlighted = [row for row in board.rows if row.run in colours]
     labels = run_labels(names, [row.run for row in highlighted])
@@ -174,14 +167,7 @@ ROOM = 0.08  # space before the first date, as a share of the span of dates; aft
 def release_dates_figure(
     runs: list[DatedRun], metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]
 ) -> PlotlyJson:
-    """Draw a dot per run at its date, with its interval, and a stepped line through the best so far.
-
-    Args:
-        runs: runs by date, each with a value.
-        metric: metric that is shown.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw a dot per run at its date, with its interval, and a stepped line through the best so far. Each run needs a value."""
     by_id = {run.run: run for run in runs}
     labels = run_labels(names, [run for run in by_id if run in colours])
     data: list[PlotlyJson] = []

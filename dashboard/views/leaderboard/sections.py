@@ -34,11 +34,7 @@ ALL_OF_THEM = "With 95 % confidence, every run that is truly best is among these
 def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | None, baselines: str) -> html.P:
     """Return the paragraph below the table: what its cells show, and what its ranked runs can be said to be.
 
-    Args:
-        board: leaderboard, its ranked rows in any order, with intervals.
-        names: display name of each run, by run id.
-        margin: the difference that does not matter; None where none is stated.
-        baselines: a sentence on what a trivial run would score; can be empty.
+    The board needs intervals. ``baselines`` is a sentence on what a trivial run would score, or blank.
     """
     primary = CATALOGUE[board.primary]
     ranked = [row for row in board.rows if row.ranked]
@@ -78,13 +74,7 @@ def _named(rows: Sequence[LeaderboardRow], names: Mapping[str, str]) -> str:
 
 
 def early_mistake_story(mistake: EarlyMistake, question: Question, colours: RunColours) -> html.Section:
-    """Return the story in words, the figure of the question with the cursor at the mistake, and what to do next.
-
-    Args:
-        mistake: the most confident early mistake.
-        question: its question, with all runs.
-        colours: colour of each run, by run id.
-    """
+    """Return the story in words, the figure of the question with the cursor at the mistake, and what to do next."""
     names = run_names(question.runs)
     path = f"{question_path(question.dataset, question.question_id)}?{urlencode({'clue': mistake.clue})}"
     sure, known = f"{mistake.confidence:.0%}".replace("%", " %"), f"{mistake.known:.0%}".replace("%", " %")
@@ -126,13 +116,7 @@ ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 
 def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """Return the figure and its table.
-
-    Args:
-        board: leaderboard with ``ACCURACY_AND_CONFIDENCE``.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the figure and its table. The board needs ``ACCURACY_AND_CONFIDENCE``."""
     rows = [
         row(
             named(colours.get(run.run), names[run.run]),
@@ -151,11 +135,7 @@ def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunCol
 def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: RunColours) -> html.Div:
     """Return the ranks of the runs by each metric, and Kendall's tau-b between the metrics, as figures and tables.
 
-    Args:
-        board: leaderboard, its rows in the order to draw.
-        ranked: metrics that rank.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
+    Runs are drawn in the order of the board.
     """
     # The page already has the values that /api/v1/agreement would read.
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
@@ -191,14 +171,7 @@ MIN_DATES = 2  # fewer dates make no figure
 def release_dates_section(
     result: ReleaseDates, metric: Metric, names: Mapping[str, str], colours: RunColours
 ) -> html.Section | None:
-    """Return the metric of each run at the release date of its model; None with fewer than two dates.
-
-    Args:
-        result: runs by date.
-        metric: metric that is shown.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the metric of each run at the release date of its model; None with fewer than two dates."""
     runs = [run for run in result.runs if run.value is not None]
     if len({run.day for run in runs}) < MIN_DATES:
         return None

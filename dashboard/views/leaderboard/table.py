@@ -57,18 +57,11 @@ def board_table(
     heat: bool,
     link: Callable[[str], str],
 ) -> html.Div:
-    """Return the leaderboard: a row per run, and a sortable column per metric.
+    """Return the leaderboard: a row per run, in the order of the board, and a sortable column per metric.
 
-    Args:
-        board: leaderboard, its ranked rows in the order to show.
-        unranked: rows that are not ranked, shown below a line: formulas, and runs that answered too few questions.
-        shown: metrics that have a column.
-        selection: selection of the page.
-        sort: key by which the table is sorted.
-        colours: colour of each run, by run id.
-        published: key of a table of published values to show below; blank for none.
-        heat: whether the better values of a column have a darker background.
-        link: function from a run id to the address of its page.
+    ``unranked`` rows are shown below a line: formulas, and runs that answered too few questions. ``published`` is the key of a
+    table of published values to show below; blank for none. ``heat`` says whether the better values of a column have a darker
+    background. ``link`` maps a run id to the address of its page.
     """
     scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
     head = [
@@ -158,10 +151,7 @@ def board_table(
 def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
     """Sort rows by a metric, best first, or by a name; a leading ``-`` reverses the order. Missing values come last.
 
-    Args:
-        rows: rows in any order.
-        sort: key of a metric or one of ``NAMES``, optionally with a leading ``-``.
-        columns: metrics that the rows have.
+    ``sort`` is the key of a metric or one of ``NAMES``.
     """
     key, turned = sort.removeprefix("-"), sort.startswith("-")
     if key in NAMES:
@@ -225,10 +215,7 @@ def _head(title: str | list[str | Component], key: str, sort: str, about: str, *
 class ColumnScale:
     """Scale of the bars and the shading of a column.
 
-    Attributes:
-        low, high: values at the ends of the bars.
-        runs: number of ranked runs.
-        letters: width of the longest group of letters, in characters.
+    The bars end at ``low`` and ``high``; ``letters`` is the width of the longest group of letters.
     """
 
     low: float

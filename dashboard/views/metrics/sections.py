@@ -23,12 +23,7 @@ BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is 
 
 
 def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
-    """Return the definition of a metric as a section.
-
-    Args:
-        entry: the definition.
-        notes: notes on the papers, by key.
-    """
+    """Return the definition of a metric as a section. ``notes`` are on the papers, by key."""
     facts: dict[str, str | list[Inline] | None] = {
         "Source": entry.source,
         "Needs": ", ".join(entry.needs),
@@ -177,12 +172,7 @@ def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
 
 
 def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
-    """Return a section with an entry per note.
-
-    Args:
-        notes: notes in order.
-        titles: name of each metric by key, for links.
-    """
+    """Return a section with an entry per note. ``titles`` names each metric by key, for links."""
     entries = [
         html.Section(
             [

@@ -18,13 +18,7 @@ from queries.metrics.catalogue import VOTES
 
 
 def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """Return the figure and its table, a row per run, class and non-empty bin.
-
-    Args:
-        result: comparison with people, with the classes of runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the figure and its table, a row per run, class and non-empty bin."""
     rows = [
         row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
         for run in result.rows
@@ -42,13 +36,7 @@ def class_reliability(result: People, names: Mapping[str, str], colours: RunColo
 
 
 def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
-    """Return a histogram of items by DistCE.
-
-    Args:
-        result: comparison with people, with histograms.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return a histogram of items by DistCE."""
     reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
     return figure(
         "distance",
@@ -88,15 +76,7 @@ def ranking_histograms(result: People, names: Names, colours: RunColours) -> htm
 def _table(
     result: People, names: Names, edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
 ) -> html.Div:
-    """Return a row per run and non-empty bin, with the count of the human reference.
-
-    Args:
-        result: comparison with people, with histograms.
-        names: display name of each run, by run id.
-        edges: edges of the bins, shape (bins + 1,).
-        counts: function from histograms to the counts to show, shape (bins,).
-        label: what the table holds.
-    """
+    """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
     rows = []
     for run in result.rows:
         if run.histograms is None:
@@ -110,13 +90,7 @@ def _table(
 
 
 def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
-    """Return the metrics against votes of each ranked run.
-
-    Args:
-        board: leaderboard with the metrics ``VOTES``.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the metrics against votes of each ranked run. The board needs the metrics ``VOTES``."""
     ranked = [run for run in board.rows if run.ranked]
     shown = [metric for metric in VOTES if any(run.metrics[metric.key].value is not None for run in ranked)]
     rows = []
@@ -134,13 +108,7 @@ Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 
 def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per run: items by DistCE; the human reference as an outline.
-
-    Args:
-        people: comparison with people, with histograms.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw a panel per run: items by DistCE; the human reference as an outline."""
     return _histograms(
         people,
         names,
@@ -154,14 +122,7 @@ def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
 
 
 def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
-    """Draw a panel per run: items by EntCE; right of 0, the run is less certain than people.
-
-    Args:
-        people: comparison with people, with histograms.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        absolute: whether differences are folded at 0.
-    """
+    """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
     edges = people.entropy_edges
     if absolute:
         edges = edges[len(edges) // 2 :]
@@ -179,13 +140,7 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
 
 
 def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people.
-
-    Args:
-        people: comparison with people, with histograms.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
     shown = _shown(people)
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
     edges = [place - 0.5 for place in range(pairs + 1)]
@@ -264,13 +219,7 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run.
-
-    Args:
-        people: comparison with people, with the reliability of classes.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run."""
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
     data: list[PlotlyJson] = []

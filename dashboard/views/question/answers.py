@@ -39,13 +39,8 @@ def answers_section(
 ) -> html.Section:
     """Return the table below its title and a menu for the order of the runs.
 
-    Args:
-        question: the question with the answers of its runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        metric: sorts the runs, best first, and has a column; if None, runs are listed in order of import.
-        cursor: the clue whose rows are shown, from 0.
-        undisputed: whether to leave out answers on which the gradings of their run differ.
+    The runs are sorted by ``metric``, best first, or in order of import if it is None. ``cursor`` is the clue whose rows are
+    shown, from 0. ``undisputed`` leaves out answers on which the gradings of their run differ.
     """
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
     runs = list(question.runs)
@@ -76,14 +71,7 @@ def answers_table(
 ) -> html.Div:
     """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
 
-    Args:
-        question: the question with its clues and what people did.
-        runs: runs in the order of the rows.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        metrics: metrics of the single question, a column each.
-        cursor: the clue whose rows are shown, from 0.
-        undisputed: whether to leave out answers on which the gradings of their run differ.
+    Clues are counted from 0. Rows are in the order of ``runs``. ``undisputed`` is as in ``answers_section``.
     """
     buzzes = any(run.buzzpoint for run in runs)
     columns = ["Run", "Guess", "Correct", "Confidence"]

@@ -35,11 +35,7 @@ from queries.question import ClueResponse, Question, RunResponses
 def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
     """Return the figure; None for a single clue without people, where the table of answers says everything.
 
-    Args:
-        question: the question with its clues, what people did, and the answers of runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        cursor: the clue that is marked, from 0.
+    ``cursor`` is the clue that is marked, from 0.
     """
     if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
         return None
@@ -64,12 +60,7 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
 
 
 def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
-    """Return a row per run and one for people, a column per clue.
-
-    Args:
-        question: the question with its clues and the answers of runs.
-        names: display name of each run, by run id.
-    """
+    """Return a row per run and one for people, a column per clue."""
     rows = []
     if question.human:
         curve = getattr(question.human, question.drawn_curve)
@@ -99,12 +90,8 @@ ROW = 24  # pixels per run
 def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
-    The bars within the span add up to the run's y. A run with several answers has a dot for each, without a span.
-
-    Args:
-        question: question with a lifespan.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
+    The bars within the span add up to the run's y. A run with several answers has a dot for each, without a span. The question
+    must have a lifespan.
     """
     life = question.lifespan
     assert life is not None and question.radius is not None
@@ -181,14 +168,9 @@ MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide every
 def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
     """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
 
-    The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle where the system itself decided to.
-    The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js`` moves it.
-
-    Args:
-        question: question with at least one clue.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        cursor: clue at the cursor, from 0.
+    The question needs at least one clue. The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle
+    where the system itself decided to. The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js``
+    moves it. Clues are counted from 0.
     """
     words = [clue.word_end for clue in question.clues]
     end = words[-1]
@@ -327,13 +309,7 @@ def _rail(question: Question) -> list[PlotlyJson]:
 
 
 def vote_shares(question: Question, names: Mapping[str, str], colours: RunColours) -> html.Figure:
-    """Return the distributions of people and runs, as a figure and a table.
-
-    Args:
-        question: question with votes.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return the distributions of people and runs, as a figure and a table. The question must have votes."""
     votes = question.votes
     assert votes is not None
     rows = [row("People", *(short(share) for share in votes.shares), "")]
@@ -366,10 +342,7 @@ MAX_CLASS_NAME_LENGTH = 28  # characters
 def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw a row per class: a bar for its share of the votes, and a column of dots for the share that each run gives it.
 
-    Args:
-        question: question with votes.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
+    The question must have votes.
     """
     votes = question.votes
     assert votes is not None

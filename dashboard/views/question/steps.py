@@ -23,10 +23,7 @@ TITLE = "CalScore, clue by clue"
 def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
     """Show the terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
 
-    Args:
-        result: steps of the one run to show.
-        names: display name of each run that can be chosen, by run id.
-        default: id of the run that is shown if the address names none.
+    ``default`` is the id of the run that is shown if the address names none.
     """
     (run,) = result.runs
     options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
@@ -78,13 +75,7 @@ def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
-    """Return the box and a sentence on the thresholds.
-
-    Args:
-        rules: rules by which runs buzz.
-        scale: scale of the thresholds, as the address states it.
-        buzz_page: address of the Buzz page under the same rules.
-    """
+    """Return the box and a sentence on the thresholds. ``scale`` is as the address states it."""
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
     own = counted(len(rules.thresholds), "run") if rules.thresholds else ""
     threshold = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"

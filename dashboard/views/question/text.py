@@ -21,14 +21,9 @@ SHORT_CLUE = 6
 
 
 def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
-    """Return the clues as a list that the cursor moves through. Clues after the cursor are dimmed.
+    """Return the clues as a list that the cursor moves through. Clues after the cursor, counted from 0, are dimmed.
 
     Many short clues are set as running text.
-
-    Args:
-        question: the question.
-        cursor: the current clue, from 0.
-        quizbowl: whether its text can contain quizbowl markup.
     """
     ticks: dict[int, list[html.Span]] = defaultdict(list)
     for buzz in question.human.buzzes if question.human else []:
@@ -94,15 +89,9 @@ def question_heading(
     *,
     quizbowl: bool,
 ) -> html.Div:
-    """Return the heading.
+    """Return the heading, with links to the list and to the neighbours in it.
 
-    Args:
-        question: question of the page.
-        listing: link to the list that contains the question.
-        place: place of the question in the list, from 0; None if filters leave it out.
-        total: number of questions in the list.
-        previous, following: addresses of the neighbours in the list; None at its ends.
-        quizbowl: whether its answer line can contain quizbowl markup.
+    ``place`` is the question's place among the ``total`` of the list, from 0; None if filters leave it out.
     """
     line = question.answer or ""
     name = line.partition("[")[0].strip()  # without other accepted answers

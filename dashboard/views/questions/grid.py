@@ -45,13 +45,8 @@ ColumnDefinition = dict[str, Any]  # AG Grid's, as JSON
 class QuestionGrid:
     """The list of the questions of a selection.
 
-    Attributes:
-        facets: what the dataset offers.
-        selected: runs that pass the filters.
-        curve: human curve of the sparklines.
-        metric: metric shown in the column of each run.
-        sort: order; see ``queries.question_order``.
-        highlighted: runs that are shown in their colours.
+    ``selected`` are the runs that pass the filters. ``curve`` is the human curve of the sparklines. For ``sort`` see
+    ``queries.question_order``.
     """
 
     facets: Facets
@@ -227,11 +222,7 @@ class QuestionGrid:
     ) -> list[dict[str, object]]:
         """Return rows as JSON, by the fields of the columns.
 
-        Args:
-            page: questions of the block.
-            start: place of the first question in the order, from 0.
-            links: addresses of the questions, by question id.
-            sparklines: sparklines of these questions; None if there are none.
+        ``start`` is the place of the first question in the order, from 0. ``links`` are the addresses by question id.
         """
         drawn = sparklines.questions if sparklines else {}
         return [
@@ -304,12 +295,7 @@ MAX_POINTS = 46  # points of a line: more than one per two pixels would not be v
 
 
 def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson | None:
-    """Return the paths of the lines, the dots at their ends and a text equivalent; None if there is nothing to draw.
-
-    Args:
-        spark: sparklines of the question.
-        names, colours: names and colours of the runs that are drawn, by run id.
-    """
+    """Return the paths of the lines, the dots at their ends and a text equivalent; None if there is nothing to draw."""
     drawn = {run: line for run, line in spark.runs.items() if run in colours}
     if not drawn and spark.people is None:
         return None

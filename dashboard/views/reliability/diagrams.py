@@ -35,15 +35,8 @@ def reliability_diagrams(
 ) -> html.Figure:
     """Return a diagram per run, with the bins as a table.
 
-    Args:
-        runs: diagrams of the runs.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        recalibrated: diagrams after recalibration, by run id.
-        marked: range of confidence whose items are listed; None for no range.
-        band: kind of the consistency band.
-        brush: whether dragging over a range of confidence lists its items.
-        forecasts: whether answers are forecasts.
+    ``recalibrated`` has diagrams by run id. ``marked`` is the range of confidence whose items are listed. ``brush`` says whether
+    dragging over a range lists its items.
     """
     return figure(
         "reliability",
@@ -80,14 +73,7 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, 
 
 
 def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Div:
-    """Return how far each ranked run is over- and underconfident.
-
-    Args:
-        board: leaderboard with the metrics ``SPLIT``.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        forecasts: whether answers are forecasts.
-    """
+    """Return how far each ranked run is over- and underconfident. The board needs the metrics ``SPLIT``."""
     rows = []
     for row in (row for row in board.rows if row.ranked):
         cells = [row.metrics[metric.key] for metric in SPLIT]
@@ -113,13 +99,8 @@ def reliability_figure(
     """Draw a panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency
     band, and the diagonal. Bars below 0 show how often each confidence was stated, with multiples of 5 % darker.
 
-    Args:
-        diagrams: diagrams, one per run.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        after: diagrams of the same runs after recalibration, by run id, drawn as open dots.
-        chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets the user drag it.
-        forecasts: whether answers are forecasts.
+    ``after`` has diagrams after recalibration, by run id, drawn as open dots. The ``chosen`` range of confidence is shaded in
+    every panel; ``assets/range_brush.js`` lets the user drag it.
     """
     data: list[PlotlyJson] = []
     stated, right = CALIBRATION_AXES[forecasts]

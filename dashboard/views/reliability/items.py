@@ -23,13 +23,7 @@ def items_section(
 ) -> html.Section:
     """Return the table below controls for the run and the range of confidence.
 
-    Args:
-        result: the items to list, and how many there are.
-        name: display name of their run.
-        run_menu: control for the run.
-        confidence: range of confidence; None for all of 0 to 1.
-        link: function from an item to the address of its question.
-        quizbowl: whether answer lines can contain quizbowl markup.
+    ``confidence`` is None for all of 0 to 1. ``link`` maps an item to the address of its question.
     """
     low, high = confidence or (0.0, 1.0)
     return html.Section(
@@ -50,13 +44,7 @@ def items_section(
 
 
 def items_table(items: Sequence[Item], link: Callable[[Item], str], *, quizbowl: bool) -> html.Div:
-    """Return a row per item.
-
-    Args:
-        items: items in order.
-        link: function from an item to the address of its question.
-        quizbowl: whether answer lines can contain quizbowl markup.
-    """
+    """Return a row per item. ``link`` maps an item to the address of its question."""
     drawn = draw_text if quizbowl else lambda text: [text]
     rows = [
         html.Tr(

@@ -32,13 +32,7 @@ _TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], .
 
 
 def recalibration_section(result: Recalibration, names: dict[str, str], colours: RunColours) -> html.Section:
-    """Return each metric before and after, and how much nearer items come to their correctness, as a table and a figure.
-
-    Args:
-        result: recalibration by one method.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-    """
+    """Return each metric before and after, and how much nearer items come to their correctness, as a table and a figure."""
     shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in result.runs)]
     terms = _TERMS.get(result.method, ())
     head = [

@@ -51,12 +51,7 @@ def triptych_section(
 ) -> html.Section:
     """Return overall score, discrimination, the plane of miscalibration and discrimination, smooth diagrams, and tests.
 
-    Args:
-        result: values of every run.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        panels: ids of the runs that have a panel in the small multiples.
-        forecasts: whether answers are forecasts.
+    ``panels`` are the ids of the runs that have a panel in the small multiples.
     """
     runs = result.runs
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")

@@ -21,10 +21,7 @@ BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 i
 def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
     """Return a row per metric that the run has: value, interval, rank.
 
-    Args:
-        row: row of the leaderboard, with intervals.
-        metrics: metrics in order.
-        ranked: number of ranked runs.
+    The row needs intervals; ``ranked`` is the number of ranked runs.
     """
     rows = []
     for metric in metrics:
@@ -85,12 +82,7 @@ def worst_questions(
 ) -> html.Section | None:
     """Return a row per question, the worst first; None if there are none.
 
-    Args:
-        questions: questions in order, with the metric of the run.
-        metric: metric by which they are ordered.
-        run: id of the run.
-        link: function from a question id to its address.
-        quizbowl: whether texts can contain quizbowl markup.
+    The order is that of ``questions``. ``link`` maps a question id to its address.
     """
     plain = without_markup if quizbowl else str
     rows = [

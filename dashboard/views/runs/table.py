@@ -18,13 +18,10 @@ MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
 
 
 def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Div:
-    """Return a row per run.
+    """Return a row per run, with a column of datasets if the table shows every dataset.
 
-    Args:
-        result: the runs, at least one; either all of them are withdrawn or none is.
-        titles: titles by dataset.
-        every_dataset: whether there is a column of datasets.
-        mode: value of ``CLUELINE_UPLOADS``; "off" leaves out the buttons.
+    There must be at least one run; either all are withdrawn or none is. ``mode`` is the value of ``CLUELINE_UPLOADS``; "off"
+    leaves out the buttons.
     """
     head = ["Run", *(["Dataset"] if every_dataset else []), "Imported", "From", "Answers", "Decided", "Download", "See",
             *([] if mode == "off" else [""])]  # fmt: skip

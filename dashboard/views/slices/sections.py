@@ -33,13 +33,8 @@ def parts_section(
 ) -> html.Section:
     """Return a row per run and one for their mean, a column per part: value, 95 % interval and rank.
 
-    Args:
-        result: breakdown of the metric, with intervals.
-        whole: the metric on the whole selection, by run id; it sets the order of the rows.
-        metric: the metric.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        link: function from the value of a part to the address of its leaderboard.
+    ``whole`` is the metric on the whole selection, by run id; it sets the order of the rows. ``link`` maps the value of a part to
+    the address of its leaderboard.
     """
     head: list[Cell] = ["Run", "All", *(_head(part, link) for part in result.parts)]
     cells = [{row.run: row.metrics[metric.key] for row in part.rows} for part in result.parts]
@@ -107,13 +102,7 @@ def slices_section(
 ) -> html.Section:
     """Return the significant slices, and the largest differences of the others.
 
-    Args:
-        title: title of the section.
-        slices: slices in order.
-        metric: metric by which runs are compared.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        link: function from a slice to the address that shows it.
+    ``link`` maps a slice to the address that shows it.
     """
     significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
     others = sorted((part for part in slices if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
@@ -151,15 +140,9 @@ MAX_ROWS = 20
 def unsolved_section(
     result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
 ) -> html.Section:
-    """Return their number by category, and a list.
+    """Return their number by category, and a list. ``link`` maps a question id to its address.
 
-    Args:
-        result: unsolved questions of the selection.
-        names: display name of each run, by run id.
-        colours: colour of each run, by run id.
-        link: function from a question id to its address.
-        whole: address of the CSV file with all of them.
-        quizbowl: whether answer lines can contain quizbowl markup.
+    ``whole`` is the address of the CSV file with all of them.
     """
     heading = html.H2("Questions that no run answered correctly")
     if not result.answered:

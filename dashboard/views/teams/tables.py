@@ -31,12 +31,7 @@ TERMS = (
 
 
 def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.Section:
-    """Return where each team buzzes, and how often it is right.
-
-    Args:
-        teams: teams in order.
-        link: function from a team to the address that lists its buzzes.
-    """
+    """Return where each team buzzes, and how often it is right. ``link`` maps a team to the address that lists its buzzes."""
     right = [team for team in teams if team.correct][:MAX_TEAMS]
     left_out = len(teams) - len(right)
     title = "Where teams are right: median and quartiles of their correct buzzes"
@@ -68,9 +63,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
 def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
     """Return the results by category; None if questions have no categories.
 
-    Args:
-        categories: categories in order.
-        link: function from a category to the address of the list of its questions.
+    ``link`` maps a category to the address of the list of its questions.
     """
     if not any(part.category for part in categories):
         return None
@@ -92,11 +85,7 @@ def questions_section(
 ) -> html.Section:
     """Return the results by question, the hardest first.
 
-    Args:
-        questions: questions in any order.
-        link: function from a question id to its address.
-        whole: address of the CSV file with all of them.
-        quizbowl: whether answer lines can contain quizbowl markup.
+    ``link`` maps a question id to its address. ``whole`` is the address of the CSV file with all of them.
     """
     hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))
     powers = _have_powers(questions)
@@ -123,10 +112,7 @@ def questions_section(
 def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
     """Return which teams met, and their results; None if no two teams shared a room.
 
-    Args:
-        rooms: rooms in order.
-        link: function from a room to the address that lists its buzzes.
-        whole: address of the CSV file with all of them.
+    ``link`` maps a room to the address that lists its buzzes. ``whole`` is the address of the CSV file with all of them.
     """
     if not rooms:
         return None
@@ -159,12 +145,8 @@ def buzzes_section(
 ) -> html.Section:
     """Return every buzz of one team, or in one room.
 
-    Args:
-        whose: completes the heading "Buzzes ...".
-        buzzes: buzzes in order.
-        link: function from a question id, or the placeholder ``ID``, to its address.
-        back: address of the page without a team or room.
-        quizbowl: whether answer lines can contain quizbowl markup.
+    ``whose`` completes the heading "Buzzes ...". ``link`` maps a question id, or the placeholder ``ID``, to its address. ``back``
+    is the address of the page without a team or room.
     """
     powers = any(buzz.power is not None for buzz in buzzes)
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
@@ -238,8 +220,7 @@ SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
 def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
     """Draw a row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
 
-    Args:
-        teams: teams that were right at least once, at most ``MAX_TEAMS``, in order.
+    There must be at most ``MAX_TEAMS`` teams, each with a correct buzz.
     """
     quartiles = [team.correct_at_quartiles or [] for team in teams]
     places = list(range(len(teams)))
@@ -272,10 +253,8 @@ def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
 def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) -> PlotlyJson:
     """Draw every buzz of one team: a row per category, where in the question it came, and whether it was right.
 
-    Args:
-        buzzes: buzzes of the team.
-        labels: name of the question of each buzz.
-        link: address of a question, with ``ID`` in place of its id; a click on a mark opens it.
+    ``labels`` names the question of each buzz. ``link`` is the address of a question, with ``ID`` in place of its id; a click on
+    a mark opens it.
     """
     categories = sorted({_category(buzz) for buzz in buzzes})
     place = {category: number for number, category in enumerate(categories)}

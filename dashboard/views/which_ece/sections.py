@@ -183,13 +183,7 @@ def review_words(result: WhichEce, names: Names, title: str) -> str:
 def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str, *, forecasts: bool = False) -> PlotlyJson:
     """Draw a panel per variant: each bin from edge to edge at its accuracy, with a dot at its mean confidence.
 
-    Open dots are bins that do not count.
-
-    Args:
-        variants: variants that have bins.
-        labels: label of each variant.
-        colour: colour of the run.
-        forecasts: whether answers are forecasts.
+    Open dots are bins that do not count. Each variant must have bins.
     """
     stated, right = CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []

@@ -1,7 +1,4 @@
-"""The writer's desk: a question typed sentence by sentence, and what guessers answer to it so far.
-
-``assets/write.js`` builds the form, keeps the text in the browser, and has the page redrawn while somebody types.
-"""
+"""The writer's desk: a question typed sentence by sentence, and what guessers answer to it so far; see ``assets/write.js``."""
 
 from __future__ import annotations
 

@@ -106,12 +106,7 @@ NO_WORDS = 10  # end of the axis before anything is typed
 
 
 def draft_figure(draft: QuestionDraft, colours: Mapping[str, str]) -> PlotlyJson:
-    """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz.
-
-    Args:
-        draft: draft with its guessers.
-        colours: colours by model.
-    """
+    """Draw each guesser's confidence at the end of each sentence. The marker's shape is the grade; a diamond marks the buzz."""
     ends = [clue.word_end for clue in draft.clues]
     last = [(plain(guesser.model), guesser.guesses[-1].confidence, colours[guesser.model]) for guesser in draft.guessers]
     return {

@@ -197,7 +197,7 @@ def _warnings(guesser: GuesserOnDraft, clues: Sequence[DraftClue]) -> list[Draft
 
 
 MAX_QUESTIONS = 100
-MAX_WORDS = 20_000  # of all questions together
+MAX_WORDS_TOGETHER = 20_000  # of all questions together
 MAX_NAME_LENGTH = 200  # characters of an id, a title or a category
 
 Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_LENGTH)]
@@ -223,8 +223,10 @@ def draft_bundle(written: WrittenDataset) -> bytes:
     numbered = [(f"q{number}", question) for number, question in enumerate(written.questions, start=1)]
     drafts = [(question_id, _draft(question_id, question)) for question_id, question in numbered]
     words = sum(draft.words for _, draft in drafts)
-    if words > MAX_WORDS:
-        message = f"The questions have {words:,} words; together they can have {MAX_WORDS:,}. Save some as another dataset."
+    if words > MAX_WORDS_TOGETHER:
+        message = (
+            f"The questions have {words:,} words; together they can have {MAX_WORDS_TOGETHER:,}. Save some as another dataset."
+        )
         raise BadRequest("too_long", message, "questions")
     facts = {"dataset": written.dataset, "title": written.title.strip() or written.dataset, "kind": "incremental",
              "note": "Written at the writer's desk."}  # fmt: skip

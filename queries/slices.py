@@ -193,7 +193,7 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
     shape = (len(masks), len(evidence.runs))
     values, references, low, high = np.full((4, *shape), np.nan)
     questions = np.zeros(shape, dtype=np.int64)
-    varies = np.zeros(shape, dtype=bool)
+    real = np.zeros(shape, dtype=bool)
     single, units, clusters = evidence.by_question(), evidence.units, np.zeros((2, *shape), dtype=np.int64)
     whole, whole_scores = evidence.values(metric), single.pseudo_values(metric)
     whole_influence = inference.influences(single.values(metric), whole_scores)
@@ -223,7 +223,8 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
             groups = [touched | touched[:, against]]
         differences, moved = turn * (values[part] - references[part]), turn * units.sums(influence)
         low[part], high[part] = inference.influence_interval(differences, moved, groups)
-        varies[part] = (np.round(low[part], DIGITS) < np.round(high[part], DIGITS)) | (against is not None)
+        spread = np.round(low[part], DIGITS) < np.round(high[part], DIGITS)
+        real[part] = spread | (np.round(differences, DIGITS) != 0) | (against is not None)
         if against is not None:
             # Where errors are few, the questions of the part hardly show how much the difference varies.
             ends = np.full((2, shape[1]), np.nan)
@@ -249,7 +250,7 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         testable &= against != np.arange(len(against))
     differences = turn * (values - references)
     low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
-    testable &= np.isfinite(differences) & (low < high) & varies  # otherwise, a difference is one of rounding errors
+    testable &= np.isfinite(differences) & (low < high) & real  # otherwise, a difference is one of rounding errors
     return MeasuredParts(testable, questions, values, references, differences, low, high)
 
 

@@ -280,9 +280,9 @@ def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
 
 COLUMN, ROW = 1.12, 1.32  # distance between fields, in units of confidence and accuracy: each row has a name above it
 PANEL_HEIGHT = 100  # pixels
-MAX_NAME_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's name
+MAX_MODEL_LENGTH, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's name
 MAX_DATASETS = 12  # drawn at most; more would have no room
-LEVEL, UPRIGHT = 6, 20  # with more datasets than this, their names are vertical; characters of a vertical name
+LEVEL = 6  # with more datasets than this, their names are vertical
 COLOURS = ("var(--run-1)", "var(--run-2)")  # bins that are under- or well calibrated, and overconfident ones
 
 
@@ -306,7 +306,8 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     if len(titles) > LEVEL:
         datasets = [plain(title) for title in distinct_short_names(titles, UPRIGHT)]
     models = [
-        plain(name) for name in distinct_short_names([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_NAME_LENGTH)
+        plain(name)
+        for name in distinct_short_names([f"{row.model} · {row.elicitation}" for row in result.rows], MAX_MODEL_LENGTH)
     ]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},

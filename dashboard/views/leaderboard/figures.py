@@ -28,7 +28,7 @@ from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
 from queries.rankings import DatedRun
 
-ROW, MORE = 26, 14  # pixels per run, and for each further line of the longest name
+ROW, MORE = 26, 14  # pixels per run or rank, and for each further line of the longest name
 LINE = 22  # characters of a name on one line
 MAX_NAME_LENGTH = 60  # characters of a name
 MAX_SPACED_RUNS = 16  # with more runs, each name has one line, as close as lines of text
@@ -87,7 +87,6 @@ def _lines(name: str) -> str:
     return " <br>".join(plain(line) for line in lines) or plain(name)  # the space before each break keeps words separate
 
 
-ROW = 26  # pixels per rank
 MAX_HEIGHT = 560  # pixels
 AXIS = 48  # pixels below and above the axis of ranks
 

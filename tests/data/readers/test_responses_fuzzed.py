@@ -111,15 +111,15 @@ def test_cells_are_read_correctly_or_reported(scratch, table, as_json):
                 assert value == (text or None)
                 assert reported == (name == "question_id" and not text.strip(" "))
             elif name in ("clue", "confidence"):
-                if name == "confidence" and text.strip(" ").lower() == "nan":  # no confidence was stated
-                    text = ""
-                number, high = as_float(text), 1 if name == "confidence" else 2**31 - 1
+                # A confidence of NaN was not stated.
+                stated = "" if name == "confidence" and text.strip(" ").lower() == "nan" else text
+                number, high = as_float(stated), 1 if name == "confidence" else 2**31 - 1
                 fits = number is not None and 0 <= number <= high and (name == "confidence" or number == int(number))
                 if reported:
-                    assert not (fits and plain_number(text))
+                    assert not (fits and plain_number(stated))
                 else:
-                    assert value == (number if text.strip(" ") else None)
-                    assert fits or not text.strip(" ")
+                    assert value == (number if stated.strip(" ") else None)
+                    assert fits or not stated.strip(" ")
 
 
 @pytest.fixture(autouse=True)

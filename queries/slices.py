@@ -224,7 +224,8 @@ def measure_parts(evidence: Evidence, metric: Metric, masks: list[NDArray[np.boo
         differences, moved = turn * (values[part] - references[part]), turn * units.sums(influence)
         low[part], high[part] = inference.influence_interval(differences, moved, groups)
         spread = np.round(low[part], DIGITS) < np.round(high[part], DIGITS)
-        real[part] = spread | (np.round(differences, DIGITS) != 0) | (against is not None)
+        zero = (np.round(values[part], DIGITS) == 0) & (np.round(references[part], DIGITS) == 0)
+        real[part] = spread | ~zero | (against is not None)
         if against is not None:
             # Where errors are few, the questions of the part hardly show how much the difference varies.
             ends = np.full((2, shape[1]), np.nan)

@@ -1,4 +1,11 @@
-"""What changed since a data version: the data, and the rules by which they are measured."""
+"""The data version that a link can pin, and what has changed since: the data, and the rules by which they are measured.
+
+A version is a text such as ``20260403T120000000000-1f3a5c7d9e0b-8a6b4c2d-r1``. Its parts are the time when the runs of the
+dataset last changed (UTC), a digest of its questions, their difficulty and what people did, a digest of its published runs (their
+ids and tags), and how many of ``RULES`` were in force. A run never changes, except for the grades of its ``reviewed`` grading. So
+a link that names its runs, none of which has corrections, shows the same digits as long as the first digest stays the same and no
+rule changes.
+"""
 
 from __future__ import annotations
 

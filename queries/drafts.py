@@ -1,4 +1,7 @@
-"""Questions that somebody is writing: what the guessers of Pyramid answer, and the bundle that they become."""
+"""Questions that somebody is writing: what the bundled guessers answer, and the bundle that the questions become.
+
+The guessers are those of the bundled dataset Pyramid: they search its knowledge base. They do not use the store.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate limits for clients and players of sessions."""
+"""Limits on every request (host name, size, time) and security headers on every response."""
 
 from __future__ import annotations
 

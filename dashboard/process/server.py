@@ -1,4 +1,7 @@
-"""Ends a process when its parent is gone, even if the parent was killed."""
+"""Runs the app under gunicorn: ``python -m dashboard.process.server``, which ``python -m dashboard serve`` becomes.
+
+Nothing here may import DuckDB or polars before the workers are forked, because neither survives a fork.
+"""
 
 from __future__ import annotations
 

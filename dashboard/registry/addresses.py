@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,19 +124,6 @@ def check_version(selection: Selection, versions: Iterable[str]) -> None:
         if not changes.same:
             message = f"{what_changed(changes)} Leave out `{VERSION}` to get the current figures."
             raise BadRequest("data_changed", message, VERSION, status=409, rules_changed=changes.rules_changed)
-
-
-def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of the CSV of an address that takes a selection.
-
-    ``address`` is the path as its route declares it, without ``.csv``; ``parts`` are the values of its variable parts. Raises
-    ``BadRequest`` if the address itself would answer with this error.
-    """
-    route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
-    assert route.view is not None
-    response = route.view(service().read(pairs, route.takes, parts.get("dataset")), **parts)
-    header, *rows = csv.reader(io.StringIO(response.get_data(as_text=True)))
-    return header, rows
 
 
 def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 HEADINGS = {
-    "elicitation": "Confidence", "lower": "From", "upper": "To", "value_a": "a", "value_b": "b", "p_value": "p",
+    "lower": "From", "upper": "To", "value_a": "a", "value_b": "b", "p_value": "p",
     "p_holm": "p (adjusted)", "p_adjusted": "p (adjusted)", "question_id": "Question", "people": "People right",
-    "variant": "Definition",
+    "variant": "Definition", "mean_confidence": "Mean confidence",
 }  # fmt: skip
 
 
@@ -30,10 +30,10 @@ class Column:
     ends: tuple[str, str]
 
 
-def column(key: str, value: Callable[[Any], object], heading: str = "", ends: tuple[str, str] | None = None) -> Column:
-    """Return a column. The heading is by default the key in words, and ``ends`` ``<key>_low`` and ``<key>_high``."""
+def column(key: str, value: Callable[[Any], object], heading: str = "") -> Column:
+    """Return a column, whose interval is in ``<key>_low`` and ``<key>_high``. The heading is by default the key in words."""
     words = heading or HEADINGS.get(key) or (key if "." in key else key.replace("_", " ").capitalize())
-    return Column(key, value, words, ends or (f"{key}_low", f"{key}_high"))
+    return Column(key, value, words, (f"{key}_low", f"{key}_high"))
 
 
 def columns(*keys: str, at: int | None = None) -> tuple[Column, ...]:
@@ -49,6 +49,11 @@ def fields(struct: type[msgspec.Struct], at: int | None = None, without: Sequenc
 def parts(*keys: str, start: int = 0) -> tuple[Column, ...]:
     """Return columns that are parts of rows that are tuples, from the part ``start`` on."""
     return tuple(column(key, itemgetter(at)) for at, key in enumerate(keys, start))
+
+
+def with_interval(shown: Iterable[Column], key: str) -> tuple[Column, ...]:
+    """Return columns of which ``key`` has its interval in ``low`` and ``high``."""
+    return tuple(replace(column, ends=("low", "high")) if column.key == key else column for column in shown)
 
 
 def with_json(shown: Iterable[Column]) -> tuple[Column, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -48,13 +48,13 @@ class View(Generic[P, A]):
         if isinstance(request, Request):
             known |= {"selection": request.selection, "facets": request.facets}
         keys = _keys(request)
-        wanted = list(signature(self.query).parameters.values())
-        cached = bool(wanted) and wanted[0].name == SNAPSHOT
+        wanted = _arguments(self.query)
+        cached = wanted[:1] == (SNAPSHOT,)
         arguments = []
-        for argument in wanted[cached:]:
-            if argument.name not in known and not hasattr(keys, argument.name):
+        for name in wanted[cached:]:
+            if name not in known and not hasattr(keys, name):
                 break  # the rest have defaults, which no address changes
-            arguments.append(known[argument.name] if argument.name in known else getattr(keys, argument.name))
+            arguments.append(known[name] if name in known else getattr(keys, name))
         return service().ask(self.query, *arguments) if cached else self.query(*arguments)
 
     def table_path(self, table: Table) -> str:
@@ -74,6 +74,11 @@ class View(Generic[P, A]):
         return (f"{path}/{table.name}" if table.name else path).replace("/", "-")
 
 
+@cache
+def _arguments(query: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(signature(query).parameters)
+
+
 def filled_path(path: str, parts: Mapping[str, str], quoted: bool = False) -> str:
     """Return a path with values for the variable parts of its Flask rule, percent-encoded if ``quoted``."""
     return re.sub("<(?:path:)?(.*?)>", lambda part: quote(parts[part[1]], safe="") if quoted else parts[part[1]], path)
@@ -83,11 +88,11 @@ def _check(view: View[P, A]) -> None:
     known = {SNAPSHOT, *re.findall(r"<(?:path:)?(\w+)>", view.path), *dir(view.parameters)}
     if view.selected:
         known |= {"selection", "facets"}
-    wanted = signature(view.query).parameters.values()
-    unused = set(view.parameters.__struct_fields__) - {argument.name for argument in signature(view.query).parameters.values()}
-    if unused := unused - {*view.ignored}:
+    wanted = signature(view.query).parameters
+    if unused := {*view.parameters.__struct_fields__} - {*wanted} - {*view.ignored}:
         raise TypeError(f"The query of the view {view.path!r} does not take {', '.join(sorted(unused))}.")
-    if lacking := [argument.name for argument in wanted if argument.default is argument.empty and argument.name not in known]:
+    needed = [name for name, argument in wanted.items() if argument.default is argument.empty]
+    if lacking := [name for name in needed if name not in known]:
         raise TypeError(f"The view {view.path!r} lacks keys for {', '.join(lacking)} of its query.")
 
 

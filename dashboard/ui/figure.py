@@ -1,4 +1,8 @@
-"""Figures: the frame with caption and table, the style, small panels, lines and labels of runs."""
+"""Figures: the frame with caption and table, the style, small panels, lines and labels of runs.
+
+A figure is a plain dict of Plotly. Colours are CSS variables of ``assets/clueline.css``, such as ``var(--ink)``; the browser
+replaces them with their values.
+"""
 
 from __future__ import annotations
 

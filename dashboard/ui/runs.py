@@ -1,4 +1,8 @@
-"""Names and colours of runs: which are highlighted, and which get a panel."""
+"""Names and colours of runs, the same on every page: which are highlighted, and which get a panel.
+
+The colour of a run depends on its place in its dataset's order of import, on every page and under every filter. A figure of more
+runs than can be distinguished shows a few of them in their colours, with their names next to them, and all others in grey.
+"""
 
 from __future__ import annotations
 

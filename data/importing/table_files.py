@@ -1,6 +1,7 @@
-"""Rows that a reader extracts from a document that is not a table: JSON, a log, a database.
+"""Files that hold a table in one of three formats, compressed or not: CSV, JSON Lines or Parquet.
 
-Their cells are unchanged, and are then checked against a contract like those of a CSV file.
+A reader of another document, such as JSON, a log or a database, collects its cells unchanged in a polars frame and passes it to
+``Staging.add_rows``. They are then checked against a contract like the cells of a CSV file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The tables of a catalogue: created, checked, and read where they have the previous schema."""
+"""The tables of a catalogue: created, checked, and read where they have the previous schema.
+
+A catalogue is a small DuckDB file that holds everything in a store except the responses, grades and statistics of runs. While
+hosts are upgraded one by one, the store keeps the previous schema. This version then reads migrated copies of its catalogues. The
+copies are small, and are made once for each version of the store and each host.
+"""
 
 from __future__ import annotations
 

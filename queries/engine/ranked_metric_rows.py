@@ -1,4 +1,4 @@
-"""Bounds of the metrics of runs some of whose answers lack a confidence."""
+"""Metrics of a selection's runs with their ranks, intervals, letters and bounds."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, known_run
-from dashboard.registry.tables import Column, Table, column, columns, fields
+from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
 from dashboard.registry.views import View, register
 from queries.compare import Comparison, Difference, compare, comparisons
 from queries.engine.equivalence import Equivalence
@@ -47,8 +47,7 @@ DIFFERENCES = (
     column("metric", lambda row: row[1]),
     column("value_a", lambda row: row[2].a),
     column("value_b", lambda row: row[2].b),
-    column("difference", lambda row: row[2].difference, ends=("low", "high")),
-    *fields(Difference, at=2, without=("a", "b", "difference", "margin")),
+    *with_interval(fields(Difference, at=2, without=("a", "b", "margin")), "difference"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.registry.tables import RUN, Table, column, columns
+from dashboard.registry.tables import RUN, Table, columns, with_interval
 from dashboard.registry.views import View, register
 from queries.hard_easy_effect import difficulty
 from queries.selection.view_parameters_base import NoParameters
@@ -19,9 +19,7 @@ DIFFICULTY = register(
                 rows=lambda answer: answer.runs,
                 columns=(
                     *RUN,
-                    *columns("questions"),
-                    column("slope", lambda run: run.slope, ends=("low", "high")),
-                    *columns("low", "high", "missing", "no_interval"),
+                    *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope"),
                 ),
             ),
         ),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from dashboard.registry.cited import METRIC_INTERVALS, Cited
 from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
-from dashboard.registry.tables import RUN, Column, Table, column, columns, fields
+from dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
 from dashboard.registry.views import View, register
 from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
@@ -38,7 +38,7 @@ def _columns(board: Leaderboard, keys: LeaderboardKeys) -> list[Column]:
     for metric in keys.metrics:
         for part in cell_parts(keys):
             key = metric.key if part == "value" else f"{metric.key}_{part}"
-            shown.append(column(key, _in_cell(metric, part), metric.label))
+            shown.append(column(key, _in_cell(metric, part), HEADINGS.get(key, metric.label)))
         if keys.margin is not None:
             margin = Equivalence.__struct_fields__
             shown += [column(f"{metric.key}_margin_{name}", _in_margin(metric, name)) for name in margin]

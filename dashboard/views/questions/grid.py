@@ -1,6 +1,6 @@
-"""A small figure of one question for its row in the list: each run's confidence clue by clue, and what people knew.
+"""The list of questions as a grid: its columns, its rows, and its orders.
 
-It is drawn by the cell renderer ``QuestionSparklines`` of ``assets/dashAgGridComponentFunctions.js``.
+The small figure of a row is drawn by the cell renderer ``QuestionSparklines`` of ``assets/dashAgGridComponentFunctions.js``.
 """
 
 from __future__ import annotations

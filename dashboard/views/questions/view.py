@@ -65,8 +65,7 @@ QUESTIONS = View(
     "questions",
     _table,
     QuestionsTableKeys,
-    """The same as one table, with a column `metric:run` for each metric and run. It has all questions or, with `limit`, this many
-    from `cursor` on, with the address of the next ones in the header `Link`.""",
+    "",  # its address streams the rows, and is documented below
     (Table("", lambda answer: answer[0].iter_rows(named=True), _columns),),
 )
 

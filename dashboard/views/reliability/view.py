@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dashboard.registry.keys import BAND, Confidence, MetricsParameters
-from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons
+from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
 from dashboard.registry.views import View, register
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin
 from queries.metrics.kernels.recalibration import METHODS
@@ -32,7 +32,7 @@ RELIABILITY = register(
             Table(
                 "The bins as CSV, a row per run and bin.",
                 rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
-                columns=(*RUN_FIRST, *fields(ReliabilityBin, at=1), *columns("no_interval", at=0)),
+                columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
             ),
         ),
     )

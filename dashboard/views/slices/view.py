@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Annotated
 
 from dashboard.registry.keys import IntervalsParameters, known_run
-from dashboard.registry.tables import Column, Table, column, columns, fields
+from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
 from dashboard.registry.views import View, register
 from dashboard.views.leaderboard.view import cell_parts
 from queries.breakdown import BREAKDOWN_FIELDS, MAX_PARTS, Breakdown, UnsolvedQuestion, breakdown, breakdown_fields, unsolved
@@ -46,9 +46,7 @@ def _filter(key: str) -> Column:
 
 def _slice_columns(answer: Slices, keys: SlicesKeys) -> tuple[Column, ...]:
     filters = dict.fromkeys([*SLICE_FIELDS, *sorted({key for part in answer.slices for key in part.filters})])
-    difference = column("difference", lambda part: part.difference, ends=("low", "high"))
-    shown = fields(Slice, without=("filters",))
-    return (*map(_filter, filters), *(difference if one.key == "difference" else one for one in shown))
+    return (*map(_filter, filters), *with_interval(fields(Slice, without=("filters",)), "difference"))
 
 
 def _part_columns(answer: Breakdown, keys: BreakdownKeys) -> tuple[Column, ...]:

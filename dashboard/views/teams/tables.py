@@ -1,4 +1,4 @@
-"""Where in the question teams buzz."""
+"""Human teams: where they buzz, and how they did by category, question and room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bins of one run under each variant of the calibration error."""
+"""Variants of the calibration error: values and ranks of the runs, bins of one run, and a text to paste."""
 
 from __future__ import annotations
 

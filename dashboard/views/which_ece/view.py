@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.registry.keys import BinnedRun, Intervals
-from dashboard.registry.tables import Table, column, columns
+from dashboard.registry.tables import Table, column, columns, with_interval
 from dashboard.registry.views import View, register
 from queries.selection.view_parameters_base import Parameters
 from queries.which_ece import which_ece
@@ -24,7 +24,7 @@ ERRORS = Table(
     columns=(
         *columns("run", "model", "elicitation", at=0),
         column("variant", lambda row: row[1].key),
-        column("value", lambda row: row[2].value, ends=("low", "high")),
+        *with_interval(columns("value", at=2), "value"),
         *columns("rank", "left_out", at=2),
         *columns("source", at=1),
         *columns("low", "high", at=2),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard.registry.keys import MetricsParameters
-from dashboard.registry.tables import column, columns, parts, reasons, with_json
+from dashboard.registry.tables import column, columns, parts, reasons, with_interval, with_json
 from dashboard.registry.views import View, filled_path, register
 from queries.selection.view_parameters_base import NoParameters
 
@@ -58,7 +58,8 @@ def test_headings_are_words(key, heading):
 
 def test_the_interval_of_a_column_is_in_two_others():
     assert column("value", str).ends == ("value_low", "value_high")
-    assert column("value", str, ends=("low", "high")).ends == ("low", "high")
+    (other, value) = with_interval(columns("other", "value"), "value")
+    assert (other.ends, value.ends) == (("other_low", "other_high"), ("low", "high"))
 
 
 def test_nested_cells_are_json():

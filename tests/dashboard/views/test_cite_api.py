@@ -69,6 +69,9 @@ def test_a_view_has_all_that_a_paper_needs(client, view):
     for text in (answer["latex"], answer["markdown"]):
         assert all(text.count(cell) for row in answer["rows"][:2] for cell in row if re.fullmatch(r"0\.\d{3}", cell))
     assert answer["rows"] == [] or answer["latex"].count(r"\\") == len(answer["rows"]) + 1
+    assert len(set(answer["columns"])) == len(answer["columns"]), "no two columns have the same heading"
+    intervals = any("[" in cell for row in answer["rows"] for cell in row)
+    assert intervals == ("Brackets are" in answer["methods"]), "the text explains intervals if there are any"
 
 
 def test_the_page_of_a_run_ranks_it_among_all(client):

@@ -1,6 +1,6 @@
 """Metrics for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
 
-Workers write them to files in one folder, named by an environment variable that ``gunicorn_server`` sets before this module is
+Workers write them to files in one folder, named by an environment variable that ``server`` sets before this module is
 imported.
 """
 

@@ -1,5 +1,6 @@
 """A PostgreSQL server for tests."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -81,18 +82,18 @@ class PostgresServer:
     def pause(self):
         """Make the server hang."""
         os.killpg(self.process.pid, signal.SIGSTOP)
-        for child in self._children():
-            os.kill(child, signal.SIGSTOP)
+        self._send_to_children(signal.SIGSTOP)
 
     def resume(self):
         """Let the server continue."""
-        for child in self._children():
-            os.kill(child, signal.SIGCONT)
+        self._send_to_children(signal.SIGCONT)
         os.killpg(self.process.pid, signal.SIGCONT)
 
-    def _children(self):
+    def _send_to_children(self, number):
         text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [int(pid) for pid in text.split()]
+        for child in text.split():
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(int(child), number)
 
     def remove(self):
         """Stop the server and remove its data."""

@@ -36,6 +36,15 @@
     const ask = (page) => window.dash_clientside.set_props("request", { data: request(page) });
     clueline.redraw = () => ask(false);
 
+    // Asks again for a page that the server was too busy to draw, unless the visitor has gone elsewhere.
+    let waiting = 0;
+    clueline.askAgain = function (seconds) {
+        window.clearTimeout(waiting);
+        const { href } = window.location;
+        const jitter = 1 + Math.random(); // so that not all who wait come back at the same moment
+        waiting = window.setTimeout(() => { if (window.location.href === href) ask(true); }, 1000 * seconds * jitter);
+    };
+
     // Shows a page of the application.
     clueline.open = function (href) {
         window.history.pushState({}, "", href);

@@ -34,9 +34,18 @@
                 keys.append("start", request.startRow);
                 keys.append("count", request.endRow - request.startRow);
                 if (sort) keys.append("sort", sort);
-                window.fetch(path + "?" + keys)
-                    .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
-                    .then(({ rows, total }) => request.successCallback(rows, total), () => request.failCallback());
+                ask();
+                // A server that is too busy says when to come again.
+                function ask() {
+                    window.fetch(path + "?" + keys)
+                        .then((answer) => {
+                            const seconds = Number(answer.headers.get("Retry-After"));
+                            if (seconds) window.setTimeout(ask, 1000 * seconds * (1 + Math.random()));
+                            else if (!answer.ok) request.failCallback();
+                            else return answer.json().then(({ rows, total }) => request.successCallback(rows, total));
+                        })
+                        .catch(() => request.failCallback());
+                }
             },
         };
     }

@@ -47,6 +47,7 @@
         const before = shown;
         shown = drawing;
         const { page } = drawing;
+        if (drawing.again !== null) clueline.askAgain(drawing.again);
         if (!page && before && before.outline === drawing.outline) {
             change(drawing, before);
             return [keep, keep, keep, keep, keep, keep];

@@ -42,10 +42,11 @@ PAUSE = 10.0  # seconds before a cache that failed is used again
 LOG_INTERVAL = 60.0  # seconds between log lines about failures
 LOCKS = 1024  # shared by all keys; two keys with the same lock wait for each other
 TRY_AGAIN = 0.01  # seconds between attempts to get a lock
-PLACES = 20  # threads that may compute or wait, of a worker's 32: the others answer what needs no computing
+PLACES = 100  # threads that may compute or wait, of a worker's 128: the others answer what needs no computing
 AT_ONCE = 4  # computations at the same time
 AT_ONCE_FOR_CLIENT = 3  # computations at the same time for one client
-PLACES_FOR_CLIENT = 8  # different results that one client may compute or wait for
+PLACES_FOR_CLIENT = 8  # different results that one known client may compute or wait for
+PLACES_FOR_ADDRESS = 80  # the same for an IP address, which a whole lab may share
 RETRY_AFTER = 3  # seconds after which a refused client may try again
 LOOK_INTERVAL = 0.25  # seconds between checks whether the client is still there
 
@@ -61,13 +62,28 @@ class ClientLimitReached(Exception):
 
 
 class Client(NamedTuple):
-    """Who asks for a result: an address, blank for this program itself, which has no limit, and whether it has left."""
+    """Who asks for a result: a name, blank for this program itself, which has no limit, and whether it has left.
 
-    address: str = ""
+    A ``shared`` client is an IP address of which nothing else is known, so several people may be behind it.
+    """
+
+    name: str = ""
+    shared: bool = False
     left: Callable[[], bool] = lambda: False
+
+    @property
+    def places(self) -> int:
+        return PLACES_FOR_ADDRESS if self.shared else PLACES_FOR_CLIENT
 
 
 SELF = Client()
+
+
+class _Ticket:
+    """The place of a thread in the queue."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Bytes(BaseSerializer):
@@ -159,8 +175,9 @@ class ResultCache:
         """
         self.failures = 0
         self._log_at = self._paused_until = 0.0
-        self._waiting: Counter[tuple[str, str]] = Counter()  # threads by address and key
-        self._computing: Counter[str] = Counter()  # threads by address
+        self._waiting: Counter[tuple[str, str]] = Counter()  # threads by client and key
+        self._queue: list[_Ticket] = []  # of the threads that wait for their turn, in order
+        self._computing: Counter[str] = Counter()  # threads by client
         self._changed, self._trying = Condition(), Lock()
         self._locks = folder / "locks"
         with suppress(OSError):  # without the folder, each lock fails, and the failure is counted
@@ -217,42 +234,50 @@ class ResultCache:
         Raises ``QueueFull`` or ``ClientLimitReached``.
         """
         with self._changed:
-            keys = {waited for address, waited in self._waiting if address == client.address}
-            if client.address and key not in keys and len(keys) >= PLACES_FOR_CLIENT:
+            keys = {waited for name, waited in self._waiting if name == client.name}
+            if client.name and key not in keys and len(keys) >= client.places:
                 raise ClientLimitReached
-            if client.address and self._waiting.total() >= PLACES:
+            if client.name and self._waiting.total() >= PLACES:
                 raise QueueFull
-            self._waiting[client.address, key] += 1
+            self._waiting[client.name, key] += 1
         try:
             yield
         finally:
             with self._changed:
-                self._waiting -= Counter([(client.address, key)])
+                self._waiting -= Counter([(client.name, key)])
 
     @contextmanager
     def turn(self, client: Client, deadline: float, abandoned: Callable[[], bool]) -> Iterator[None]:
-        """Wait for a turn to compute until a time of ``time.monotonic``, and hold it.
+        """Wait for a turn to compute until a time of ``time.monotonic``, and hold it. Who has waited longest is next.
 
         Raises ``TimeLimitExceeded`` or ``Abandoned``.
         """
+        ticket = _Ticket(client.name)
         with self._changed:
-            while not self._changed.wait_for(lambda: self._is_free(client.address), LOOK_INTERVAL):
-                if abandoned():
-                    raise Abandoned
-                if time.monotonic() > deadline:
-                    raise TimeLimitExceeded
-            self._computing[client.address] += 1
+            self._queue.append(ticket)
+            try:
+                while not self._changed.wait_for(lambda: self._next() is ticket, LOOK_INTERVAL):
+                    if abandoned():
+                        raise Abandoned
+                    if time.monotonic() > deadline:
+                        raise TimeLimitExceeded
+                self._computing[client.name] += 1
+            finally:
+                self._queue.remove(ticket)
+                self._changed.notify_all()
         try:
             with prometheus.computing.track_inprogress():
                 yield
         finally:
             with self._changed:
-                self._computing -= Counter([client.address])
+                self._computing -= Counter([client.name])
                 self._changed.notify_all()
 
-    def _is_free(self, address: str) -> bool:
-        of_client = self._computing[address] if address else 0
-        return self._computing.total() < AT_ONCE and of_client < AT_ONCE_FOR_CLIENT
+    def _next(self) -> _Ticket | None:
+        """Return whose turn it is; None if nobody may compute now. A client with too many computations is passed over."""
+        if self._computing.total() >= AT_ONCE:
+            return None
+        return next((one for one in self._queue if not one.name or self._computing[one.name] < AT_ONCE_FOR_CLIENT), None)
 
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
         value = self._use(lambda: self._cache.get(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,8 @@ class Upload:
 class Client:
     """A connection to a server, given by its address, such as ``http://127.0.0.1:8050``.
 
-    A token is needed for uploads and, on some servers, for reading. ``timeout`` is in seconds.
+    A token is needed for uploads and, on some servers, for reading. ``timeout`` is in seconds. Until then, a request is repeated
+    if the server is too busy.
 
     A selection is given by the keys of an address, such as ``dataset="pyramid"``, ``category=["Arts", "Science"]`` or
     ``binning="mass15"``; docs/api.md lists them. Write keys with a dot as ``**{"attr.KEY": "VALUE"}``.
@@ -276,7 +278,13 @@ class Client:
         try:
             pairs = httpx.QueryParams([(key, text) for key, value in keys.items() for text in _texts(value)])
             kind = {"Content-Type": "application/octet-stream"} if content is not None else {}
-            answer = self._http.request(method, path, params=pairs, content=content, headers=kind)
+            until = time.monotonic() + (self._http.timeout.read or 0)
+            while True:
+                answer = self._http.request(method, path, params=pairs, content=content, headers=kind)
+                wait = answer.headers.get("Retry-After", "")
+                if answer.is_success or not wait.isdecimal() or time.monotonic() + int(wait) > until:
+                    break
+                time.sleep(int(wait))  # the server is busy, and has begun nothing
         except httpx.HTTPError as error:
             raise ClientError(f"{self._http.base_url} does not answer: {error or type(error).__name__}") from error
         if answer.is_success:

@@ -25,7 +25,7 @@ import data
 import queries
 from dashboard.access.identity_and_rights import Access
 from dashboard.access.trusted_proxies import client_address
-from dashboard.cache import PLACES_FOR_CLIENT, RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
+from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
@@ -179,10 +179,12 @@ class Service:
                 retry_after=RETRY_AFTER,
             ) from None
         except ClientLimitReached:
-            log.info("%s was refused: its client waits for %d answers", name, PLACES_FOR_CLIENT)
+            client = current_client()
+            log.info("%s was refused: its client waits for %d answers", name, client.places)
+            whom = "your IP address" if client.shared else f"{client.name!r}"
             raise BadRequest(
                 "too_many_at_once",
-                f"{PLACES_FOR_CLIENT} results are already being computed for your IP address, the maximum. Try again soon.",
+                f"{client.places} results are already being computed for {whom}, the maximum. Try again soon.",
                 status=429,
                 retry_after=RETRY_AFTER,
             ) from None
@@ -287,10 +289,14 @@ def _with_people(snapshot: Snapshot, arguments: Sequence[object]) -> Snapshot:
 
 
 def current_client() -> Client:
-    """Return the client of this request or, outside a request, this program itself."""
+    """Return the client of this request or, outside a request, this program itself.
+
+    A client is a token, wherever it stands, or a user named by a proxy. An IP address is one only if nothing else is known.
+    """
     if not has_request_context():
         return Client()
-    return Client(client_address(request.remote_addr), client_watcher())
+    name = service().access.reader().name
+    return Client(name or client_address(request.remote_addr), not name, client_watcher())
 
 
 def client_watcher() -> Callable[[], bool]:

@@ -65,19 +65,21 @@ def draw(request: dict[str, Any]) -> str:
     and, on the page ``/write``, the ``draft`` that somebody is writing.
 
     Returns JSON as a text, so that Dash does not have to walk through it: the drawing of the content (``content``, ``outline``,
-    ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it.
+    ``fragments``, ``figures``, ``states``) and, if it is wanted, what the ``page`` has around it. If the server was too busy,
+    ``again`` says after how many seconds the browser asks again.
     """
     path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
     page, dataset, item = find_page(path)
     page_request: PageRequest[Any] | None = None
     version = ""  # version of the drawn data, or an older one; assets/new_data_banner.js compares it with the store's
+    again: int | None = None
     try:
         version = service().snapshot().version
         draft = msgspec.convert(request.get("draft") or {}, DraftText)
         page_request = read_page(page, pairs, dataset, item, draft)
         content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, path, pairs)]
     except BadRequest as error:
-        content = [error_panel(error, path, pairs)]
+        content, again = [error_panel(error, path, pairs)], error.retry_after
     except StoreError as error:
         content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
@@ -85,7 +87,7 @@ def draw(request: dict[str, Any]) -> str:
     drawing = divide_page(content)
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
-        "states": drawing.states,
+        "states": drawing.states, "again": again,
     }  # fmt: skip
     if request["page"]:
         filters, banner, chosen = None, None, dataset

@@ -21,7 +21,7 @@ from dashboard.process import logs
 from dashboard.process.end_with_parent import end_with
 from dashboard.settings import Settings, read_settings
 
-THREADS = 32  # per worker; dashboard/cache.py keeps some of them free from computing
+THREADS = 128  # per worker; dashboard/cache.py keeps some of them free from computing
 MAX_FILES = 4096  # open files per process
 SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder in memory, writable in a container
 

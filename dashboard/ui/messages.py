@@ -146,6 +146,9 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
             className="panel",
             role="alert",
         )
+    if error.retry_after is not None:
+        text = [html.H1(title), html.P(str(error)), html.P("This page asks again by itself.")]
+        return html.Section(text, className="panel", role="status")
     without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
     return html.Section(
         [

@@ -1,5 +1,6 @@
 """Computations wait in a queue that is bounded, in total and per client. What needs no computing is answered meanwhile."""
 
+import json
 import math
 import socket
 import threading
@@ -9,25 +10,32 @@ from contextlib import ExitStack
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+import httpx
 import pytest
 
 from dashboard import cache as result_cache
+from dashboard.access.dash_requests import CALLBACKS
 from dashboard.cache import (
     AT_ONCE,
     AT_ONCE_FOR_CLIENT,
     PLACES,
+    PLACES_FOR_ADDRESS,
     PLACES_FOR_CLIENT,
+    RETRY_AFTER,
+    SELF,
     Client,
     ClientLimitReached,
     QueueFull,
     ResultCache,
 )
+from dashboard.client import Client as PythonClient
 from dashboard.process.server import THREADS
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
+from tests.helpers.callback_body import callback_body
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 
-ANN, BEN = Client("192.0.2.1"), Client("192.0.2.2")
+ANN, BEN, LAB = Client("ann"), Client("ben"), Client("192.0.2.1", shared=True)
 
 
 def never():
@@ -35,7 +43,7 @@ def never():
 
 
 def test_some_threads_are_always_free():
-    assert PLACES < THREADS and PLACES_FOR_CLIENT < PLACES and AT_ONCE_FOR_CLIENT < AT_ONCE
+    assert PLACES_FOR_CLIENT < PLACES_FOR_ADDRESS < PLACES < THREADS and AT_ONCE_FOR_CLIENT < AT_ONCE
 
 
 @pytest.fixture
@@ -53,15 +61,16 @@ def test_a_full_queue_refuses_at_once(queue):
         pass
 
 
-def test_a_client_has_only_a_share_of_the_places(queue):
+@pytest.mark.parametrize(("client", "places"), [(ANN, PLACES_FOR_CLIENT), (LAB, PLACES_FOR_ADDRESS)])
+def test_a_client_has_only_a_share_of_the_places(queue, client, places):
     with ExitStack() as stack:
-        for number in range(PLACES_FOR_CLIENT):
-            stack.enter_context(queue.place(ANN, str(number)))
-        with pytest.raises(ClientLimitReached), queue.place(ANN, "one more"):
+        for number in range(places):
+            stack.enter_context(queue.place(client, str(number)))
+        with pytest.raises(ClientLimitReached), queue.place(client, "one more"):
             pass
-        with queue.place(ANN, "0"), queue.place(BEN, "one more"):  # the same key again is not another computation
+        with queue.place(client, "0"), queue.place(BEN, "one more"):  # the same key again is not another computation
             pass
-    with queue.place(ANN, "one more"):
+    with queue.place(client, "one more"):
         pass
 
 
@@ -90,9 +99,35 @@ def test_a_waiting_computation_starts_when_another_ends(queue, monkeypatch):
         assert [future.result(300) for future in both] == [ANN, BEN]
 
 
+def test_who_has_waited_longest_is_next(queue):
+    """A client that may not compute more at once is passed over, and keeps its place."""
+    began, pool = [], ThreadPoolExecutor(12)
+
+    def compute(client, release):
+        with queue.turn(client, time.monotonic() + 300, never):
+            began.append(client.name)
+            release.wait(300)
+
+    releases = [threading.Event() for _ in range(12)]
+    clients = [Client("ann")] * 6 + [Client(f"other {number}") for number in range(6)]
+    with pool:
+        for number, (client, release) in enumerate(zip(clients, releases, strict=True)):
+            pool.submit(compute, client, release)
+            wait_until(lambda number=number: len(began) + len(queue._queue) == number + 1)
+        wait_until(lambda: len(began) == AT_ONCE)
+        assert began == ["ann"] * AT_ONCE_FOR_CLIENT + ["other 0"]
+        releases[6].set()
+        wait_until(lambda: len(began) == AT_ONCE + 1)
+        releases[0].set()
+        wait_until(lambda: len(began) == AT_ONCE + 2)
+        assert began[AT_ONCE:] == ["other 1", "ann"]
+        for release in releases:
+            release.set()
+
+
 def test_a_client_that_left_does_not_wait(tmp_path):
     cache, computing, release = ResultCache("filesystem", tmp_path, 2**20), threading.Event(), threading.Event()
-    gone = Client("192.0.2.3", lambda: True)
+    gone = Client("gone", left=lambda: True)
 
     def compute():
         computing.set()
@@ -112,13 +147,13 @@ def test_a_refused_request_is_told_when_to_try_again(fresh):
     queue = fresh.service.cache
     known = fresh.client.get("/api/v1/leaderboard?dataset=tone")
     with ExitStack() as stack:
-        for number in range(PLACES_FOR_CLIENT):
-            stack.enter_context(queue.place(Client("127.0.0.1"), str(number)))
+        for number in range(PLACES_FOR_ADDRESS):
+            stack.enter_context(queue.place(Client("127.0.0.1", shared=True), str(number)))
         refused = fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3")
         assert (refused.status_code, refused.json["error"]["code"]) == (429, "too_many_at_once")
         elsewhere = {"REMOTE_ADDR": "192.0.2.9"}
         assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3", environ_overrides=elsewhere).status_code == 200
-        for number in range(PLACES - PLACES_FOR_CLIENT):
+        for number in range(PLACES - PLACES_FOR_ADDRESS):
             stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
         for path in ("leaderboard", "questions.csv"):
             full = fresh.client.get(f"/api/v1/{path}?dataset=tone&t=0.4", environ_overrides=elsewhere)
@@ -126,6 +161,43 @@ def test_a_refused_request_is_told_when_to_try_again(fresh):
             assert 1 <= int(full.headers["Retry-After"]) <= 60
         assert fresh.client.get("/api/v1/leaderboard?dataset=tone").json == known.json  # nothing to compute
     assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.4").status_code == 200
+
+
+def test_a_page_of_a_busy_server_asks_again(fresh):
+    body = callback_body("/", "dataset=tone&t=0.7")
+    with ExitStack() as stack:
+        for number in range(PLACES):
+            stack.enter_context(fresh.service.cache.place(SELF, str(number)))
+        busy = json.loads(fresh.client.post(CALLBACKS, json=body).json["response"]["answer"]["data"])
+    assert busy["again"] == RETRY_AFTER and "asks again by itself" in json.dumps(busy)
+    drawn = json.loads(fresh.client.post(CALLBACKS, json=body).json["response"]["answer"]["data"])
+    assert drawn["again"] is None and "asks again by itself" not in json.dumps(drawn)
+
+
+def test_the_client_asks_again(monkeypatch):
+    answers, waited = iter([(503, {"Retry-After": "3"}), (429, {"Retry-After": "4"}), (200, {})]), []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    with PythonClient("http://lab.example", timeout=60) as client:
+
+        def answer(_):
+            status, headers = next(answers)
+            return httpx.Response(status, headers=headers, json={"datasets": []})
+
+        client._http = httpx.Client(base_url="http://lab.example", transport=httpx.MockTransport(answer), timeout=60)
+        assert client.datasets().is_empty() and waited == [3, 4]
+
+
+def test_a_token_is_a_client_wherever_it_comes_from(fresh):
+    """Colleagues behind one address do not share a limit, and a token has one limit at all its addresses."""
+    tokens = {name: {"Authorization": f"Bearer {fresh.service.access.tokens.create(name)}"} for name in ("ann", "ben")}
+    address = "/api/v1/leaderboard?dataset=tone&t=0.6"
+    with ExitStack() as stack:
+        for number in range(PLACES_FOR_CLIENT):
+            stack.enter_context(fresh.service.cache.place(ANN, str(number)))
+        for elsewhere in ("192.0.2.8", "192.0.2.9"):
+            refused = fresh.client.get(address, headers=tokens["ann"], environ_overrides={"REMOTE_ADDR": elsewhere})
+            assert refused.status_code == 429 and "'ann'" in refused.json["error"]["message"]
+        assert fresh.client.get(address, headers=tokens["ben"]).status_code == 200
 
 
 @pytest.mark.soak

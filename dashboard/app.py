@@ -15,6 +15,7 @@ from dashboard import shell, views
 from dashboard.access import addresses as access_addresses
 from dashboard.access import dash_requests, limits, login
 from dashboard.process import health, logs, prometheus
+from dashboard.registry import openapi
 from dashboard.registry.addresses import api
 from dashboard.registry.pages import check_page
 from dashboard.registry.responses import error_response
@@ -25,7 +26,7 @@ from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
 
 # Importing these adds their addresses to ``api``.
-ADDRESSES = (access_addresses, health, upload_addresses)
+ADDRESSES = (access_addresses, health, openapi, upload_addresses)
 ASSETS = Path(__file__).parents[1] / "assets"
 # before_first_paint.js sets the theme before anything is painted. It is a file, so that pages need no inline script of ours.
 INDEX = """<!DOCTYPE html>

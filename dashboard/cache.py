@@ -165,7 +165,7 @@ def _disk_size(size: int) -> int:
 class ResultCache:
     """Results by key. The first thread that needs one computes it; others wait for it, also in other processes.
 
-    ``failures`` counts how often this process could not read or write the cache.
+    ``failures`` counts how often this process could not read or write the cache. ``queue`` has the threads that wait to compute.
     """
 
     def __init__(self, url: str, folder: Path, max_bytes: int, app: Flask | None = None, processes: int = 1) -> None:
@@ -176,7 +176,7 @@ class ResultCache:
         self.failures = 0
         self._log_at = self._paused_until = 0.0
         self._waiting: Counter[tuple[str, str]] = Counter()  # threads by client and key
-        self._queue: list[_Ticket] = []  # of the threads that wait for their turn, in order
+        self.queue: list[_Ticket] = []  # in the order of arrival
         self._computing: Counter[str] = Counter()  # threads by client
         self._changed, self._trying = Condition(), Lock()
         self._locks = folder / "locks"
@@ -254,7 +254,7 @@ class ResultCache:
         """
         ticket = _Ticket(client.name)
         with self._changed:
-            self._queue.append(ticket)
+            self.queue.append(ticket)
             try:
                 while not self._changed.wait_for(lambda: self._next() is ticket, LOOK_INTERVAL):
                     if abandoned():
@@ -263,7 +263,7 @@ class ResultCache:
                         raise TimeLimitExceeded
                 self._computing[client.name] += 1
             finally:
-                self._queue.remove(ticket)
+                self.queue.remove(ticket)
                 self._changed.notify_all()
         try:
             with prometheus.computing.track_inprogress():
@@ -277,7 +277,7 @@ class ResultCache:
         """Return whose turn it is; None if nobody may compute now. A client with too many computations is passed over."""
         if self._computing.total() >= AT_ONCE:
             return None
-        return next((one for one in self._queue if not one.name or self._computing[one.name] < AT_ONCE_FOR_CLIENT), None)
+        return next((one for one in self.queue if not one.name or self._computing[one.name] < AT_ONCE_FOR_CLIENT), None)
 
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
         value = self._use(lambda: self._cache.get(name))

@@ -34,7 +34,7 @@ class Route:
     """One address, as the documentation lists it.
 
     ``address`` is method and path. ``gives`` is the docstring of its function, and ``takes`` its own keys. ``view`` is its
-    function, if ``get`` or ``get_selected`` declared it.
+    function, if ``get`` or ``get_selected`` declared it. ``answer`` is the struct that it returns as JSON, if it is a view.
     """
 
     address: str
@@ -42,6 +42,7 @@ class Route:
     takes: type[Parameters]
     selection: bool = False
     view: Callable[..., Response] | None = None
+    answer: type | None = None
 
 
 ROUTES: list[Route] = []
@@ -60,12 +61,13 @@ def add(
     *,
     selection: bool,
     right: Right = "read",
+    answers: type | None = None,
     **options: Any,
 ) -> None:
     """Serve and document a GET address, whose ``path`` is a Flask rule.
 
     ``view`` gets the request or, without a selection, the parameters; then the parts of the path. ``right`` is needed in addition
-    to reading.
+    to reading. ``answers`` is the struct that it returns as JSON.
     """
 
     def answer(**parts: Any) -> Response:
@@ -74,7 +76,7 @@ def add(
         service().access.check(right)
         return view(read_parameters(pairs(), takes), **parts)
 
-    ROUTES.append(Route(f"GET {path}", cleandoc(gives), takes, selection, view))
+    ROUTES.append(Route(f"GET {path}", cleandoc(gives), takes, selection, view, answers))
     api.add_url_rule(path, endpoint=f"GET-{len(ROUTES)}", view_func=answer, **options)
 
 
@@ -152,6 +154,15 @@ def readable_addresses() -> list[str]:
 def pairs() -> list[tuple[str, str]]:
     """Return keys and values of this request's query string, in order, without the signature of a signed link."""
     return [(key, value) for key, value in request.args.items(multi=True) if key != signed_links.KEY]
+
+
+@api.after_request
+def name_content(response: Response) -> Response:
+    """Let a client that has the same answer already (``If-None-Match``) get 304 instead of sending it again."""
+    if request.method == "GET" and response.status_code == 200 and not response.is_streamed:
+        response.add_etag()
+        response.make_conditional(request)
+    return response
 
 
 @api.errorhandler(BadRequest)

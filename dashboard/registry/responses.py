@@ -54,7 +54,7 @@ def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: 
     plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
     lines = [_line(header), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
-    return stream_response(["".join(lines)], "csv", name)
+    return Response("".join(lines), mimetype=MIMETYPES["csv"], headers=attachment_headers(f"{name}.csv"))
 
 
 def _cell(value: object) -> object:

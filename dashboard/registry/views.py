@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 from urllib.parse import quote
 
 from flask import Response
@@ -107,7 +107,8 @@ def register(view: View[P, A], csv: bool = True) -> View[P, A]:
     gives.
     """
     _check(view)
-    add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected)
+    answers = get_type_hints(view.query)["return"]
+    add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected, answers=answers)
     for table in view.tables if csv else ():
         add(view.table_path(table), partial(_csv, view, table), view.parameters, table.about, selection=view.selected)
     return view

@@ -60,6 +60,10 @@ class Kind(Generic[T]):
         """Return the texts that ``read`` turns into this value."""
         return [str(value)]
 
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of one text."""
+        return {"type": "string"} | ({} if self.longest is None else {"maxLength": self.longest})
+
 
 @dataclass(frozen=True)
 class Text(Kind[str]):
@@ -103,6 +107,9 @@ class Choice(Kind[str]):
     def default(self, facets: Facets) -> str | None:
         return self.dataset_default(facets) if self.dataset_default else None
 
+    def schema(self) -> dict[str, Any]:
+        return super().schema() if callable(self.options) else {"enum": ["", *self.options] if self.blank else [*self.options]}
+
 
 @dataclass(frozen=True)
 class Choices(Kind[tuple[str, ...]]):
@@ -118,6 +125,9 @@ class Choices(Kind[tuple[str, ...]]):
     def write(self, value: tuple[str, ...]) -> list[str]:
         return list(value)
 
+    def schema(self) -> dict[str, Any]:
+        return super().schema() if callable(self.options) else {"enum": [*self.options]}
+
 
 @dataclass(frozen=True)
 class Flag(Kind[bool]):
@@ -128,6 +138,9 @@ class Flag(Kind[bool]):
 
     def write(self, value: bool) -> list[str]:
         return [str(int(value))]
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": ["0", "1"]}
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,9 @@ class FlagOrAll(Kind[bool | Literal["all"]]):
     def write(self, value: bool | Literal["all"]) -> list[str]:
         return [value if value == "all" else str(int(value))]
 
+    def schema(self) -> dict[str, Any]:
+        return {"enum": ["0", "1", "all"]}
+
 
 @dataclass(frozen=True)
 class Whole(Kind[int]):
@@ -153,6 +169,9 @@ class Whole(Kind[int]):
         if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not 1 <= int(text) <= self.most:
             raise BadRequest("bad_value", f"{key} must be a whole number from 1 to {self.most}, not {text!r}.", key)
         return int(text)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": 1, "maximum": self.most}
 
 
 @dataclass(frozen=True)
@@ -172,6 +191,9 @@ class Number(Kind[float]):
     def write(self, value: float) -> list[str]:
         return [format_number(value)]
 
+    def schema(self) -> dict[str, Any]:
+        return {"type": "number", "minimum" if self.zero else "exclusiveMinimum": 0, "maximum": self.most}
+
 
 @dataclass(frozen=True)
 class Fractions(Kind[Range | None]):
@@ -184,6 +206,9 @@ class Fractions(Kind[Range | None]):
 
     def write(self, value: Range | None) -> list[str]:
         return [format_range(value)] if value else []
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": rf"^{NUMBER.pattern}\.\.{NUMBER.pattern}$", "examples": ["0.2..0.8"]}
 
 
 @dataclass(frozen=True)
@@ -205,6 +230,9 @@ class MetricChoice(Kind[Metric | None]):
 
     def write(self, value: Metric | None) -> list[str]:
         return [value.key] if value else []
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": [""] * self.blank + [metric.key for metric in self.metrics]}
 
 
 @dataclass(frozen=True)

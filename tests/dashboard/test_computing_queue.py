@@ -7,10 +7,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-import httpx
 import pytest
 
 from dashboard import cache as result_cache
@@ -113,7 +113,7 @@ def test_who_has_waited_longest_is_next(queue):
     with pool:
         for number, (client, release) in enumerate(zip(clients, releases, strict=True)):
             pool.submit(compute, client, release)
-            wait_until(lambda number=number: len(began) + len(queue._queue) == number + 1)
+            wait_until(lambda number=number: len(began) + len(queue.queue) == number + 1)
         wait_until(lambda: len(began) == AT_ONCE)
         assert began == ["ann"] * AT_ONCE_FOR_CLIENT + ["other 0"]
         releases[6].set()
@@ -175,16 +175,26 @@ def test_a_page_of_a_busy_server_asks_again(fresh):
 
 
 def test_the_client_asks_again(monkeypatch):
-    answers, waited = iter([(503, {"Retry-After": "3"}), (429, {"Retry-After": "4"}), (200, {})]), []
+    answers, waited = iter([(503, "3"), (429, "4"), (200, None)]), []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, wait = next(answers)
+            self.send_response(status)
+            if wait:
+                self.send_header("Retry-After", wait)
+            self.end_headers()
+            self.wfile.write(b'{"datasets": []}')
+
+        def log_message(self, *_):
+            pass
+
     monkeypatch.setattr(time, "sleep", waited.append)
-    with PythonClient("http://lab.example", timeout=60) as client:
-
-        def answer(_):
-            status, headers = next(answers)
-            return httpx.Response(status, headers=headers, json={"datasets": []})
-
-        client._http = httpx.Client(base_url="http://lab.example", transport=httpx.MockTransport(answer), timeout=60)
-        assert client.datasets().is_empty() and waited == [3, 4]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+        threading.Thread(target=server.serve_forever).start()
+        with PythonClient(f"http://127.0.0.1:{server.server_port}", timeout=60) as client:
+            assert client.datasets().is_empty() and waited == [3, 4]
+        server.shutdown()
 
 
 def test_a_token_is_a_client_wherever_it_comes_from(fresh):

@@ -24,7 +24,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine.distribution_columns import run_distributions
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric

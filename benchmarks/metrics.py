@@ -34,7 +34,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Snapshot, open_store
 from data.sufficient_statistics import BIN_COLUMNS, BINS, bin_of, pooled
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.metrics import CATALOGUE, METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins, question_folds
 from queries.metrics.kernels.item_totals import net_reward

@@ -37,7 +37,7 @@ from data.importing.staging import ImportOptions  # noqa: E402
 from data.store import Store, open_store  # noqa: E402
 from data.sufficient_statistics import pooled  # noqa: E402
 from queries.buzzing import Rules, threshold_explorer  # noqa: E402
-from queries.engine.gather_evidence import gather  # noqa: E402
+from queries.engine.gather import gather  # noqa: E402
 from queries.leaderboard import leaderboard  # noqa: E402
 from queries.metrics import CATALOGUE, Metric  # noqa: E402
 from queries.selection import Selection  # noqa: E402

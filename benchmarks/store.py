@@ -23,7 +23,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
 from data.store.run_withdrawal import withdraw
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.metrics import METRICS
 from queries.selection import Selection
 

@@ -15,7 +15,7 @@ from queries.engine import inference
 from queries.engine.bootstrap import DIGITS, percentile_interval
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import Leaderboard, leaderboard

@@ -13,10 +13,10 @@ from data.store import Snapshot
 from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.disputed_answers import disputed_runs
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.ranked_metric_rows import RunRow, merged_rows, remove_ranks, run_rows, selections_by_counted
-from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
+from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.questions import question_details
 from queries.selection import Selection, selection_keys

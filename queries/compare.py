@@ -14,7 +14,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import TIED
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.equivalence import Equivalence, equivalences
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import difference_interval
 from queries.engine.multiple_comparisons import holm
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.selection import Selection
 
 

@@ -22,11 +22,11 @@ from queries.engine.bootstrap import (
 )
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.run_pairs import RunName, measure_pair, runs_by_id
-from queries.engine.stored_or_computed_rows import selection_clauses
+from queries.engine.selected_answers import selection_clauses
 from queries.engine.units import Units
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Floats, Ints, ratio

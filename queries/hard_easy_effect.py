@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import UNTESTED
 from queries.engine.ranked_metric_rows import NO_INTERVAL

@@ -12,8 +12,8 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import MAX_RANKED, Classes, RunDistributions, dataset_classes
 from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
-from queries.engine.gather_evidence import gather
-from queries.engine.stored_or_computed_rows import chosen
+from queries.engine.gather import gather
+from queries.engine.selected_answers import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection, number, selection_keys

@@ -13,7 +13,7 @@ from data.store.answer_states import OTHER_STATES, State
 from data.store.run_files import graded_kind
 from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.disputed_answers import disputed_positions
-from queries.engine.evidence_for_many_questions import measured_runs
+from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.ranked_metric_rows import (
@@ -28,7 +28,7 @@ from queries.engine.ranked_metric_rows import (
     state_fields,
 )
 from queries.engine.run_pairs import runs_by_id
-from queries.engine.stored_or_computed_rows import chosen, counts_by_run, state_counts
+from queries.engine.selected_answers import chosen, counts_by_run, state_counts
 from queries.metrics import CATALOGUE, Metric
 from queries.reviewed_samples import ReviewedRun, reviewed_runs
 from queries.selection import Selection, selection_keys
@@ -225,7 +225,7 @@ def _measure(
     chance, notes = _chance(snapshot, selection.dataset), {}
 
     def rows_of(runs: Selection, in_order: bool, reference: bool = False) -> dict[str, RunRow]:
-        evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
+        evidence = gather(snapshot, runs, (*metrics, ACCURACY))
         comparable = restricted is not None or not counts.differs
         tested = claimed if comparable and not reference else None
         stated = margin if in_order else None
@@ -260,13 +260,13 @@ def grading_disagreement(snapshot: Snapshot, selection: Selection) -> GradingDis
     disputed = sum(map(len, disputed_positions(snapshot, answers).values()))
     disagreement = GradingDisagreement(disputed, 0.0, primary.key, [])
     if disputed:
-        evidence = measured_runs(snapshot, answers, [ACCURACY])
+        evidence = gather(snapshot, answers, [ACCURACY])
         disagreement.share = disputed / sum(evidence.run_facts(index)["items"] for index in range(len(evidence.runs)))
     if disagreement.matters:
         models, _ = _divided(snapshot, selection)
         for grading in _gradings(snapshot, chosen(snapshot, models)[0]):
             counted, _ = restrict(snapshot, models.replace(grading=grading).for_metrics([primary]), by_default=True)
-            evidence = measured_runs(snapshot, counted, [primary])
+            evidence = gather(snapshot, counted, [primary])
             cells = metric_cells(primary, evidence)
             best = min((cell.rank for cell in cells if cell.rank is not None), default=None)
             disagreement.leaders += [

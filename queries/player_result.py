@@ -12,9 +12,10 @@ from data.store.answer_states import State, among_states
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from queries.engine import run_columns
 from queries.engine.evidence import Evidence, Run
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import BIN_TOTALS
+from queries.engine.rows import Rows
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, number
@@ -136,16 +137,13 @@ def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[Played
         _curves(snapshot, selection.dataset, ordered),
     )
     reads = {name for metric in METRICS for name in metric.reads(models.conventions)} | {"items"}
-    return Evidence(
-        runs=(Run("", "You", ""),),
-        starts=np.zeros(1, np.int64),
-        selected_questions=np.array(list(place_of)),
+    rows = Rows(
+        run=np.zeros(len(starts), np.int64),
         places=places[starts],
         sums=sums(items, sorted(reads - {*BIN_COLUMNS, BINS_USED})),
         binned=run_columns.bin_columns(bin_sums(items)),
-        item_arrays=None,
-        conventions=models.conventions,
     )
+    return Evidence((Run("", "You", ""),), np.array(list(place_of)), models.conventions, rows)
 
 
 def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> dict[str, Floats] | None:

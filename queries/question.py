@@ -16,11 +16,12 @@ from data.store import Snapshot
 from data.store.answer_states import STATES, State, among_states, state_sql
 from data.sufficient_statistics import likelier_side
 from queries.buzzing import Buzzpoint, Rules, buzzpoint
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.left_out_plays import left_out_plays
 from queries.engine.ranked_metric_rows import selections_by_counted
+from queries.engine.rows import Responses
 from queries.engine.run_columns import float_array, sample_numbers
-from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.counted_answers import CountedAnswers
 from queries.metrics.kernels.per_question import buzz_mass

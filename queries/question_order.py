@@ -12,9 +12,9 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.disputed_answers import disputed_runs
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.primary_metric import has_people
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import Selection, has_forecasts
 from queries.selection.parameter_kinds import BadRequest

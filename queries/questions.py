@@ -11,9 +11,9 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.disputed_answers import disputed_runs
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number

@@ -12,9 +12,9 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import ranks, selections_by_counted
-from queries.engine.stored_or_computed_rows import chosen
+from queries.engine.selected_answers import chosen
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats

@@ -16,11 +16,12 @@ from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import RunDistributions, tempered_distributions
 from queries.engine.distribution_statistics import selected_distributions
 from queries.engine.evidence import Run
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
+from queries.engine.rows import Responses
 from queries.engine.run_columns import sample_numbers
-from queries.engine.stored_or_computed_rows import Responses, selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.recalibration import (

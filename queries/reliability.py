@@ -11,12 +11,12 @@ from data.store.answer_states import State
 from queries.engine.bootstrap import SEED
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
 from queries.engine.ranked_metric_rows import NO_INTERVAL
 from queries.engine.reliability_diagrams import DEFAULT_BAND, DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.engine.units import too_few_units
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats

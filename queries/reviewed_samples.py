@@ -15,7 +15,7 @@ from data.sufficient_statistics import Items, sums
 from queries.engine.bootstrap import LEVEL
 from queries.engine.evidence import Run
 from queries.engine.run_columns import sum_by_place
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.gradings import DRAWN_ANSWERS
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, Ints

@@ -16,7 +16,7 @@ from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence, Run
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import bootstrapped_differences, extra_question_margins, units_to_spare
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test, unit_flips_test
 from queries.engine.question_difficulties import UNTESTED, has_difficulties_from_runs

@@ -6,7 +6,7 @@ import msgspec
 
 from data.store import Snapshot
 from data.store.answer_states import OTHER_STATES, State
-from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
+from queries.engine.selected_answers import counts_by_run, state_counts
 from queries.selection import Selection
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.ranked_metric_rows import ranks
 from queries.engine.run_pairs import RunName

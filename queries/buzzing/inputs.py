@@ -16,9 +16,8 @@ from queries.buzzing.parameters import Rules
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
-from queries.engine.item_filter import attribute_masks
 from queries.engine.left_out_plays import left_out_plays
-from queries.engine.stored_or_computed_rows import batches_of_runs, rows_of_questions, selection_clauses
+from queries.engine.selected_answers import attribute_masks, selection_clauses
 from queries.metrics.counted_answers import BUZZED
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
@@ -177,7 +176,7 @@ def _read_runs(
         f"{with_clauses} select run, model, elicitation from chosen_runs where not respondents order by place", parameters
     )
     runs = [Run(*row) for row in rows_of_runs]
-    for batch in batches_of_runs(snapshot, selection.dataset, [run.run for run in runs]):
+    for batch in run_columns.batches_of_runs(snapshot, selection.dataset, [run.run for run in runs]):
         yield from _read_batch(snapshot, selection, rules, clue_table, positions, [runs[index] for index in batch])
 
 
@@ -190,7 +189,7 @@ def _read_batch(
         scores = [run_items.confidence for run_items in items_of_runs]
     else:
         scores = run_columns.run_logprobs(snapshot, selection.dataset, names, counted)
-    row_indices = rows_of_questions([run_items.positions for run_items in items_of_runs], positions)
+    row_indices = run_columns.rows_of_questions([run_items.positions for run_items in items_of_runs], positions)
     masks = attribute_masks(snapshot, selection, names, counted.states)
     for run, run_items, score, mask, rows, places in zip(runs, items_of_runs, scores, masks, *row_indices, strict=True):
         check_time_limit()

@@ -27,7 +27,7 @@ from queries.buzzing.results import (
 )
 from queries.engine.bootstrap import percentile_interval, resample
 from queries.engine.inference import SMALL_SAMPLE, jackknife_t_interval
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses
+from queries.engine.selected_answers import selected_responses, selection_clauses
 from queries.engine.units import Units, read_units_at, too_few_units
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints

@@ -6,7 +6,8 @@ questions, and the clues of these questions, that every run taking part answered
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import msgspec
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from data.store.answer_states import NO_CONFIDENCE, State
-from queries.engine import run_columns, stored_or_computed_rows
-from queries.engine.item_filter import ItemFilter, attribute_masks, clue_mask
-from queries.engine.stored_or_computed_rows import counts_by_run, state_counts
+from queries.engine import run_columns
+from queries.engine.selected_answers import attribute_masks, chosen, clue_mask, counts_by_run, state_counts
 from queries.metrics.counted_answers import CONFIDENT
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
@@ -181,11 +181,11 @@ class _Answers(NamedTuple):
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
     """Return the runs of a selection, in order of import, and what they answered."""
-    runs, positions = stored_or_computed_rows.chosen(snapshot, selection)
+    runs, positions = chosen(snapshot, selection)
     question, number = run_columns.clues(snapshot, selection.dataset).numbered()
-    chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
-    chosen[positions] = True
-    selected = chosen[question]
+    has_place = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
+    has_place[positions] = True
+    selected = has_place[question]
     kept = clue_mask(snapshot, selection)
     if kept is not None:
         selected &= kept
@@ -210,19 +210,23 @@ def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answ
 def _clues_with_attributes(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], states: tuple[State, ...]
 ) -> Iterator[Bools]:
-    """Yield which clues of a dataset each run answered with responses that the selection keeps, shape (clues,) each."""
-    counted = msgspec.structs.replace(CONFIDENT, states=states)
-    item_filter = ItemFilter.read(snapshot, selection)
-    first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
-    for indices in stored_or_computed_rows.batches_of_runs(snapshot, selection.dataset, runs):
+    """Yield which clues of a dataset each run answered with responses that have a selection's attributes, shape (clues,)."""
+    for indices in run_columns.batches_of_runs(snapshot, selection.dataset, runs):
         names = [runs[index] for index in indices]
-        items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, counted)
         masks = attribute_masks(snapshot, selection, names, states)
-        for items, mask in zip(items_of_runs, masks, strict=True):
-            at = np.repeat(first[items.positions], np.diff(items.first)) + items.clue
-            answered = np.zeros(clues, dtype=bool)
-            answered[at[item_filter.kept(mask, np.arange(len(at)), at)]] = True
-            yield answered
+        yield from _clues_of_items(snapshot, selection.dataset, names, states, masks)
+
+
+def _clues_of_items(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...], masks: Iterable[Bools | None]
+) -> Iterator[Bools]:
+    """Yield which clues of a dataset the items of each run are at, of those for which its mask is true, shape (clues,)."""
+    clues, counted = run_columns.clues(snapshot, dataset), msgspec.structs.replace(CONFIDENT, states=states)
+    for items, mask in zip(run_columns.run_items(snapshot, dataset, runs, counted), masks, strict=False):
+        at = np.repeat(clues.first[items.positions], np.diff(items.first)) + items.clue
+        answered = np.zeros(len(clues.order), dtype=bool)
+        answered[at if mask is None else at[mask]] = True
+        yield answered
 
 
 def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[Bools]:
@@ -232,29 +236,25 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], state
     """
 
     def read(missing: list[str]) -> dict[str, Bools]:
-        first = run_columns.clues(snapshot, dataset).first
         question, _ = run_columns.clues(snapshot, dataset).numbered()
-        sizes = np.bincount(question, minlength=len(first))
-        source = snapshot.for_reading(BYTES_OF_ROW * len(first) * len(missing))
+        sizes = np.bincount(question)
+        source = snapshot.for_reading(BYTES_OF_ROW * len(sizes) * len(missing))
         masks, partial = {}, []
         every_clue = np.ones(len(question), dtype=bool)  # the same array for all runs that answered everything
-        at_once = max(1, ROWS_AT_ONCE // max(len(first), 1))
-        for runs_read in (missing[start : start + at_once] for start in range(0, len(missing), at_once)):
-            positions = run_columns.row_positions(source, dataset, runs_read)
-            counts = run_columns.statistic_columns(source, dataset, runs_read, ["items"])["items"]
-            for run, places, count in zip(runs_read, positions, counts, strict=True):
-                answered = np.zeros(len(first), dtype=bool)
+        at_once = max(1, ROWS_AT_ONCE // max(len(sizes), 1))
+        for names in (missing[start : start + at_once] for start in range(0, len(missing), at_once)):
+            positions = run_columns.row_positions(source, dataset, names)
+            counts = run_columns.statistic_columns(source, dataset, names, ["items"])["items"]
+            for run, places, count in zip(names, positions, counts, strict=True):
+                answered = np.zeros(len(sizes), dtype=bool)
                 answered[places] = True
                 mask = answered[question]
                 masks[run] = every_clue if mask.all() else mask
                 # A question with several samples can have more items than clues and still lack one of the clues.
                 if (count != sizes[places]).any() or (states != CONFIDENT.states and not mask.all()):
                     partial.append(run)
-        counted = msgspec.structs.replace(CONFIDENT, states=states)
-        for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, counted), strict=True):
-            masks[run] = np.zeros(len(question), dtype=bool)
-            masks[run][np.repeat(first[items.positions], np.diff(items.first)) + items.clue] = True
-        return masks
+        of_items = _clues_of_items(snapshot, dataset, partial, states, repeat(None))
+        return masks | dict(zip(partial, of_items, strict=True))
 
     return snapshot.cached(dataset, run_columns.cache_name("answered clues", states), runs, read) if runs else []
 

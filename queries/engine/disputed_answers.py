@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
 from data.store.answer_states import State
-from queries.engine import run_columns
-from queries.engine.item_filter import ItemFilter, attribute_masks
-from queries.engine.run_columns import cache_name, responses_in_order
-from queries.engine.stored_or_computed_rows import chosen
+from queries.engine.run_columns import Arrays, ResponseOrder, response_values
+from queries.engine.selected_answers import chosen, item_filters
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import Selection
 
 
 @dataclass(frozen=True)
-class DisputedAnswers:
+class DisputedAnswers(Arrays):
     """The disputed answers of a run, in the order of ``run_columns.RunItems``; arrays have shape (answers,).
 
     ``positions`` are those of their questions in the dataset; ``items`` count among all items of the run.
@@ -29,10 +28,6 @@ class DisputedAnswers:
     clues: NDArray[np.int32]
     items: Ints
 
-    @property
-    def nbytes(self) -> int:
-        return self.positions.nbytes + self.clues.nbytes + self.items.nbytes
-
 
 def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, Ints]:
     """Return the positions of the questions of disputed answers, ascending, for each run of which several gradings differ."""
@@ -41,17 +36,11 @@ def disputed_positions(snapshot: Snapshot, selection: Selection) -> dict[str, In
     if not names:
         return {}
     of_runs = _disputed_answers(snapshot, selection.dataset, names, selection.items.states)
-    masks = attribute_masks(snapshot, selection, names)
-    item_filter, first = ItemFilter.read(snapshot, selection), run_columns.clues(snapshot, selection.dataset).first
-    selected = np.zeros(max(len(first), questions.max(initial=-1) + 1), dtype=bool)
-    selected[questions] = True
-    positions = {}
-    for run, part, mask in zip(names, of_runs, masks, strict=True):
-        kept = selected[part.positions]
-        if selection.filters_items:
-            kept &= item_filter.kept(mask, part.items, first[part.positions] + part.clues)
-        positions[run] = part.positions[kept].astype(np.int64)
-    return positions
+    filters = item_filters(snapshot, selection, names, questions)
+    return {
+        run: part.positions[item_filter.kept(part.items, part.positions, part.clues)].astype(np.int64)
+        for run, part, item_filter in zip(names, of_runs, filters, strict=True)
+    }
 
 
 def disputed_runs(snapshot: Snapshot, selection: Selection) -> dict[str, list[str]]:
@@ -69,15 +58,12 @@ def disputed_runs(snapshot: Snapshot, selection: Selection) -> dict[str, list[st
 
 def _disputed_answers(snapshot: Snapshot, dataset: str, runs: Sequence[str], states: tuple[State, ...]) -> list[DisputedAnswers]:
     """Return the disputed answers of each run among those in some states."""
-    marked = snapshot.with_disputed_marked()
 
-    def read(missing: list[str]) -> dict[str, DisputedAnswers]:
-        disputed = {}
-        for run, order, table in responses_in_order(marked, dataset, missing, ["clue", "disputed"], states):
-            items = np.flatnonzero(table["disputed"].to_numpy()[order.rows])
-            positions = np.repeat(order.positions, np.diff(order.first))[items]
-            disputed[run] = DisputedAnswers(positions, table["clue"].to_numpy()[order.rows[items]], items)
-        return disputed
+    def convert(order: ResponseOrder, table: pl.DataFrame) -> DisputedAnswers:
+        items = np.flatnonzero(table["disputed"].to_numpy()[order.rows])
+        positions = np.repeat(order.positions, np.diff(order.first))[items]
+        return DisputedAnswers(positions, table["clue"].to_numpy()[order.rows[items]], items)
 
     grades = {run: " ".join(part.name for part in parts) for run, parts in snapshot.further_grades(runs).items()}
-    return snapshot.cached(dataset, cache_name("disputed answers", states), runs, read, grades)
+    marked = snapshot.with_disputed_marked()
+    return response_values(marked, dataset, runs, "disputed answers", ["clue", "disputed"], convert, states, grades)

@@ -15,7 +15,7 @@ from data.importing.run_gradings import parse_answer_line
 from data.ragged_arrays import Floats, Ints, entries_of
 from data.store import Snapshot
 from data.sufficient_statistics import bin_of
-from queries.engine.run_columns import responses_in_order
+from queries.engine.run_columns import Arrays, responses_in_order
 from queries.metrics.kernels import distributions as kernels
 from queries.metrics.kernels.recalibration import tempered
 
@@ -37,7 +37,7 @@ class Classes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RunDistributions:
+class RunDistributions(Arrays):
     """The items of a run that give a whole distribution f, by question and clue, compared with the human vote shares pi.
 
     Arrays have shape (items,), unless stated otherwise.
@@ -85,10 +85,6 @@ class RunDistributions:
 
     def __len__(self) -> int:
         return len(self.positions)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     @property
     def class_counts(self) -> Ints:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from data.ragged_arrays import Floats, Ints
 from data.store import Snapshot
 from data.sufficient_statistics import BINS, bin_of
-from queries.engine import run_columns
 from queries.engine.distribution_columns import Classes, RunDistributions, dataset_classes, run_distributions
-from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import SparseColumn, joined
+from queries.engine.selected_answers import item_filters
 from queries.metrics import Conventions
 from queries.metrics.counted_answers import CONFIDENT
 from queries.metrics.kernels import bins, distributions
@@ -48,18 +47,12 @@ def selected_distributions(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints
 ) -> list[RunDistributions]:
     """Return the whole distributions of each run for the items that a selection keeps, of questions at some positions."""
-    item_filter = ItemFilter.read(snapshot, selection)
-    masks = attribute_masks(snapshot, selection, runs, CONFIDENT.states)
-    results = []
-    for part, mask in zip(run_distributions(snapshot, selection.dataset, runs), masks, strict=True):
-        chosen = np.zeros(max(questions.max(initial=-1), part.positions.max(initial=-1)) + 1, dtype=bool)
-        chosen[questions] = True
-        kept = chosen[part.positions]
-        if selection.filters_items:
-            first = run_columns.clues(snapshot, selection.dataset).first
-            kept[kept] = item_filter.kept(mask, part.items[kept], first[part.positions[kept]] + part.clues[kept])
-        results.append(part.take(np.flatnonzero(kept)))
-    return results
+    parts = run_distributions(snapshot, selection.dataset, runs)
+    filters = item_filters(snapshot, selection, runs, questions, CONFIDENT.states)
+    return [
+        part.take(np.flatnonzero(item_filter.kept(part.items, part.positions, part.clues)))
+        for part, item_filter in zip(parts, filters, strict=True)
+    ]
 
 
 def distribution_sums(

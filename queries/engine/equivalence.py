@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.evidence_for_many_questions import RunEvidence
+from queries.engine.evidence import Evidence
 from queries.engine.intervals_and_difference_tests import difference_tests, equivalence_tests
 from queries.engine.multiple_comparisons import holm_of_pairs
 from queries.engine.units import ONE_CLUSTER
@@ -41,7 +41,7 @@ class Equivalence(msgspec.Struct):
     undefined: str | None = None
 
 
-def equivalences(evidence: RunEvidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
+def equivalences(evidence: Evidence, metric: Metric, margin: float, against: int, families: int) -> list[Equivalence]:
     """Compare every run with one of them, on questions that all of them answered.
 
     There is a comparison per run, in the order of ``evidence.runs``; the one of the run with itself says nothing.

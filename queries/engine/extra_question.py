@@ -17,6 +17,7 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, STATISTICS, Items, bin_sums, sums
 from queries.engine.bootstrap import LEVEL
 from queries.engine.evidence import Evidence
+from queries.engine.rows import Rows
 from queries.engine.run_columns import SparseColumn, bin_columns, dense, sparse
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.kernels.arrays import Ints
@@ -130,16 +131,20 @@ def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smoo
         )
         sorted_items = np.argsort(of_items, kind="stable")
         pairs = np.append(pairs[0], stated_by)[sorted_items], np.append(pairs[1], correct)[sorted_items]
-    return Evidence(
-        runs=evidence.runs,
-        starts=evidence.starts + np.arange(runs),
-        selected_questions=np.append(evidence.selected_questions, ""),
+    samples = evidence.rows.samples
+    extended = Rows(
+        run=np.append(evidence.run_of_rows, np.arange(runs))[order],
         places=np.append(evidence.places, np.full(runs, evidence.selected))[order],
         sums={name: with_row(name, dense(column)) for name, column in plain.items()},
         binned={name: with_bins(name, column) for name, column in binned.items()},
         item_arrays=pairs,
+        samples=samples and samples.moved(np.argsort(order)[:rows]),
+    )
+    return Evidence(
+        runs=evidence.runs,
+        selected_questions=np.append(evidence.selected_questions, ""),
         conventions=evidence.conventions,
+        source=extended,
         clustered=evidence.clustered and evidence.clustered.with_one_more(),
-        samples=evidence.samples and evidence.samples.moved(np.argsort(order)[:rows]),
         smooth=smooth,
     )

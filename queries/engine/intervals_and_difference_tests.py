@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS, LEVEL, MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, TIED, percentile_interval
 from queries.engine.evidence import Evidence
-from queries.engine.evidence_for_many_questions import RunEvidence, SummedRuns
 from queries.engine.extra_question import extra_question_interval, extreme_replicates
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.catalogue.shared import columns
@@ -49,7 +48,7 @@ EQUIVALENCE_LEVEL = 0.9  # of the interval that agrees with two one-sided tests 
 FITTED = 3.0  # how far the lower end of a fitted metric is from its value, relative to the upper end
 
 
-def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
+def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     """Compute the 95 % interval of a metric of each run, by the method with the best coverage for this metric and sample.
 
     - Most metrics: bootstrap percentiles or, for runs with few questions, few errors or few right answers, the bootstrap with an
@@ -94,7 +93,7 @@ def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     return Intervals(low, high, np.where(without, 0, defined), tuple(methods.tolist()))
 
 
-def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
+def rests_on_few(evidence: Evidence, metric: Metric) -> NDArray[np.bool_]:
     """Check whether a metric of each run rests on few units, errors or right answers, shape (runs,).
 
     It is False for a run with respondents, and for one with a single unit.
@@ -102,7 +101,7 @@ def rests_on_few(evidence: RunEvidence, metric: Metric) -> NDArray[np.bool_]:
     return (units_to_spare(evidence, metric) < 0) & ~_of_people(evidence) & (evidence.units_with(metric) > 1)
 
 
-def units_to_spare(evidence: RunEvidence, metric: Metric) -> Ints:
+def units_to_spare(evidence: Evidence, metric: Metric) -> Ints:
     """Return how many units each run can lose before a metric rests on few, shape (runs,); below 0 where it does already."""
     spare = evidence.units_with(metric) - inference.SMALL_SAMPLE
     if "correctness" in metric.needs:
@@ -110,19 +109,19 @@ def units_to_spare(evidence: RunEvidence, metric: Metric) -> Ints:
     return spare.astype(np.int64)
 
 
-def _of_people(evidence: RunEvidence) -> NDArray[np.bool_]:
+def _of_people(evidence: Evidence) -> NDArray[np.bool_]:
     return np.array([run.run in evidence.respondents for run in evidence.runs], dtype=bool)
 
 
-def _with_extra_question(evidence: RunEvidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
+def _with_extra_question(evidence: Evidence, metric: Metric, chosen: NDArray[np.bool_], stated: bool = True) -> Floats:
     """Compute the intervals of some runs by the bootstrap with an extra question, shape (2, chosen runs)."""
     return extra_question_interval(evidence.of_runs(chosen), metric, stated) if chosen.any() else np.zeros((2, 0))
 
 
-def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
+def _of_net_score(evidence: Evidence, metric: Metric) -> Floats:
     """Compute the intervals of the net score of each run, shape (2, runs)."""
     (cost,) = -net_reward(np.ones(1), np.zeros(1), evidence.conventions.t)
-    columns = evidence.cluster_totals.columns(metric, slice(None))
+    columns = evidence.columns(metric)
     items, earned = (columns[name] for name in metric.reads(evidence.conventions))
     per_unit = items.sum(axis=0) / np.maximum(evidence.units_with(metric), 1)
     ends = [
@@ -132,7 +131,7 @@ def _of_net_score(evidence: RunEvidence, metric: Metric) -> Floats:
     return np.stack(ends, axis=1)
 
 
-def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidence) -> Intervals:
+def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: Evidence) -> Intervals:
     """Compute the range of a function of the accuracy, largest at 1/2, over the intervals of the accuracy.
 
     Where outcomes of forecasts are shares, it is no function of their mean, and there is no interval.
@@ -140,12 +139,12 @@ def _over_accuracies(metric: Metric, accuracies: Intervals, evidence: RunEvidenc
     correct = np.stack([accuracies.low, accuracies.high, np.clip(0.5, accuracies.low, accuracies.high)])
     totals = {"items": np.ones_like(correct), "correct": correct, "correct_sq": correct}
     low, high = (end(metric.value(totals, evidence.conventions), axis=0) for end in (np.min, np.max))
-    outcomes = evidence.cluster_totals.totals(metric)
+    outcomes = evidence.totals(metric)
     shares = outcomes["correct"] - outcomes.get("correct_sq", outcomes["correct"]) > ROUNDING_TOLERANCE * outcomes["items"]
     return accuracies._replace(low=np.where(shares, np.nan, low), high=np.where(shares, np.nan, high))
 
 
-def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
+def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats, few: NDArray[np.bool_]) -> Floats:
     """Compute intervals of a distance from calibration, shape (2, runs).
 
     Its replicates have the shape (REPLICATES, runs). ``few`` says which runs have few questions, errors or right answers.
@@ -171,7 +170,7 @@ def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats, few:
     return ends
 
 
-def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
+def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     """Compute two-sided, unadjusted p-values of the differences between all pairs of runs that answered the same questions.
 
     They are those of the t-test by the jackknife. The jackknife does not hold for differences that rest on few errors or few
@@ -211,7 +210,7 @@ class EquivalenceTests(NamedTuple):
     high: Floats
 
 
-def equivalence_tests(evidence: RunEvidence, metric: Metric, margin: float) -> EquivalenceTests:
+def equivalence_tests(evidence: Evidence, metric: Metric, margin: float) -> EquivalenceTests:
     """Test for all pairs of runs whether they differ by less than a margin, with the methods of ``difference_tests``.
 
     The runs must have answered the same questions. ``margin`` is at least 0, in the units of the metric. Schuirmann 1987; Lakens
@@ -236,7 +235,7 @@ def equivalence_tests(evidence: RunEvidence, metric: Metric, margin: float) -> E
     return EquivalenceTests(np.maximum(p_below, p_below.T), *ends)
 
 
-def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+def _bootstraps_of_differences(evidence: Evidence, metric: Metric) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
     """Yield bootstraps that differences of runs must also pass.
 
     Each is for pairs of runs, shape (runs, runs), and has replicates of the runs behind the lower and the upper end of an
@@ -250,11 +249,10 @@ def _bootstraps_of_differences(evidence: RunEvidence, metric: Metric) -> Iterato
     if metric.of_items and "correctness" in metric.needs and not evidence.respondents and evidence.units.count <= MAX_CLUSTERS:
         few = (evidence.rarer_outcomes(metric) < inference.FEW_OF_PAIRS) & (evidence.units_with(metric) > 1)
     if few.any():
-        rows = evidence if isinstance(evidence, Evidence) else evidence.of_runs(np.ones(runs, dtype=bool))
-        yield few[:, None] | few[None, :], *extreme_replicates(rows, metric)
+        yield few[:, None] | few[None, :], *extreme_replicates(evidence, metric)
 
 
-def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
+def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
     """Compute standard errors of the differences between all pairs of runs that answered the same questions.
 
     Returns the errors and the number of units of each pair, each of shape (runs, runs).
@@ -262,13 +260,15 @@ def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Fl
     With more than ``MAX_CLUSTERS`` units, the jackknife leaves out groups of units instead of single units. The errors then
     differ by a few percent, which is within their own noise, and cost the same for any selection.
     """
-    counts = evidence.units_with(metric).astype(float)
-    if isinstance(evidence, SummedRuns) or (evidence.is_function_of_totals(metric) and evidence.units.count > MAX_CLUSTERS):
-        errors, _ = inference.difference_errors(evidence.cluster_totals.pseudo_values(metric))
-        return errors, np.minimum(counts[:, None], counts[None, :])
-    if evidence.is_function_of_totals(metric) or evidence.units.count < inference.SMALL_SAMPLE:
-        return inference.difference_errors(evidence.pseudo_values(metric))
-    return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
+    of_totals = evidence.is_function_of_totals(metric)
+    if of_totals or evidence.units.count < inference.SMALL_SAMPLE:
+        errors, counts = inference.difference_errors(evidence.pseudo_values(metric, by_cluster=of_totals))
+        if evidence.units.count <= MAX_CLUSTERS:
+            return errors, counts
+    else:
+        errors = inference.replicated_errors(evidence.replicates(metric))
+    units = evidence.units_with(metric).astype(float)
+    return errors, np.minimum(units[:, None], units[None, :])
 
 
 def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.store import Snapshot
-from queries.engine.stored_or_computed_rows import selection_clauses
+from queries.engine.selected_answers import selection_clauses
 from queries.selection import Selection
 
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from data.sufficient_statistics import LIKELIER
 from queries.engine import run_columns
-from queries.engine.run_columns import float_array
-from queries.engine.stored_or_computed_rows import rows_of_questions
+from queries.engine.run_columns import ResponseOrder, float_array, response_values, rows_of_questions
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection, has_forecasts
 
@@ -119,17 +118,6 @@ class QuestionDifficulties:
             return np.full(len(self.shown), np.nan)
         return self.shown if self.others is None else np.where(self.from_runs, self.others.difficulties(run), self.shown)
 
-    def of_rows(self, runs: Sequence[str], run: Ints, questions: Ints) -> Floats:
-        """Return the difficulties by which runs are judged, NaN for none, from the index of each row's run and question."""
-        if self.others is None:
-            return self.of_run("")[questions]
-        result = np.full(len(run), np.nan)
-        ends = np.searchsorted(run, np.arange(len(runs) + 1))
-        for name, start, end in zip(runs, ends, ends[1:], strict=False):
-            if end > start:
-                result[start:end] = self.of_run(name)[questions[start:end]]
-        return result
-
 
 def selects_by_answers(snapshot: Snapshot, selection: Selection) -> bool:
     """Check whether a selection has a filter on difficulties that come from runs."""
@@ -207,18 +195,14 @@ def _guesses(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDAr
     first = run_columns.clues(snapshot, dataset).first
     step = -(-len(first) // QUESTIONS_COMPARED) or 1
 
-    def read(missing: list[str]) -> dict[str, NDArray[np.uint64]]:
-        columns = ("clue", f"hash({guess}) as guess")
-        results = {}
-        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, columns):
-            position = np.repeat(order.positions, np.diff(order.first))
-            chosen = np.flatnonzero(position % step == 0)
-            rows = order.rows[chosen]
-            clue = first[position[chosen]] + table["clue"].to_numpy()[rows]
-            clues, place = np.unique(clue, return_inverse=True)
-            sums = np.zeros(len(clues), np.uint64)
-            np.add.at(sums, place, table["guess"].cast(pl.UInt64).to_numpy()[rows])  # of all samples of a clue, modulo 2^64
-            results[run] = np.stack([clues.astype(np.uint64), np.maximum(sums, 1)])
-        return results
+    def convert(order: ResponseOrder, table: pl.DataFrame) -> NDArray[np.uint64]:
+        position = np.repeat(order.positions, np.diff(order.first))
+        chosen = np.flatnonzero(position % step == 0)
+        rows = order.rows[chosen]
+        clue = first[position[chosen]] + table["clue"].to_numpy()[rows]
+        clues, place = np.unique(clue, return_inverse=True)
+        sums = np.zeros(len(clues), np.uint64)
+        np.add.at(sums, place, table["guess"].cast(pl.UInt64).to_numpy()[rows])  # of all samples of a clue, modulo 2^64
+        return np.stack([clues.astype(np.uint64), np.maximum(sums, 1)])
 
-    return snapshot.cached(dataset, "guesses", runs, read)
+    return response_values(snapshot, dataset, runs, "guesses", ("clue", f"hash({guess}) as guess"), convert)

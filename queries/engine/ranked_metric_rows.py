@@ -15,11 +15,11 @@ from data.store import Snapshot
 from data.store.answer_states import NO_CONFIDENCE, OTHER_STATES, State, among_states
 from queries.engine.bootstrap import TIED, percentile_interval
 from queries.engine.equivalence import Equivalence, equivalences
-from queries.engine.evidence_for_many_questions import RunEvidence
+from queries.engine.evidence import Evidence
 from queries.engine.intervals_and_difference_tests import Method, difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, pairs_that_differ
 from queries.engine.primary_metric import RankedMetrics
-from queries.engine.stored_or_computed_rows import selected_responses, selection_clauses, state_counts
+from queries.engine.selected_answers import selected_responses, selection_clauses, state_counts
 from queries.engine.units import ONE_CLUSTER
 from queries.metrics import Metric
 from queries.metrics.counted_answers import CONFIDENT, CountedAnswers
@@ -93,7 +93,7 @@ R = TypeVar("R", bound=RunRow)
 
 
 def run_rows(
-    evidence: RunEvidence,
+    evidence: Evidence,
     metrics: Sequence[Metric],
     states: Mapping[str, Mapping[State, int]],
     intervals: bool = False,
@@ -102,7 +102,7 @@ def run_rows(
 ) -> list[RunRow]:
     """Compute a row for each run, in the order of ``evidence.runs``.
 
-    ``states`` are from ``stored_or_computed_rows.counts_by_run``. ``tested`` are the metrics among which claims are adjusted, for
+    ``states`` are from ``selected_answers.counts_by_run``. ``tested`` are the metrics among which claims are adjusted, for
     letters along with intervals; it is only valid for runs that answered the same clues. ``margin`` is the difference below which
     runs are equal, in the units of each metric.
     """
@@ -172,7 +172,7 @@ def merged_rows(parts: Iterable[Iterable[R]], metrics: Sequence[Metric]) -> list
 
 def metric_cells(
     metric: Metric,
-    evidence: RunEvidence,
+    evidence: Evidence,
     intervals: bool = False,
     tested: RankedMetrics | None = None,
     margin: float | None = None,
@@ -193,7 +193,7 @@ def metric_cells(
     return cells
 
 
-def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidence, several: NDArray[np.bool_]) -> None:
+def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, several: NDArray[np.bool_]) -> None:
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
     for index, cell in enumerate(cells):
@@ -208,9 +208,7 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidenc
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
 
 
-def _add_letters(
-    cells: list[MetricCell], metric: Metric, evidence: RunEvidence, metrics: int, several: NDArray[np.bool_]
-) -> None:
+def _add_letters(cells: list[MetricCell], metric: Metric, evidence: Evidence, metrics: int, several: NDArray[np.bool_]) -> None:
     """Add letters and which runs may be best, adjusted for all pairs of runs and a number of metrics, where any can be tested."""
     if not metric.ranks or not evidence.same_questions or evidence.selected_by_answers:
         return
@@ -226,7 +224,7 @@ def _add_letters(
 
 
 def _add_equivalences(
-    cells: list[MetricCell], metric: Metric, evidence: RunEvidence, tested: RankedMetrics | None, margin: float
+    cells: list[MetricCell], metric: Metric, evidence: Evidence, tested: RankedMetrics | None, margin: float
 ) -> None:
     """Compare all ranked runs with the first one."""
     ranked = [index for index, cell in enumerate(cells) if cell.rank is not None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from queries.metrics.kernels.arrays import Floats, Ints
 from queries.query_time_limit import check_time_limit
 
 V = TypeVar("V", bound=Sized)
+READ_AT_ONCE = 5_000_000  # items
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,20 @@ def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
     return {name: SparseColumn(bins.first, bins.bin, values) for name, values in bins.values.items()}
 
 
+class Arrays:
+    """A struct of arrays whose size the cache knows."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum(_size(value) for value in vars(self).values())
+
+
+def _size(value: object) -> int:
+    return sum(map(_size, value.values())) if isinstance(value, dict) else getattr(value, "nbytes", 0)
+
+
 @dataclass(frozen=True)
-class RunItems:
+class RunItems(Arrays):
     """The items of one run, sorted by question, sample and clue. Each question is a row.
 
     ``positions`` are those of the rows' questions in the dataset, ascending. ``first`` is the index of each row's first item and,
@@ -93,11 +107,6 @@ class RunItems:
     correct: Floats
     sample: Ints | None = None
 
-    @property
-    def nbytes(self) -> int:
-        arrays = (self.positions, self.first, self.clue, self.confidence, self.correct, self.sample)
-        return sum(array.nbytes for array in arrays if array is not None)
-
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the items of some ascending rows, shape (items,), and the number of items of each row, shape (rows,)."""
         first, items = entries_of(self.first, rows)
@@ -105,7 +114,7 @@ class RunItems:
 
 
 @dataclass(frozen=True)
-class Clues:
+class Clues(Arrays):
     """The clues of a dataset, in the order of its questions.
 
     ``first`` is the index of the first clue at each position, and ``order`` that of each clue in the table. Human curves at each
@@ -116,15 +125,6 @@ class Clues:
     order: NDArray[np.int32]
     words: Floats
     curves: dict[str, Floats] | None
-
-    @property
-    def nbytes(self) -> int:
-        return (
-            self.first.nbytes
-            + self.order.nbytes
-            + self.words.nbytes
-            + sum(curve.nbytes for curve in (self.curves or {}).values())
-        )
 
     def curves_at(self, clues: Ints) -> dict[str, Floats] | None:
         """Return each human curve at some clues, given by their indices, shape (n,); None if the dataset has no curves."""
@@ -139,6 +139,17 @@ class Clues:
 def row_positions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.int32]]:
     """Return the position in the dataset of the question of each row of each run's statistics, ascending, shape (rows,)."""
     return _statistics(snapshot, dataset, runs, "positions", ["position"], lambda table: table["position"].to_numpy())
+
+
+def _statistics(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
+) -> list[V]:
+    """Read columns of each run's statistics and convert them, from and to the cache as ``name``, in the order of ``runs``."""
+
+    def read(missing: list[str]) -> dict[str, V]:
+        return {run: convert(table) for run, table in snapshot.read_runs("statistics", missing, columns).items()}
+
+    return snapshot.cached(dataset, name, runs, read)
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], names: Collection[str]) -> dict[str, list[Floats]]:
@@ -185,6 +196,25 @@ def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
+def response_values(
+    snapshot: Snapshot,
+    dataset: str,
+    runs: Sequence[str],
+    name: str,
+    columns: Sequence[str],
+    convert: Callable[[ResponseOrder, pl.DataFrame], V],
+    states: tuple[State, ...] = CONFIDENT.states,
+    grades: Mapping[str, str] | None = None,
+) -> list[V]:
+    """Convert SQL columns of each run's responses in some states, from and to the cache under a name; see ``Snapshot.cached``."""
+
+    def read(missing: list[str]) -> dict[str, V]:
+        parts = responses_in_order(snapshot, dataset, missing, columns, states)
+        return {run: convert(order, table) for run, order, table in parts}
+
+    return snapshot.cached(dataset, cache_name(name, states), runs, read, grades)
+
+
 def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[RunItems]:
     """Return the items of each run, by question and clue; by default, their rows are those of the run's statistics.
 
@@ -223,15 +253,16 @@ def cache_name(what: str, states: tuple[State, ...]) -> str:
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], counted: CountedAnswers = CONFIDENT) -> list[Floats]:
     """Return the sum of the token log-probabilities of each item's guess, NaN where unknown, in the order of ``run_items``."""
-
-    def read(missing: list[str]) -> dict[str, Floats]:
-        columns = ("list_sum(token_logprobs) as logprob",)
-        return {
-            run: float_array(table["logprob"])[order.rows]
-            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, counted.states)
-        }
-
-    return snapshot.cached(dataset, cache_name("logprobs", counted.states), runs, read)
+    columns = ("list_sum(token_logprobs) as logprob",)
+    return response_values(
+        snapshot,
+        dataset,
+        runs,
+        "logprobs",
+        columns,
+        lambda order, table: float_array(table["logprob"])[order.rows],
+        counted.states,
+    )
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
@@ -284,19 +315,24 @@ def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
     return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
 
 
-def _statistics(
-    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
-) -> list[V]:
-    """Read columns of each run's statistics and convert them, from and to the cache as ``name``, in the order of ``runs``."""
-
-    def read(missing: list[str]) -> dict[str, V]:
-        return {run: convert(table) for run, table in snapshot.read_runs("statistics", missing, columns).items()}
-
-    return snapshot.cached(dataset, name, runs, read)
+def rows_of_questions(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
+    """Return the rows of each run about chosen questions, and the index of each row's question, from ascending positions."""
+    place_of = np.full(max([-1, *(part.max(initial=-1) for part in positions), questions.max(initial=-1)]) + 1, -1)
+    place_of[questions] = np.arange(len(questions))
+    places_of_runs = [place_of[part] for part in positions]
+    rows = [np.flatnonzero(places >= 0) for places in places_of_runs]
+    return rows, [places[index] for places, index in zip(places_of_runs, rows, strict=True)]
 
 
-@dataclass(frozen=True)
-class ResponseOrder:
+def batches_of_runs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> Iterator[list[int]]:
+    """Yield batches of run indices whose items are read together, so that memory need not hold the items of all runs at once."""
+    counts = [values.sum() for values in statistic_columns(snapshot, dataset, runs, ["items"])["items"]]
+    batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
+    for _, group in groupby(range(len(runs)), key=lambda index: batch[index]):
+        yield list(group)
+
+
+class ResponseOrder(NamedTuple):
     """How to sort the responses of a run by question, and those of a question by clue.
 
     ``rows`` are those of the sorted responses in the stored file. ``positions`` are those of the questions, ascending, ``first``

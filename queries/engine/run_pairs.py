@@ -11,7 +11,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.evidence import Evidence
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import difference_tests
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.metrics import Metric

@@ -14,8 +14,7 @@ import numpy as np
 
 from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.bootstrap import DrawnKind, Draws, item_replicates, mass_bins_replicates
-from queries.engine.cluster_totals import stepped_totals
-from queries.engine.evidence import Evidence
+from queries.engine.evidence import Evidence, stepped_totals
 from queries.engine.run_columns import dense
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints
@@ -84,8 +83,7 @@ class RespondentCells:
                 parts.append(self._from_questions(metric, zip(questions, within, strict=True), starts))
         totals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         if step != 1 and not mass:
-            whole = {name: values[0] for name, values in cells.totals(cells.contributions(metric)).items()}
-            totals = stepped_totals(totals, whole, step)
+            totals = stepped_totals(totals, {name: values[0] for name, values in cells.totals(metric).items()}, step)
         return metric.value(totals | mass, cells.conventions)
 
     @property

@@ -252,6 +252,10 @@ class Metric(MetricFacts):
             return likelier_side(confidence, correct)
         return confidence, correct
 
+    def needs_items(self, conventions: Conventions) -> bool:
+        """Whether it is no function of totals over questions: it is one of pairs, or of bins that are cut for the selection."""
+        return self.pairs is not None or (self.binned and conventions.mass_bins is not None and not self.cross_fitted)
+
     @property
     def by_sample(self) -> bool:
         """Whether it is computed for each sample of a question and averaged within the question first."""

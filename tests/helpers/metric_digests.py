@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.metrics import METRICS
 from queries.selection import Selection
 

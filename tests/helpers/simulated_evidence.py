@@ -6,6 +6,7 @@ from data import sufficient_statistics
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, UNSTORED_SUMS, Items
 from queries.engine.evidence import Evidence, Run
+from queries.engine.rows import Rows
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions
 
@@ -75,13 +76,14 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
     sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
-        starts=np.arange(runs) * questions,
         selected_questions=np.array([f"q{index}" for index in range(questions)], dtype=object),
-        places=np.tile(np.arange(questions), runs),
-        sums=sums,
-        binned={},
-        item_arrays=(c[answered], y[answered]),
         conventions=conventions,
+        source=Rows(
+            run=np.repeat(np.arange(runs), questions),
+            places=np.tile(np.arange(questions), runs),
+            sums=sums,
+            item_arrays=(c[answered], y[answered]),
+        ),
     )
 
 
@@ -91,15 +93,16 @@ def repeated(evidence, copies):
     Copies of an item are next to each other. Runs with no rows left are left out.
     """
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
-    left, starts = np.unique(run, return_index=True)
+    left, run = np.unique(run, return_inverse=True)
     items = np.repeat(copies, evidence.sums["items"].astype(int))
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
-        starts=starts,
         selected_questions=evidence.selected_questions,
-        places=np.repeat(evidence.places, copies),
-        sums={name: np.repeat(dense(values), copies, axis=0) for name, values in evidence.statistics.items()},
-        binned={},
-        item_arrays=tuple(np.repeat(part, items) for part in evidence.item_arrays),
         conventions=evidence.conventions,
+        source=Rows(
+            run=run,
+            places=np.repeat(evidence.places, copies),
+            sums={name: np.repeat(dense(values), copies, axis=0) for name, values in evidence.statistics.items()},
+            item_arrays=tuple(np.repeat(part, items) for part in evidence.item_arrays),
+        ),
     )

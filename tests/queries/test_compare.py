@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.compare import compare, comparisons, question_differences
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from queries.engine.multiple_comparisons import holm
 from queries.metrics import CATALOGUE, METRICS, Conventions

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from queries.compare import compare
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.multiple_comparisons import permuted_labels_test
 from queries.engine.question_difficulties import UNITS, OtherRuns, RunShares
 from queries.hard_easy_effect import difficulty

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from queries.breakdown import breakdown
 from queries.buzzing import Rules, buzz
 from queries.compare import compare
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people
 from queries.leaderboard import leaderboard

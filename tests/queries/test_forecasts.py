@@ -8,7 +8,7 @@ from data.store import open_store
 from queries.breakdown import unsolved
 from queries.decide import decide
 from queries.engine.bootstrap import MAX_CLUSTERS
-from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
+from queries.engine.gather import gather
 from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -234,7 +234,7 @@ def test_many_questions_are_summed_alike(store, tmp_path):
     put_table(store, tmp_path, p, o)
     keys = ("brier", "accuracy", "hmr", "uncertainty", "overconfidence", "ece")
     metrics = [CATALOGUE[key] for key in keys]
-    assert isinstance(measured_runs(store.snapshot(), SIMULATED, metrics), SummedRuns)
+    assert gather(store.snapshot(), SIMULATED, metrics).stored
     for row, stated in zip(leaderboard(store.snapshot(), SIMULATED, metrics, True).rows, p, strict=True):
         for key in ("brier", "accuracy", "uncertainty", "overconfidence", "ece"):
             cell = row.metrics[key]

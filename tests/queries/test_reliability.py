@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.reliability_diagrams import BIN_TOTALS, reliability_diagrams
 from queries.leaderboard import leaderboard

@@ -6,6 +6,7 @@ import pytest
 from data.sufficient_statistics import Items, sums
 from queries.across import mean_interval, run_groups
 from queries.engine.evidence import Evidence, Run
+from queries.engine.rows import Rows
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
@@ -67,13 +68,13 @@ def evidence(seed, runs, questions):
     ids = np.array([f"q{question}" for question in range(questions)], dtype=object)
     return Evidence(
         runs=tuple(Run(f"r{run}", f"m{run}", "stated") for run in range(runs)),
-        starts=np.arange(runs) * questions,
         selected_questions=ids,
-        places=np.tile(np.arange(questions), runs),
-        sums=dict(sums(items, ("items", *METRIC.reads(Conventions())))),
-        binned={},
-        item_arrays=None,
         conventions=Conventions(),
+        source=Rows(
+            run=np.repeat(np.arange(runs), questions),
+            places=np.tile(np.arange(questions), runs),
+            sums=dict(sums(items, ("items", *METRIC.reads(Conventions())))),
+        ),
     )
 
 

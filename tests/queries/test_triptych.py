@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels import calibration_tests as kernel

@@ -4,6 +4,7 @@ import numpy as np
 
 from queries.engine.evidence import Evidence, Run
 from queries.engine.intervals_and_difference_tests import metric_intervals
+from queries.engine.rows import Rows
 from queries.engine.runs_of_many_respondents import RespondentCells
 from queries.metrics import CATALOGUE, Conventions
 
@@ -25,14 +26,13 @@ def study(seed):
     person, question, confidence, correct = (values[order] for values in (person, question, confidence, correct))
     sums = {"items": np.ones(len(person)), "confidence": confidence, "correct": correct}
     ids = np.array([f"q{index}" for index in range(QUESTIONS)], dtype=object)
-    run, one = (Run("people", "People", "verbalized"),), np.zeros(1, np.int64)
-    cells = Evidence(run, one, ids, question, sums, {}, None, Conventions())
+    run = (Run("people", "People", "verbalized"),)
+    cells = Evidence(run, ids, Conventions(), Rows(np.zeros(len(question), np.int64), question, sums))
     answered, first = np.unique(question, return_index=True)
     pooled = {name: np.add.reduceat(values, first) for name, values in sums.items()}
-    both = Evidence(
-        run, one, ids, answered, pooled, {}, None, Conventions(), respondents={"people": RespondentCells(cells, person)}
-    )
-    return both, Evidence(run, one, ids, answered, pooled, {}, None, Conventions())
+    rows = Rows(np.zeros(len(answered), np.int64), answered, pooled)
+    both = Evidence(run, ids, Conventions(), rows, respondents={"people": RespondentCells(cells, person)})
+    return both, Evidence(run, ids, Conventions(), rows)
 
 
 def covers(evidence):

@@ -17,7 +17,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz, people_median
-from queries.engine import run_columns, stored_or_computed_rows
+from queries.engine import run_columns
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.selection import Selection, read_address, read_facets
 from queries.selection.parameter_kinds import BadRequest
@@ -458,7 +458,7 @@ def test_accuracy_by_fraction_reads_runs_in_batches(snapshot, monkeypatch):
         return run_items(snapshot, dataset, runs, *options)
 
     monkeypatch.setattr(run_columns, "run_items", counted)
-    monkeypatch.setattr(stored_or_computed_rows, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(run_columns, "READ_AT_ONCE", 1)
     assert buzzing.accuracy_by_fraction(snapshot, TOSSUPS) == whole
     assert read == [1] * len(whole.runs)
 

@@ -19,7 +19,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine import bootstrap
 from queries.engine.bootstrap import percentile_interval, question_clusters, resampling_weights
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.engine.multiple_comparisons import holm
 from queries.engine.primary_metric import RankedMetrics

@@ -11,7 +11,7 @@ from data.store import open_store
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.common_questions import coverage, restrict, taking_part
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.reliability import items

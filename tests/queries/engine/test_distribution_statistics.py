@@ -14,7 +14,7 @@ from scipy.spatial.distance import cityblock
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.engine.distribution_columns import class_named, run_distributions
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.run_columns import dense
 from queries.human_votes import people
 from queries.leaderboard import leaderboard

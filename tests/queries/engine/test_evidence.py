@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, ITEM_SUMS, STATISTICS, pooled
 from queries.engine import distribution_statistics
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from queries.engine.extra_question import extra_question_interval
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection

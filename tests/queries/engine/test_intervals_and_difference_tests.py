@@ -8,7 +8,8 @@ import pytest
 
 from queries.engine import inference
 from queries.engine.bootstrap import MAX_CLUSTERS, REPLICATES, SMOOTH_REPLICATES, percentile_interval
-from queries.engine.gather_evidence import gather
+from queries.engine.evidence import OUTLINE
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import (
     difference_errors,
     difference_interval,
@@ -37,7 +38,7 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
             kept = evidence.select_rows(evidence.places != question)
             without[question] = dict(zip((run.run for run in kept.runs), kept.values(metric), strict=True))
         for index, run in enumerate(evidence.runs):
-            answered = evidence.places_of_runs()[index]
+            answered = evidence.places[evidence.starts[index] : evidence.ends[index]]
             defined = np.isfinite(pseudo_values[:, index])
             assert set(np.flatnonzero(defined)) <= set(answered)
             for question in np.flatnonzero(defined):
@@ -51,7 +52,7 @@ def test_groups_of_one_question_give_its_pseudo_values():
         if not evidence.is_function_of_totals(metric) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
             continue
         expected = evidence.pseudo_values(metric)
-        by_cluster = evidence.cluster_totals.pseudo_values(metric)
+        by_cluster = evidence.pseudo_values(metric, by_cluster=True)
         assert by_cluster == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True), metric.key
 
 
@@ -84,7 +85,7 @@ def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
         residuals, items = evidence.residuals(metric)
         expected = [np.subtract(*map(np.sum, evidence.items_of(index))) for index in range(len(evidence.runs))]
         assert residuals.sum(axis=(0, 2)) == pytest.approx(expected, abs=1e-9)
-        assert items.sum(axis=1) == pytest.approx(evidence.totals({"items": evidence.sums["items"]})["items"])
+        assert items.sum(axis=1) == pytest.approx(evidence.total(OUTLINE)["items"])
 
 
 def test_slopes_of_few_questions_have_jackknife_intervals():

@@ -11,7 +11,7 @@ from data.store import open_store
 from queries.buzzing import Rules
 from queries.buzzing.thresholds import threshold_explorer
 from queries.engine.common_questions import coverage
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.question import question

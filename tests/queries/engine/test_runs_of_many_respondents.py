@@ -7,7 +7,7 @@ import pytest
 
 from data.store import open_store
 from queries.engine.bootstrap import resampling_weights
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import metric_intervals
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions

@@ -8,7 +8,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine.bootstrap import resampling_weights
 from queries.engine.extra_question import with_extra_question
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.units import count_units
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection

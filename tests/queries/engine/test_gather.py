@@ -10,8 +10,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.compare import compare
-from queries.engine.evidence_for_many_questions import SummedRuns, measured_runs
-from queries.engine.gather_evidence import gather
+from queries.engine.gather import gather
 from queries.engine.intervals_and_difference_tests import difference_tests, metric_intervals
 from queries.engine.ranked_metric_rows import NOT_SAME
 from queries.leaderboard import leaderboard
@@ -57,8 +56,9 @@ ALL = Selection("many", common=False)
 @pytest.mark.parametrize(("conventions", "metrics"), CHOSEN, ids=["every metric of sums", "other bins"])
 def test_totals_give_what_rows_give(many, conventions, metrics, cluster):
     snapshot, selection = many.snapshot(), ALL.replace(conventions=conventions, cluster=cluster)
-    summed, rows = measured_runs(snapshot, selection, metrics), gather(snapshot, selection, metrics)
-    assert isinstance(summed, SummedRuns)
+    summed, rows = (gather(snapshot, selection, metrics) for _ in range(2))
+    rows = rows.select_rows(np.ones(len(rows.places), dtype=bool))
+    assert summed.stored and not rows.stored
     assert summed.runs == rows.runs and len(rows.runs) == RUNS + 2
     assert [summed.run_facts(run) for run in range(RUNS + 2)] == [rows.run_facts(run) for run in range(RUNS + 2)]
     for metric in metrics:
@@ -77,25 +77,25 @@ def test_totals_give_what_rows_give(many, conventions, metrics, cluster):
 def test_totals_are_sums_over_rows(many):
     """Digits do not depend on which other runs are requested: a run alone has the same sums as together with others."""
     snapshot, brier = many.snapshot(), CATALOGUE["brier"]
-    together = measured_runs(snapshot, ALL, [brier])
+    together = gather(snapshot, ALL, [brier])
     run = together.runs[1].run
-    assert measured_runs(snapshot, ALL.on_runs([run]), [brier]).values(brier)[0] == together.values(brier)[1]
+    assert gather(snapshot, ALL.on_runs([run]), [brier]).values(brier)[0] == together.values(brier)[1]
     rows = gather(snapshot, ALL.on_runs([run]), [brier])
-    assert rows.sums["confidence_sq"].sum() == pytest.approx(together.cluster_totals.totals(brier)["confidence_sq"][1], rel=1e-12)
+    assert rows.sums["confidence_sq"].sum() == pytest.approx(together.totals(brier)["confidence_sq"][1], rel=1e-12)
 
 
 def test_letters_need_the_same_questions(many):
     snapshot, brier = many.snapshot(), CATALOGUE["brier"]
-    summed = measured_runs(snapshot, ALL, [brier])
+    summed = gather(snapshot, ALL, [brier])
     assert not summed.same_questions
-    assert measured_runs(snapshot, ALL.on_runs([run.run for run in summed.runs[:RUNS]]), [brier]).same_questions
+    assert gather(snapshot, ALL.on_runs([run.run for run in summed.runs[:RUNS]]), [brier]).same_questions
 
 
 @pytest.mark.parametrize("key", ["brier", "ece"])
 def test_equality_within_a_margin_from_totals(many, key):
     """The board tests totals, a comparison tests rows; unequal samples are left to the comparison."""
     snapshot, metrics = many.snapshot(), [CATALOGUE[key]]
-    runs = [run.run for run in measured_runs(snapshot, ALL, metrics).runs[:RUNS]]
+    runs = [run.run for run in gather(snapshot, ALL, metrics).runs[:RUNS]]
     board = leaderboard(snapshot, ALL.on_runs(runs), metrics, margin=0.02)
     cells = {row.run: row.metrics[key].margin for row in board.rows if row.metrics[key].margin}
     assert len(cells) == RUNS - 1
@@ -110,9 +110,9 @@ def test_no_file_is_read_for_totals_in_memory(many, tmp_path):
     shutil.copytree(many.url, tmp_path / "store")
     snapshot = open_store(tmp_path / "store").snapshot()
     metrics = [CATALOGUE["brier"], CATALOGUE["ece"]]
-    expected = measured_runs(snapshot, ALL, metrics)
+    expected = gather(snapshot, ALL, metrics)
     shutil.rmtree(tmp_path / "store" / "objects")
-    again = measured_runs(snapshot, ALL, metrics)
+    again = gather(snapshot, ALL, metrics)
     assert again.values(CATALOGUE["ece"]).tolist() == expected.values(CATALOGUE["ece"]).tolist()
 
 
@@ -124,7 +124,7 @@ def test_what_needs_items_or_few_questions_is_gathered(many):
         (ALL.replace(revealed=(0.0, 0.6)), brier),
         (ALL.replace(difficulty=(0.0, 0.3)), brier),
     ):
-        assert not isinstance(measured_runs(snapshot, selection, metrics), SummedRuns)
+        assert not gather(snapshot, selection, metrics).stored
 
 
 def test_rows_that_do_not_fit_memory_are_released(many):

@@ -1,0 +1,252 @@
+"""Rows: the statistics of some runs by question, stored for whole questions, computed from items where only some are selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, STATISTICS, Bins, Items, bin_sums, sums
+from queries.engine import distribution_statistics, run_columns
+from queries.engine.distribution_columns import RunDistributions
+from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties
+from queries.engine.repeated_samples import Samples
+from queries.engine.run_columns import Clues, Floats, SparseColumn, bin_columns, joined, rows_of_questions
+from queries.engine.selected_answers import has_other_states, item_filters
+from queries.metrics import CATALOGUE, Metric
+from queries.metrics.kernels.arrays import Ints
+from queries.metrics.kernels.item_totals import net_reward
+from queries.metrics.metric import ATTEMPTED_ITEMS, NET_REWARD
+from queries.query_time_limit import check_time_limit
+from queries.selection import Selection
+
+NET_SCORE = CATALOGUE["net_score"]
+ALWAYS_READ = ("items", "confidence", "correct")  # the methods of intervals depend on them, whatever the metric
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Statistics by run and, within a run, by question in the dataset's order.
+
+    Attributes:
+        run: index of each row's run, ascending, shape (rows,).
+        places: index of each row's question among the selected questions, shape (rows,).
+        sums: plain statistics by name, each of shape (rows,) or (rows, ...).
+        binned: statistics of bins by name, mostly 0, each of shape (rows, width).
+        item_arrays: confidence and correctness of each item, in the order of the rows and of their clues, each of shape
+            (items,). None if no metric or binning needs them.
+        samples: None where no question has several samples.
+        sample: the sample of each row, empty unless there is one row per sample.
+    """
+
+    run: Ints
+    places: Ints
+    sums: dict[str, Floats]
+    binned: dict[str, SparseColumn] = field(default_factory=dict)
+    item_arrays: tuple[Floats, Floats] | None = None
+    samples: Samples | None = None
+    sample: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def select(self, kept: NDArray[np.bool_]) -> Rows:
+        """Select the rows for which ``kept``, shape (rows,), is true. Runs are numbered as before."""
+        items = np.repeat(kept, self.sums["items"].astype(np.int64))
+        return Rows(
+            self.run[kept],
+            self.places[kept],
+            {name: values[kept] for name, values in self.sums.items()},
+            {name: column[kept] for name, column in self.binned.items()},
+            self.item_arrays and (self.item_arrays[0][items], self.item_arrays[1][items]),
+            self.samples and self.samples.of_rows(kept),
+        )
+
+
+class Responses(NamedTuple):
+    """Items of one run, in the order of questions, samples and clues. ``place`` is that of the chosen question."""
+
+    place: Ints
+    clue: NDArray[np.integer[Any]]
+    confidence: Floats
+    correct: Floats
+    sample: Ints | None = None
+
+
+class _RunRows(NamedTuple):
+    """Rows of one run. ``items`` are None if only stored statistics are needed."""
+
+    run: int
+    places: Ints
+    sums: dict[str, Floats]
+    bins: Bins | None
+    items: Items | None
+    sample: Ints | None = None
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads the rows of a selection, which has the dataset's conventions, by what metrics need.
+
+    ``questions`` and ``runs`` are those selected. ``responses`` and ``distributions``, by run, are used instead of the stored
+    ones, and must already be filtered; runs without an entry have no responses.
+    """
+
+    snapshot: Snapshot
+    selection: Selection
+    metrics: Sequence[Metric]
+    questions: pl.DataFrame
+    runs: pl.DataFrame
+    responses: Mapping[str, Responses] | None = None
+    distributions: Mapping[str, RunDistributions] | None = None
+
+    @cached_property
+    def reads(self) -> set[str]:
+        """The statistics that the metrics are computed from."""
+        conventions = self.selection.conventions
+        reads = {*ALWAYS_READ}.union(*(metric.reads(conventions) for metric in self.metrics))
+        cut = {*BIN_COLUMNS} if conventions.mass_bins else set()  # from the items
+        return reads - cut | ({SIDES_RIGHT} if conventions.forecasts else set())
+
+    @cached_property
+    def with_items(self) -> bool:
+        """Whether there is a metric that needs more than the stored statistics of questions."""
+        conventions = self.selection.conventions
+        rebinned = conventions.closed == "right" and bool(self.reads & {*BIN_COLUMNS})
+        by_mass = conventions.mass_bins is not None and any(metric.binned for metric in self.metrics)
+        return rebinned or by_mass or NET_REWARD in self.reads or any(metric.pairs is not None for metric in self.metrics)
+
+    @cached_property
+    def stored(self) -> bool:
+        """Whether the stored statistics can be used: all items of each question, those with a confidence, are selected."""
+        other_states = has_other_states(self.runs, self.selection.items)
+        return self.responses is None and not self.selection.filters_items and not other_states
+
+    @cached_property
+    def positions(self) -> Ints:
+        return self.questions["position"].cast(pl.Int64).to_numpy()
+
+    @cached_property
+    def difficulties(self) -> QuestionDifficulties:
+        return read_difficulties(self.snapshot, self.selection, self.questions)
+
+    def read(self, runs: Sequence[str], reads: Set[str] | None = None, source: Snapshot | None = None) -> Rows:
+        """Return the statistics of some runs, by default all that the metrics need along with items, perhaps from ``source``."""
+        needed, with_items = (self.reads, self.with_items) if reads is None else (reads, False)
+        parts = self._stored(source or self.snapshot, runs, needed, with_items) if self.stored else self._computed(runs, needed)
+        rows = self._joined(parts, runs, needed, with_items)
+        whole = needed & {*distribution_statistics.COLUMNS}
+        if whole:
+            of_rows = distribution_statistics.distribution_sums(
+                self.snapshot, self.selection, runs, self.positions, (rows.run, rows.places), whole, self.distributions or {}
+            )
+            rows.sums.update(of_rows[0])
+            rows.binned.update(of_rows[1])
+        by_sample = {name for metric in self.metrics if metric.by_sample for name in metric.reads(self.selection.conventions)}
+        sampled = np.array([self._samples[run] > 1 for run in runs], dtype=bool)
+        if not by_sample or not sampled.any():
+            return rows
+        of_samples, width = self.read_samples([run for run in runs if self._samples[run] > 1], by_sample), len(self.questions)
+        run = np.flatnonzero(sampled)[of_samples.run]
+        row = np.searchsorted(rows.run * width + rows.places, run * width + of_samples.places)
+        return replace(rows, samples=Samples(row, of_samples.sums))
+
+    @cached_property
+    def _samples(self) -> dict[str, int]:
+        return dict(self.runs.select("run", "samples").iter_rows())
+
+    def read_samples(self, runs: Sequence[str], reads: Set[str], with_items: bool = False) -> Rows:
+        """Return rows for each sample of a question. All of the runs must have samples."""
+        return self._joined(self._computed(runs, reads, by_sample=True), runs, reads, with_items)
+
+    def _joined(self, parts: Iterable[_RunRows], runs: Sequence[str], reads: Set[str], with_items: bool) -> Rows:
+        binned, counted = bool(reads & {*BIN_COLUMNS}), self.selection.items
+        columns: dict[str, list[Floats]] = {name: [] for name in reads - {*BIN_COLUMNS, *distribution_statistics.COLUMNS}}
+        filled = [part for part in parts if len(part.places)]
+        for part in filled:
+            further = {}
+            if NET_REWARD in reads:
+                further[NET_REWARD] = self._net_rewards(part.items)
+            if ATTEMPTED_ITEMS in reads:  # statistics are stored of runs that attempted every item
+                further[ATTEMPTED_ITEMS] = part.sums["correct" if counted.attempts and not self.stored else "items"]
+            if "difficulty" in reads:
+                further["difficulty"] = self.difficulties.of_run(runs[part.run])[part.places]
+            for name, values in columns.items():
+                values.append(further[name] if name in further else part.sums[name])
+        items = [part.items for part in filled if part.items is not None] if with_items else []
+        return Rows(
+            run=np.repeat([part.run for part in filled], [len(part.places) for part in filled]).astype(np.int64),
+            places=joined([part.places for part in filled], np.int64),
+            sums={name: joined(values, float) for name, values in columns.items()},
+            binned=bin_columns(Bins.concatenate([part.bins for part in filled if part.bins])) if binned else {},
+            item_arrays=(joined([part.confidence for part in items], float), joined([part.correct for part in items], float))
+            if with_items
+            else None,
+            sample=joined([part.sample for part in filled if part.sample is not None], np.int64),
+        )
+
+    def _net_rewards(self, items: Items | None) -> Floats:
+        assert items is not None
+        conventions = self.selection.conventions
+        return items.total(net_reward(*NET_SCORE.side(items.confidence, items.correct, conventions), conventions.t))
+
+    def _stored(self, source: Snapshot, runs: Sequence[str], reads: Set[str], with_items: bool) -> Iterator[_RunRows]:
+        """Yield the rows of each run from the statistics that were stored at its import."""
+        dataset, closed = self.selection.dataset, self.selection.conventions.closed
+        rows, places = rows_of_questions(run_columns.row_positions(source, dataset, runs), self.positions)
+        columns = run_columns.statistic_columns(source, dataset, runs, reads & STATISTICS.keys())
+        binned = bool(reads & {*BIN_COLUMNS})
+        bins = run_columns.run_bins(source, dataset, runs) if binned and closed == "left" else None
+        items_of_runs = run_columns.run_items(source, dataset, runs) if with_items else None
+        for index, (row, place) in enumerate(zip(rows, places, strict=True)):
+            whole = len(row) == len(self.positions) and all(len(column[index]) == len(row) for column in columns.values())
+            of_run = {name: column[index] if whole else column[index][row] for name, column in columns.items()}
+            items = None
+            if items_of_runs is not None:
+                part = items_of_runs[index]
+                chosen, sizes = part.of_rows(row)
+                items = Items(part.confidence[chosen], part.correct[chosen], np.append(0, np.cumsum(sizes)))
+            of_bins = bin_sums(items, closed) if binned and bins is None and items is not None else bins and bins[index].take(row)
+            yield _RunRows(index, place, of_run, of_bins or None, items)
+
+    def _computed(self, runs: Sequence[str], reads: Set[str], by_sample: bool = False) -> Iterator[_RunRows]:
+        """Yield the rows of each run, or of each of its samples, from the items that the selection keeps."""
+        dataset, binned = self.selection.dataset, bool(reads & {*BIN_COLUMNS})
+        clues = run_columns.clues(self.snapshot, dataset)
+        for index, part in self._selected(runs, clues):
+            starts = np.flatnonzero(np.diff(part.place, prepend=-1))
+            at = clues.first[self.positions[part.place]] + part.clue
+            sequences, sample = None if part.sample is None else run_columns.sequence_starts(part.place, part.sample), None
+            if by_sample and sequences is not None and part.sample is not None:
+                starts, sequences = sequences[:-1], None
+                sample = part.sample[starts]
+            first = np.append(starts, len(part.place))
+            items = Items(part.confidence, part.correct, first, clues.curves_at(at), sequences, clues.words[at])
+            bins = bin_sums(items, self.selection.conventions.closed) if binned and len(starts) else None
+            yield _RunRows(index, part.place[starts], sums(items, reads & STATISTICS.keys()), bins, items, sample)
+
+    def _selected(self, runs: Sequence[str], clues: Clues) -> Iterator[tuple[int, Responses]]:
+        """Yield the index and the responses of each run that the selection keeps."""
+        if self.responses is not None:
+            yield from ((index, self.responses[run]) for index, run in enumerate(runs) if run in self.responses)
+            return
+        snapshot, dataset = self.snapshot, self.selection.dataset
+        for indices in run_columns.batches_of_runs(snapshot, dataset, runs):
+            check_time_limit()
+            names = [runs[index] for index in indices]
+            items_of_runs = run_columns.run_items(snapshot, dataset, names, self.selection.items)
+            filters = item_filters(snapshot, self.selection, names, self.positions)
+            rows, places = rows_of_questions([items.positions for items in items_of_runs], self.positions)
+            for index, items, item_filter, run_rows, run_places in zip(
+                indices, items_of_runs, filters, rows, places, strict=True
+            ):
+                entries, sizes = items.of_rows(run_rows)
+                place, clue = np.repeat(run_places, sizes), items.clue[entries]
+                if self.selection.filters_items:
+                    kept = np.flatnonzero(item_filter.kept(entries, self.positions[place], clue))
+                    entries, place, clue = entries[kept], place[kept], clue[kept]
+                sample = None if items.sample is None else items.sample[entries]
+                yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample)

@@ -118,8 +118,8 @@ def test_a_change_is_small(title):
 # Parts that nothing else imports, each with an address of its own, if it has one.
 REMOVABLE = {
     "dashboard/views/play": "/api/v1/play",
-    "dashboard/views/write": "/api/v1/write/guesses",
-    "dashboard/views/which_ece": "/api/v1/which-ece",
+    "dashboard/views/write.py": "/api/v1/write/guesses",
+    "dashboard/views/which_ece.py": "/api/v1/which-ece",
     "data/readers/uqlm.py": "",
 }
 WITHOUT = """

@@ -100,7 +100,7 @@ def _keys(request: Request[Any] | P) -> Any:
     return request.parameters if isinstance(request, Request) else request
 
 
-def register(view: View[P, A], csv: bool = True) -> View[P, A]:
+def serve(view: View[P, A], csv: bool = True) -> View[P, A]:
     """Serve and document a view: its JSON and, if ``csv``, each table.
 
     Raises ``TypeError`` if its query does not take a key, or has an argument without a default that no key or part of the path

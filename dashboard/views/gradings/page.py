@@ -15,8 +15,8 @@ from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import data, page_link, question_path, run_path
+from dashboard.views.gradings.addresses import GRADINGS
 from dashboard.views.gradings.sections import agreement_table, draw_button, gradings_list, guesses_table, review_section
-from dashboard.views.gradings.view import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings

@@ -8,7 +8,7 @@ from typing import Annotated
 from dashboard.registry.cited import METRIC_INTERVALS, Cited
 from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
 from dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
-from dashboard.registry.views import View, register
+from dashboard.registry.views import View, serve
 from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
@@ -54,7 +54,7 @@ def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
     return lambda row: getattr(row.metrics[metric.key].margin, part, None)
 
 
-LEADERBOARD = register(
+LEADERBOARD = serve(
     View(
         "leaderboard",
         leaderboard,
@@ -83,7 +83,7 @@ class ReleaseDatesKeys(Parameters, frozen=True):
     metric: Annotated[Metric, MetricChoice("which metric; `brier` by default", METRICS)] = CATALOGUE["brier"]
 
 
-RELEASE_DATES = register(
+RELEASE_DATES = serve(
     View(
         "release-dates",
         release_dates,
@@ -93,7 +93,7 @@ RELEASE_DATES = register(
         (Table("The same as CSV, a row per run with a date.", lambda answer: answer.runs, fields(DatedRun)),),
     )
 )
-AGREEMENT = register(
+AGREEMENT = serve(
     View(
         "agreement",
         agreement,

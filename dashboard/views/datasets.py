@@ -1,19 +1,65 @@
-"""The card of a dataset, and the formats that can be uploaded."""
+"""Datasets: what each is, where it comes from, its prompts as files, and the file formats that can be imported."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+import polars as pl
 from dash import html
 from dash.development.base_component import Component
+from flask import Response
 
+from dashboard.registry.addresses import get_selected
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.responses import csv_parts, jsonl_parts, stream_response
+from dashboard.registry.tables import Table, fields
+from dashboard.registry.views import View, serve
+from dashboard.service import service
+from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
 from dashboard.ui.table import table
 from data.dataset_kinds import FORECAST
 from data.plurals import counted
-from data.readers import Format
-from queries.datasets import Dataset
+from data.readers import Format, formats
+from queries.datasets import Dataset, Datasets, prompts
+from queries.selection import Request
+from queries.selection.view_parameters_base import NoParameters
+
+
+def _datasets() -> Datasets:
+    return Datasets(service().datasets())
+
+
+DATASETS = serve(
+    View(
+        "datasets",
+        _datasets,
+        NoParameters,
+        """Datasets with their counts (questions, runs, human teams and their buzzes, human votes and questions voted on),
+        categories, licence and source.""",
+        (Table("The same as CSV.", lambda answer: answer.datasets, fields(Dataset)),),
+        selected=False,
+    )
+)
+
+
+@get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
+def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
+    """The prompts that a model has to answer: `question_id, clue, text` (the text revealed so far), and empty columns `guess` and
+    `confidence` to fill in.
+    """
+    blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
+    frames = (frame.with_columns(blank) for frame in service().stream(prompts, query.selection))
+    header = ("question_id", "clue", "text", "guess", "confidence")
+    return stream_response(csv_parts(header, frames), "csv", f"{dataset}-prompts")
+
+
+@get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
+def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
+    """The same as JSON Lines, without the empty columns."""
+    return stream_response(jsonl_parts(service().stream(prompts, query.selection)), "jsonl", f"{dataset}-prompts")
+
 
 KINDS = {
     "incremental": "questions revealed clue by clue", "single": "single-shot questions",
@@ -104,3 +150,23 @@ def formats_section(formats: Sequence[Format]) -> html.Section:
 def _marked(text: str) -> list[Component | str]:
     """The text, with the parts in backticks as code."""
     return [html.Code(part) if place % 2 else part for place, part in enumerate(re.split("`", text)) if part]
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
+    """Draw a card per dataset, and the table of formats."""
+    return [
+        html.Div(
+            [
+                html.H1("Datasets"),
+                html.P("What each dataset holds, where it comes from, and which files can be imported", className="lead"),
+            ],
+            className="heading",
+        ),
+        html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
+        formats_section(formats()),
+    ]
+
+
+PAGE = register(
+    Page(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
+)

@@ -1,4 +1,4 @@
-"""The documentation at ``/docs``: the Markdown files of the checkout as pages that need neither Dash nor the store."""
+"""The Markdown files of the checkout as pages that need neither Dash nor the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 IMAGES = "docs/images"
 FIRST = (  # these come first in the list
     "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",

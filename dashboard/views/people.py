@@ -1,20 +1,70 @@
-"""Runs and human votes: metrics, histograms of distances, and reliability of each class."""
+"""People: distributions of runs compared with the votes of human annotators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Annotated, Any
 
 from dash import html
+from dash.development.base_component import Component
 
+from dashboard.registry.cited import Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, parts
+from dashboard.registry.views import View, serve
+from dashboard.service import service
+from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link
+from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import answered
 from dashboard.ui.numbers import DASH, short
-from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.runs import RunColours, highlighted_runs, legend, named, run_colours, run_names
 from dashboard.ui.table import row, table
-from queries.human_votes import Histograms, People, RunHistograms
-from queries.leaderboard import Leaderboard
+from dashboard.views.leaderboard.view import cited_leaderboard
+from data.plurals import counted
+from queries.human_votes import Histograms, People, RunHistograms, people
+from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
+from queries.selection.parameter_kinds import Choice
+from queries.selection.view_parameters_base import NoParameters
+
+
+def _bins(answer: People) -> Iterator[tuple[object, ...]]:
+    """Yield the bins of the histograms of each run, with the items of the run and of its human reference."""
+    for run in answer.rows:
+        if not run.histograms:
+            continue
+        pairs_of_classes = [float(count) for count in range(len(run.histograms.ranking))]
+        edges = {
+            "distance": (answer.distance_edges[:-1], answer.distance_edges[1:]),
+            "entropy": (answer.entropy_edges[:-1], answer.entropy_edges[1:]),
+            "ranking": (pairs_of_classes, pairs_of_classes),
+        }
+        for name, (lower, upper) in edges.items():
+            reference = getattr(run.reference, name) if run.reference else [None] * len(lower)
+            for cells in zip(lower, upper, getattr(run.histograms, name), reference, strict=True):
+                yield run.run, run.model, run.elicitation, name, *cells
+
+
+PEOPLE = serve(
+    View(
+        "people",
+        people,
+        NoParameters,
+        """Runs and human votes: histograms of DistCE, EntCE and ranks, also for a human reference, and reliability of each
+        class.""",
+        (
+            Table(
+                "The histograms as CSV: a row per run and bin, with the items of the run and of the human reference.",
+                rows=_bins,
+                columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
+            ),
+        ),
+    )
+)
 
 
 def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
@@ -242,3 +292,82 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         x={"title": "share given by the run", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
         y={"title": "chosen by most people", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
     )
+
+
+PATH = "/people"
+VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
+
+
+class PeoplePage(PageParameters, frozen=True):
+    """How entropy differences are shown."""
+
+    entropy: Annotated[
+        str,
+        Choice("`absolute`: differences without their sign", ("absolute",), "There is no view {value!r} of entropy.", blank=True),
+    ] = ""
+
+
+def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
+    """Draw metrics against votes, then the histograms behind them with the human reference."""
+    result: People = service().ask(people, request.selection.on_common_questions())
+    if not result.rows:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
+    question = "is a run unsure where people disagree?"
+    if result.missing or not any(run.histograms for run in result.rows):
+        heading = _heading(f"{request.facets.title}: {question}")
+        return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
+    heading = _heading(f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}")
+    colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
+    names = run_names(result.rows)
+    board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
+    absolute = request.parameters.entropy == "absolute"
+    return [
+        heading,
+        vote_metrics_table(board, names, colours),
+        distance_histograms(result, names, colours),
+        html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
+        entropy_histograms(result, names, colours, absolute),
+        ranking_histograms(result, names, colours),
+        class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
+        _left_out(result, names),
+    ]
+
+
+def _heading(lead: str) -> html.Div:
+    return html.Div([html.H1("People"), html.P(lead, className="lead")], className="heading")
+
+
+def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
+    """A panel that says why there is nothing to show, and which datasets have human votes."""
+    reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
+    others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
+    links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
+    return html.Section(
+        [
+            html.H2("Nothing to compare with people here"),
+            html.P(f"{'; '.join(reason for reason in reasons if reason).capitalize()}."),
+            html.P(["Human teams heard its questions: ", page_link("where they buzzed", href=f"/teams?dataset={dataset}"), "."])
+            if teams
+            else None,
+            html.P("Datasets with human votes:") if links else html.P("No dataset in this store has human votes."),
+            html.Ul(links, className="choices") if links else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _left_out(result: People, names: dict[str, str]) -> html.P | None:
+    missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
+    return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
+
+
+def _cited(request: PageRequest[PeoplePage]) -> Cited[Any]:
+    return cited_leaderboard(VOTES)
+
+
+PAGE = register(
+    Page(
+        name="people", path=PATH, title="People", place=70, draw=draw, table=_cited, parameters=PeoplePage,
+        filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
+    )
+)  # fmt: skip

@@ -1,20 +1,96 @@
-"""Human teams: where they buzz, and how they did by category, question and room."""
+"""Teams: what people did. The page also works for a dataset without runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
+import msgspec
 from dash import html
 from dash.development.base_component import Component
+from flask import Response
 
+from dashboard.registry.addresses import get_selected
+from dashboard.registry.cited import Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Column, Table, column, columns, fields
+from dashboard.registry.views import View, serve
+from dashboard.service import service
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
-from dashboard.ui.html import page_link
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link, question_path
+from dashboard.ui.messages import nothing_selected
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import DASH, percent
 from dashboard.ui.quizbowl import main_answer
 from dashboard.ui.table import row, table
 from data.plurals import counted
-from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
+from queries.selection import Request
+from queries.selection.parameter_kinds import Choice, Text
+from queries.selection.view_parameters_base import Parameters
+from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
+
+
+class TeamsKeys(Parameters, frozen=True):
+    """Which team's or room's buzzes are listed."""
+
+    team: Annotated[str | None, Text("the team whose buzzes are listed; none by default")] = None
+    room: Annotated[str | None, Text("the room whose buzzes are listed; none by default")] = None
+
+
+def _quartile(name: str, place: int) -> Column:
+    return column(f"correct_at_{name}", lambda row: row.correct_at_quartiles[place] if row.correct_at_quartiles else None)
+
+
+def _scores(room: RoomRow) -> str:
+    return "; ".join(f"{team.team} {team.correct}:{team.incorrect}" for team in room.teams)
+
+
+def _columns(struct: type[msgspec.Struct]) -> tuple[Column, ...]:
+    quartiles = [_quartile(name, place) for place, name in enumerate(("lower_quartile", "median", "upper_quartile"))]
+    shown: list[Column] = []
+    for name in struct.__struct_fields__:
+        shown += quartiles if name == "correct_at_quartiles" else columns(name)
+    return tuple(shown)
+
+
+TABLES = {
+    "teams": Table("", lambda answer: answer.teams, _columns(TeamRow), file="teams"),
+    "categories": Table("", lambda answer: answer.categories, _columns(CategoryBuzzing), file="categories"),
+    "questions": Table("", lambda answer: answer.questions, _columns(QuestionBuzzing), file="questions"),
+    "rooms": Table(
+        "",
+        lambda answer: answer.rooms,
+        (*fields(RoomRow, without=("teams",)), column("teams", _scores)),
+        file="rooms",
+    ),
+    "buzzes": Table("", lambda answer: answer.buzzes, _columns(TeamBuzz), file="buzzes"),
+}
+TEAMS = serve(
+    View(
+        "teams",
+        human_teams,
+        TeamsKeys,
+        "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
+        tuple(TABLES.values()),
+    ),
+    csv=False,
+)
+
+
+class TeamsTableKeys(TeamsKeys, frozen=True):
+    """Which table."""
+
+    table: Annotated[
+        str, Choice("`teams`, `categories`, `questions`, `rooms` or `buzzes`; `teams` by default", tuple(TABLES))
+    ] = "teams"
+
+
+@get_selected("/api/v1/teams.csv", TeamsTableKeys)
+def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
+    """One of these tables as CSV. Quartiles fill three columns; the teams of a room share one cell."""
+    return TEAMS.csv(TABLES[request.parameters.table], request)
+
 
 MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
 MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
@@ -289,3 +365,83 @@ def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) ->
 
 def _category(buzz: TeamBuzz) -> str:
     return buzz.category or "not stated"
+
+
+PATH = "/teams"
+
+
+class TeamsPage(PageParameters, frozen=True):
+    """The team and the room whose buzzes are listed."""
+
+    team: Annotated[str, Text("the team whose buzzes are listed; none by default")] = ""
+    room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
+
+
+def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
+    """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
+    if not request.facets.human_teams:
+        return [_heading(request, "when people know the answer"), _without()]
+    team, room = request.parameters.team, request.parameters.room
+    result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
+    if result.missing:
+        return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
+
+    def question(question_id: str) -> str:
+        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
+    lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
+    quizbowl = request.facets.quizbowl
+    whose = " ".join([f"of {team}"] * bool(team) + [f"in room {room}"] * bool(room))
+
+    def file(table: str) -> str:
+        return service().access.address_of_view("/api/v1/teams.csv", [*request.selection.pairs(), ("table", table)])
+
+    return [
+        _heading(request, lead),
+        buzzes_section(whose, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if whose else None,
+        teams_section(result.teams, lambda name: request.link(PATH, team=name)),
+        categories_section(result.categories, lambda name: request.link("/questions", category=name)),
+        questions_section(result.questions, question, file("questions"), quizbowl=quizbowl),
+        rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
+    ]
+
+
+def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
+    return html.Div(
+        [
+            html.H1("Teams"),
+            html.P(f"{request.facets.title}: {lead}", className="lead"),
+            html.P(request.facets.note, className="note") if request.facets.note and not request.facets.simulated else None,
+        ],
+        className="heading",
+    )
+
+
+def _without() -> html.Section:
+    """A panel that lists the datasets with teams."""
+    links = [
+        html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}"))
+        for dataset in service().datasets()
+        if dataset.human_teams
+    ]
+    return html.Section(
+        [
+            html.H2("No team has heard these questions"),
+            html.P("Datasets that teams have heard:" if links else "No dataset in this store has human buzzes."),
+            html.Ul(links, className="choices") if links else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _table(request: PageRequest[TeamsPage]) -> Cited[Any]:
+    columns = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
+    return Cited(TEAMS, TeamsKeys(), columns)
+
+
+PAGE = register(
+    Page(
+        name="teams", path=PATH, title="Teams", place=72, draw=draw, table=_table, parameters=TeamsPage,
+        filters=(*filter_keys("questions"), "q", "people"),
+    )
+)  # fmt: skip

@@ -1,19 +1,63 @@
-"""Variants of the calibration error: values and ranks of the runs, bins of one run, and a text to paste."""
+"""Which ECE: the calibration error in many definitions, and how far the ranking of the runs depends on the choice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from dash import html
+from dash.development.base_component import Component
 
+from dashboard.registry.cited import Cited
+from dashboard.registry.keys import BinnedRun, Intervals
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, column, columns, with_interval
+from dashboard.registry.views import View, serve
+from dashboard.ui.controls import menu
 from dashboard.ui.figure import CALIBRATION_AXES, FAINT, OTHERS, Names, PlotlyJson, agreement_figure, figure, panel_axes, panels
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.messages import nothing_selected
 from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
-from dashboard.ui.runs import RunColours, named
+from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
 from dashboard.ui.table import Cell, row, table
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
-from queries.which_ece import WHICH_METRICS, ErrorBin, ErrorVariant, RunError, WhichEce
+from queries.selection.view_parameters_base import Parameters
+from queries.which_ece import WHICH_METRICS, ErrorBin, ErrorVariant, RunError, WhichEce, which_ece
+
+
+class WhichEceKeys(Parameters, frozen=True):
+    """Which run's bins are returned, and whether errors have intervals."""
+
+    focus: BinnedRun = ""
+    intervals: Intervals = False
+
+
+ERRORS = Table(
+    "The errors as CSV, a row per run and variant.",
+    rows=lambda answer: [
+        (name, variant, error) for variant in answer.variants for name, error in zip(answer.runs, variant.runs, strict=True)
+    ],
+    columns=(
+        *columns("run", "model", "elicitation", at=0),
+        column("variant", lambda row: row[1].key),
+        *with_interval(columns("value", at=2), "value"),
+        *columns("rank", "left_out", at=2),
+        *columns("source", at=1),
+        *columns("low", "high", at=2),
+    ),
+)
+WHICH_ECE = serve(
+    View(
+        "which-ece",
+        which_ece,
+        WhichEceKeys,
+        """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
+        the bins of one run; and Kendall's tau-b between the rankings.""",
+        (ERRORS,),
+    )
+)
+
 
 # Means over bins of the absolute gap, as published code computes them: only these are compared with each other.
 ROOT_MEAN_SQUARE = "rms_hle"
@@ -228,3 +272,58 @@ def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, count
             f"{'' if counts else '<br>does not count'}<extra></extra>"
         ),
     }  # fmt: skip
+
+
+PATH = "/which-ece"
+
+
+class WhichEcePage(PageParameters, frozen=True):
+    """The run whose bins are drawn, and whether errors have intervals."""
+
+    focus: BinnedRun = ""
+    intervals: Intervals = False
+
+
+def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
+    """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
+    result = WHICH_ECE.ask(request)
+    if not result.runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
+    names = run_names(result.runs)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["ece"]))
+    first = result.runs[0].run
+    options = {"" if run.run == first else run.run: names[run.run] for run in result.runs}
+    return [
+        html.Div(
+            [
+                html.H1("Which ECE is this?"),
+                html.P(
+                    f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
+                    f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
+                    className="lead",
+                ),
+                menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+                menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
+            ],
+            className="heading",
+        ),
+        variants_table(result, names, colours),
+        bins_section(result, names, colours, forecasts=request.facets.forecasts),
+        agreement_section(result),
+        review_text(result, names, request.facets.title),
+        definitions_section(result),
+    ]
+
+
+def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
+    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
+    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
+
+
+PAGE = register(
+    Page(
+        name="which-ece", path=PATH, title="Which ECE", place=25, draw=draw, table=_cited, parameters=WhichEcePage,
+        check=WHICH_ECE.ask,
+        filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
+    )
+)  # fmt: skip

@@ -1,19 +1,94 @@
-"""Definitions of metrics, examples of axioms, how often claims hold, and where papers contradict each other."""
+"""The metrics: what each one is, where it comes from, which axioms it satisfies, and what the papers leave open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 from latex2mathml.converter import convert
 from markupsafe import Markup
 
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, column, columns, fields
+from dashboard.registry.views import View, serve
+from dashboard.ui.html import aria
 from dashboard.ui.numbers import CURVE_NAMES
 from dashboard.ui.table import row, table
 from queries.interval_coverage_in_simulations import MeasuredClaim
-from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SakaiExample, SourceNote
-from queries.metrics import METRICS
+from queries.metric_definitions import (
+    MetricDefinition,
+    MetricDefinitions,
+    RefutedAxiom,
+    SakaiExample,
+    SourceNote,
+    metric_definitions,
+)
+from queries.metrics import CATALOGUE, METRICS
+from queries.published_values import Published, PublishedValue, published
+from queries.selection.parameter_kinds import Choices
+from queries.selection.view_parameters_base import NoParameters, Parameters
+
+TABLES = tuple(table.key for table in published().tables)
+PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in published().values)]))
+
+
+def _satisfied_axioms(entry: MetricDefinition) -> object:
+    return (entry.axioms.satisfied or "none") if entry.axioms else None
+
+
+DEFINITIONS = serve(
+    View(
+        "metrics",
+        metric_definitions,
+        NoParameters,
+        "The catalogue: each metric's definition, source, axioms and caveat; and where papers contradict each other.",
+        (
+            Table(
+                "The metrics as CSV. Lists are separated by semicolons; `axioms` is blank if they do not apply.",
+                rows=lambda answer: answer.metrics,
+                columns=(
+                    *columns(
+                        "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source",
+                        "needs", "level", "human", "binned", "undefined", "caveat", "notes", "address", "fields",
+                    ),
+                    column("axioms", _satisfied_axioms),
+                    column("axioms_where", lambda entry: getattr(entry.axioms, "where", None)),
+                ),
+            ),
+        ),
+        selected=False,
+    )
+)  # fmt: skip
+
+
+class PublishedKeys(Parameters, frozen=True):
+    """Which published figures are listed."""
+
+    metric: Annotated[tuple[str, ...], Choices("`ece`: figures of this metric; repeatable", PUBLISHED_METRICS)] = ()
+    table: Annotated[tuple[str, ...], Choices("`grace-table-1`: figures from this table; repeatable", TABLES)] = ()
+
+
+def _published(metric: tuple[str, ...], table: tuple[str, ...]) -> Published:
+    """Return the published values of these metrics and tables; all where none is named."""
+    metrics, tables = metric or PUBLISHED_METRICS, table or TABLES
+    values = [value for value in published().values if value.metric in metrics and value.key in tables]
+    named = {value.key for value in values}
+    return Published([entry for entry in published().tables if entry.key in named], values)
+
+
+PUBLISHED = serve(
+    View(
+        "published",
+        _published,
+        PublishedKeys,
+        "Figures printed in papers, with their papers, tables and caveats.",
+        (Table("The figures as CSV.", lambda answer: answer.values, fields(PublishedValue)),),
+        selected=False,
+    )
+)
+
 
 Inline = str | Component  # a part of a paragraph
 
@@ -188,3 +263,63 @@ def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> htm
         for note in notes
     ]
     return html.Section([html.H2("What the papers leave open, and what Clueline does", className="family"), *entries], id="notes")
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
+    """Draw a table of contents, the metrics by family, intervals and tests, the axioms, and the notes."""
+    known = metric_definitions()
+    titles = {entry.key: entry.name for entry in known.metrics}
+    return [
+        html.Div([html.H1("Metrics"), html.P(_lead(known), className="lead")], className="heading"),
+        html.Div(
+            [
+                _contents(known),
+                html.Div(
+                    [
+                        *(part for family in known.families for part in _family(family.key, known)),
+                        intervals_section(known),
+                        axioms_section(known),
+                        notes_section(known.notes, titles),
+                    ],
+                    className="entries",
+                ),
+            ],
+            className="catalogue",
+        ),
+    ]
+
+
+def _lead(known: MetricDefinitions) -> str:
+    return (
+        f"{len(known.metrics)} definitions, as computed here; c is a confidence, y a correctness, h the human curve, g = 2y − 1"
+    )
+
+
+def _contents(known: MetricDefinitions) -> html.Nav:
+    lists: list[Component] = []
+    for family in known.families:
+        entries = [entry for entry in known.metrics if entry.family == family.key]
+        lists += [
+            html.P(html.A(family.title, href=f"#{family.key}")),
+            html.Ul([html.Li(html.A(entry.label, href=f"#{entry.key}", title=entry.name)) for entry in entries]),
+        ]
+    after = (("Intervals and tests", "intervals"), ("Axioms", "axioms"), ("What the papers leave open", "notes"))
+    lists.append(html.P([html.A(title, href=f"#{key}") for title, key in after]))
+    return html.Nav(lists, className="contents", **aria(label="Metrics"))
+
+
+def _family(key: str, known: MetricDefinitions) -> list[Component]:
+    (family,) = (family for family in known.families if family.key == key)
+    entries = [entry for entry in known.metrics if entry.family == key]
+    if not entries:
+        return []
+    notes = {note.key: note for note in known.notes}
+    return [
+        html.H2([family.title, html.Span(family.words, className="lead")], id=key, className="family"),
+        *(metric_definition_section(entry, notes) for entry in entries),
+    ]
+
+
+PAGE = register(
+    Page(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
+)

@@ -1,19 +1,92 @@
-"""What the guessers answer after each sentence of a draft."""
+"""The writer's desk: a question typed sentence by sentence, what guessers answer to it so far, and questions as a bundle."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
 
 from dash import html
 from dash.development.base_component import Component
+from flask import Response, request
 
+from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.json_bodies import read_body
+from dashboard.registry.addresses import api, document, pairs
+from dashboard.registry.messages import error_message
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.responses import attachment_headers, json_response
+from dashboard.service import service
+from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
-from dashboard.ui.html import aria
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.numbers import short
 from dashboard.ui.runs import named
 from dashboard.ui.table import table
 from data.plurals import counted
-from queries.drafts import DraftClue, DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
+from queries.drafts import (
+    ELICITATIONS,
+    DraftClue,
+    DraftGuess,
+    DraftText,
+    DraftWarning,
+    Elicitation,
+    GuesserOnDraft,
+    QuestionDraft,
+    WrittenDataset,
+    draft_bundle,
+    question_draft,
+)
+from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest, Choice
+from queries.selection.view_parameters_base import NoParameters
+
+MAX_DRAFT_BYTES = 256 * 1024  # bytes of the body of one question
+MAX_BUNDLE_BYTES = 2 * 2**20  # bytes of the body of a bundle's questions
+
+T = TypeVar("T")
+
+
+class _Guesses(DraftText, frozen=True):
+    """The body of ``POST /api/v1/write/guesses``."""
+
+    elicitation: Elicitation = ELICITATIONS[0]
+
+
+@api.post("/api/v1/write/guesses")
+def post_write_guesses() -> Response:
+    """What the guessers of Pyramid answer after each sentence of a question that is being written: `{"text", "answer",
+    "elicitation"}`. `answer` is an answer line, which can be blank; guesses are graded by it, with the rule that decided.
+    `elicitation` is `softmax` (the default) or `margin`. `buzz` is the first clue at which a guesser's confidence exceeds its
+    best threshold on Pyramid; `warnings` name guessers that are right too early, or confident and wrong. At most 2,000 words in
+    100 sentences; 413 for a body of more than 256 KiB. Nothing is stored.
+    """
+    body = _read(_Guesses, MAX_DRAFT_BYTES)
+    draft = DraftText(body.text, body.answer)
+    return json_response(service().compute_alone(question_draft, draft, (body.elicitation,)))
+
+
+@api.post("/api/v1/write/bundle")
+def post_write_bundle() -> Response:
+    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` accept: `{"dataset", "title",
+    "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. The runs in it are the answers of the
+    guessers of Pyramid. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
+    """
+    body = _read(WrittenDataset, MAX_BUNDLE_BYTES)
+    bundle = service().compute_alone(draft_bundle, body)
+    return Response(bundle, mimetype="application/zip", headers=attachment_headers(f"{body.dataset}.zip"))
+
+
+def _read(kind: type[T], largest: int) -> T:
+    """Return the body of a request. Raises ``BadRequest`` or ``RequestDenied``."""
+    read_parameters(pairs(), NoParameters)
+    if len(request.get_data()) > largest:
+        raise RequestDenied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
+    return read_body(kind)
+
+
+document("POST /api/v1/write/guesses", post_write_guesses, NoParameters)
+document("POST /api/v1/write/bundle", post_write_bundle, NoParameters)
+
 
 COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}
 MARKS = {"accept": "✓", "prompt": "prompt", "reject": "✗", None: ""}
@@ -153,3 +226,89 @@ def _guesser(guesser: GuesserOnDraft, clues: Sequence[DraftClue], colour: str) -
 def meaning(guess: DraftGuess) -> str:
     """Return the grade of a guess in words."""
     return MEANINGS[guess.verdict]
+
+
+PATH = "/write"
+
+
+class WritePage(PageParameters, frozen=True):
+    """How scores become confidence."""
+
+    confidence_from: Annotated[
+        str,
+        Choice(
+            "how the scores of a search become confidence: `softmax` (the default), the share of the best entry, or `margin`, "
+            "its lead over the second",
+            ELICITATIONS,
+        ),
+    ] = ELICITATIONS[0]
+
+
+def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
+    """Draw the form next to the guesses at the draft that came with the request, and how to save it."""
+    draft, problem = _guesses(request)
+    chosen = request.parameters.confidence_from
+    titles = {"": "Softmax", "margin": "Margin"}
+    return [
+        html.Div(
+            [html.H1("Writer’s desk"), html.Span("A question, and what guessers answer after each sentence", className="lead")],
+            className="heading",
+        ),
+        html.Div(
+            [
+                html.Div(id="write", className="write-form"),
+                html.Div(
+                    [
+                        html.Div(_problem(problem) if problem else draft_summary(draft), className="draft-now"),
+                        html.Div(guesses_table(draft.guessers)),
+                        menu("confidence_from", "Confidence from", titles, "" if chosen == ELICITATIONS[0] else chosen),
+                        draft_confidence(draft),
+                    ],
+                    className="write-guesses",
+                ),
+            ],
+            className="write-desk",
+        ),
+        _about(request, draft.entries),
+        html.Section([html.H2("Save"), _token(), html.Div(id="write-save", **data(mode=_upload_mode()))], className="section"),
+    ]
+
+
+def _guesses(request: PageRequest[WritePage]) -> tuple[QuestionDraft, str]:
+    """The guesses at a draft, and what is wrong with it; with a problem, the guesses are those of an empty draft."""
+    elicitation = next(name for name in ELICITATIONS if name == request.parameters.confidence_from)
+    try:
+        return service().compute_alone(question_draft, request.draft, (elicitation,)), ""
+    except BadRequest as error:
+        return question_draft(DraftText()), error_message(error)
+
+
+def _problem(message: str) -> html.P:
+    return html.P(message, className="status-message bad", role="alert")
+
+
+def _about(request: PageRequest[WritePage], entries: int) -> html.P:
+    buzz = request.link("/buzz", dataset="pyramid")
+    return html.P(
+        [
+            f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
+            "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
+            "threshold that wins it most on Pyramid (",
+            page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
+            "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until "
+            "you save it as a dataset.",
+        ],
+        className="note",
+    )
+
+
+def _token() -> html.Div | None:
+    mode = _upload_mode()
+    return html.Div(className="api-token", **data(mode=mode)) if mode != "off" else None
+
+
+def _upload_mode() -> str:
+    return service().access.page_mode()
+
+
+PAGE = register(Page(name="write", path=PATH, title="Write", place=87, draw=draw, parameters=WritePage, filters=()))

@@ -23,7 +23,7 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
-from dashboard.access.identity_and_rights import Access
+from dashboard.access.rights import Access
 from dashboard.access.trusted_proxies import client_address
 from dashboard.cache import PLACES_FOR_CLIENT, RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable

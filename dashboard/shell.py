@@ -32,8 +32,7 @@ from dashboard.ui.messages import (
     version_notice,
     withdrawn_banner,
 )
-from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, nothing_in_common
-from dashboard.views.gradings.sections import judge_notice
+from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, judge_notice, nothing_in_common
 from data.store import StoreError
 from queries.changes import version_changes
 from queries.datasets import Dataset

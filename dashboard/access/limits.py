@@ -12,8 +12,8 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_requests import CALLBACKS
-from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.login import current_address
+from dashboard.access.providers import RequestDenied
 from dashboard.process.slow_clients import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
 from dashboard.registry.addresses import denied
 from dashboard.service import service
@@ -100,7 +100,7 @@ def _check_request() -> None:
     if named and named[1].lower() != request.host.lower():  # in GET http://HOST/ the host of the address counts
         raise RequestDenied(400, "two_hosts", "The address and the header `Host` name different hosts.")
     service().access.check_host()
-    service().access.user()  # a forged user name is refused everywhere, so that nobody believes it works
+    service().access.proxy.name()  # a forged user name is refused everywhere, so that nobody believes it works
     if len(request.query_string) > MAX_QUERY:
         raise RequestDenied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.method == "POST" and request.path in UPLOADS:

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from flask import Flask, Response, redirect, render_template_string, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from dashboard.access.identity_and_rights import COOKIE, Reader, RequestDenied
+from dashboard.access.providers import Reader, RequestDenied
+from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.html import address

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.providers import RequestDenied
 from dashboard.registry.messages import error_message, public_message, what_changed
 from dashboard.registry.responses import error_response
 from dashboard.service import service

@@ -16,6 +16,7 @@ from queries.engine.common_questions import Coverage
 from queries.engine.units import UnitCounts
 from queries.leaderboard import GradingDisagreement, GradingLeader
 from queries.metrics import CATALOGUE
+from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns
 from queries.selection import Selection
 from queries.selection.facets import AGES, QUESTION, YEARS, Facets
 
@@ -235,3 +236,37 @@ def _leader_names(leaders: Sequence[GradingLeader]) -> str:
 def _with_keys(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
     kept = [pair for pair in pairs if pair[0] != key]
     return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"
+
+
+MAX_JUDGED = 3  # runs that a notice names
+
+
+def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
+    """Say which runs are graded by a judge that errs, and by how much; None if no sample is reviewed.
+
+    ``link`` is the address of the page of gradings.
+    """
+    runs = [run for run in result.runs if run.means]
+    if not runs:
+        return None
+    parts = [
+        f"{run.model} · {run.elicitation} is graded by a judge that {judge_error(run)}: "
+        f"{_estimate('accuracy', run.means['accuracy'])}"
+        for run in runs
+    ]
+    more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""
+    text = f"{'; '.join(parts[:MAX_JUDGED])}{more}. Other values on this page are by the grading in force. "
+    return html.Aside(
+        html.Div([html.Strong("Judges err. "), text, page_link("All estimates", href=link)]), className="banner", role="note"
+    )
+
+
+def judge_error(run: ReviewedRun) -> str:
+    """Say how often the judge of a reviewed run errs."""
+    assert run.judge_error is not None
+    return f"errs about {short(100 * run.judge_error, 0)} %" if run.judge_error else "erred on no reviewed answer"
+
+
+def _estimate(key: str, mean: MeanEstimate) -> str:
+    value, low, high, judged = (short(number) for number in (mean.value, mean.low, mean.high, mean.judged))
+    return f"{CATALOGUE[key].name.lower()} {value} ({low} to {high}) instead of {judged}"

@@ -13,8 +13,8 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.json_bodies import InvalidJson, decode_json
+from dashboard.access.providers import RequestDenied
 from dashboard.process.logs import request_id
 from dashboard.registry.addresses import api, document, pairs
 from dashboard.registry.responses import error_response, json_response

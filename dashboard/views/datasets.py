@@ -18,7 +18,8 @@ from dashboard.registry.views import View, serve
 from dashboard.service import service
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
-from dashboard.ui.table import table
+from dashboard.ui.section import heading, note, section
+from dashboard.ui.table import PageColumn, html_table
 from data.dataset_kinds import FORECAST
 from data.plurals import counted
 from data.readers import Format, formats
@@ -116,35 +117,21 @@ def _people(dataset: Dataset) -> str:
 
 def formats_section(formats: Sequence[Format]) -> html.Section:
     """Return the table under its heading."""
-    rows = [
-        html.Tr([
-            html.Th(html.Code(row.key), scope="row"),
-            *(html.Td(_marked(text)) for text in (row.reads, row.recognised, row.becomes)),
-        ])
-        for row in formats
-    ]  # fmt: skip
-    return html.Section(
-        [
-            html.H2("Files that can be imported"),
-            html.P(
-                [
-                    "A format is recognised by its content. Send a file on the page ",
-                    page_link("Upload", href="/upload"),
-                    ", or import it with ",
-                    html.Code("python -m dashboard import FILE"),
-                    ".",
-                ],
-                className="note",
-            ),
-            table(
-                ["Format", "What it reads", "How it is recognised", "What it becomes"],
-                rows,
-                "Files that can be imported",
-                "prose",
-            ),
-        ],
-        className="section",
-    )
+    columns = [
+        PageColumn("Format", "key", html.Code),
+        PageColumn("What it reads", "reads", _marked),
+        PageColumn("How it is recognised", "recognised", _marked),
+        PageColumn("What it becomes", "becomes", _marked),
+    ]
+    title = "Files that can be imported"
+    words = [
+        "A format is recognised by its content. Send a file on the page ",
+        page_link("Upload", href="/upload"),
+        ", or import it with ",
+        html.Code("python -m dashboard import FILE"),
+        ".",
+    ]
+    return section(title, note(words), html_table(columns, formats, title, "prose"))
 
 
 def _marked(text: str) -> list[Component | str]:
@@ -155,13 +142,7 @@ def _marked(text: str) -> list[Component | str]:
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """Draw a card per dataset, and the table of formats."""
     return [
-        html.Div(
-            [
-                html.H1("Datasets"),
-                html.P("What each dataset holds, where it comes from, and which files can be imported", className="lead"),
-            ],
-            className="heading",
-        ),
+        heading("Datasets", "What each dataset holds, where it comes from, and which files can be imported"),
         html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
         formats_section(formats()),
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from dash import html
@@ -43,10 +44,12 @@ from dashboard.ui.runs import (
     named,
     panels_note,
     run_colours,
+    run_column,
     run_names,
     with_panels,
 )
-from dashboard.ui.table import dash, row, table
+from dashboard.ui.section import heading, note
+from dashboard.ui.table import Content, PageColumn, html_table, interval
 from data.plurals import counted
 from queries.breakdown import Breakdown, BreakdownPart, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
@@ -88,17 +91,13 @@ def hard_easy(
     if result.untested:  # the page says why
         return []
     if not any(run.points for run in result.runs):
-        return [html.P("No question in this selection has a difficulty.", className="note")]
-    slopes = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            dash(run.missing) if run.slope is None else short(run.slope),
-            dash(run.no_interval or run.missing) if run.low is None else f"{short(run.low)} to {short(run.high)}",
-            f"{run.questions:,}",
-        )
-        for run in result.runs
+        return [note("No question in this selection has a difficulty.")]
+    columns = [
+        run_column(names, colours),
+        PageColumn("Slope", "slope", why=lambda run: run.missing, number=True),
+        interval(why=lambda run: run.no_interval or run.missing),
+        PageColumn("Questions used", "questions"),
     ]
-    missing = counted(result.without, "question") if result.without else None
     shown = with_panels(result.runs, colours, panels, lambda run: run.run)
     thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
@@ -112,9 +111,9 @@ def hard_easy(
             + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
             hint="Click a dot to open its question",
         ),
-        html.P(_sources(result.sources), className="note"),
-        html.P(f"Left out: {missing} without a difficulty.", className="note") if missing else None,
-        table(["Run", "Slope", "95 % interval", "Questions used"], slopes, "Hard-easy slopes"),
+        note(_sources(result.sources)),
+        note(f"Left out: {counted(result.without, 'question')} without a difficulty.") if result.without else None,
+        html_table(columns, result.runs, "Hard-easy slopes"),
     ]
 
 
@@ -172,26 +171,26 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw."""
     if result.missing or not result.runs:
         return None
-    marks = [fraction.revealed for fraction in result.runs[0].fractions]
-    rows = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(short(fraction.accuracy) for fraction in run.fractions),
-        )
-        for run in result.runs
-    ]
     people = [teams for teams in result.teams if teams.kind == "human"]
     guessing = any(fraction.accuracy is not None for teams in people for fraction in teams.fractions)
-    rows += [
-        row(teams.name, *(short(fraction.accuracy if guessing else fraction.right) for fraction in teams.fractions))
-        for teams in people
+    rows: list[tuple[Content, list[float | None]]] = [
+        (named(colours.get(run.run), names[run.run]), [fraction.accuracy for fraction in run.fractions]) for run in result.runs
     ]
+    rows += [
+        (teams.name, [fraction.accuracy if guessing else fraction.right for fraction in teams.fractions]) for teams in people
+    ]
+
+    def at(place: int) -> Callable[[tuple[Content, list[float | None]]], float | None]:
+        return lambda row: row[1][place]
+
+    marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
+    columns = [PageColumn(mark, at(place), number=True) for place, mark in enumerate(marks)]
     return figure(
         "revealed",
         revealed_figure(result, names, colours),
         "Accuracy of the current answer by share of the question revealed, "
         + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
-        table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
+        html_table([PageColumn("Run", itemgetter(0)), *columns], rows, "Accuracy by fraction revealed"),
         legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
     )
 
@@ -244,21 +243,18 @@ GAP = CATALOGUE["overconfidence"]
 
 def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours, gap: Metric) -> html.Figure:
     """Return overconfidence by "category" or "radius"."""
-    rows = [
-        row(
-            named(colours.get(run.run), f"{names[run.run]}, {part.value or 'not stated'}"),
-            short(run.metrics[GAP.key].value),
-            f"{short(run.metrics[GAP.key].low)} to {short(run.metrics[GAP.key].high)}",
-            f"{run.questions:,}",
-        )
-        for part in result.parts
-        for run in part.rows
+    rows = [(part, run, run.metrics[GAP.key]) for part in result.parts for run in part.rows]
+    columns = [
+        PageColumn("Run", lambda row: named(colours.get(row[1].run), f"{names[row[1].run]}, {row[0].value or 'not stated'}")),
+        PageColumn(gap.label, lambda row: row[2].value, number=True),
+        PageColumn("95 % interval", lambda row: f"{short(row[2].low)} to {short(row[2].high)}", number=True),
+        PageColumn("Questions", lambda row: row[1].questions),
     ]
     return figure(
         f"by-{by}",
         parts_figure(result, gap, names, colours),
         f"{gap.name} by {by}, with 95 % intervals. {gap.words}",
-        table(["Run", gap.label, "95 % interval", "Questions"], rows, f"{gap.name} by {by}"),
+        html_table(columns, rows, f"{gap.name} by {by}"),
         legend(names, names, colours),
     )
 
@@ -340,16 +336,9 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     colours = run_colours(request.facets, highlighted_runs(request, gap))
     names = run_names(result.runs)
     return [
-        html.Div(
-            [
-                html.H1("Difficulty"),
-                html.P(
-                    f"{request.facets.title}: whether confidence falls as questions get harder; "
-                    f"{counted(len(result.runs), 'run')}",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Difficulty",
+            f"{request.facets.title}: whether confidence falls as questions get harder; {counted(len(result.runs), 'run')}",
         ),
         *hard_easy(
             result,

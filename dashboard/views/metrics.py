@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from dash import html
@@ -15,13 +15,15 @@ from dashboard.registry.tables import Table, column, columns, fields
 from dashboard.registry.views import View, serve
 from dashboard.ui.html import aria
 from dashboard.ui.numbers import CURVE_NAMES
-from dashboard.ui.table import row, table
+from dashboard.ui.section import heading
+from dashboard.ui.table import Cell, PageColumn, html_table
 from queries.interval_coverage_in_simulations import MeasuredClaim
 from queries.metric_definitions import (
     MetricDefinition,
     MetricDefinitions,
     RefutedAxiom,
     SakaiExample,
+    SakaiSystem,
     SourceNote,
     metric_definitions,
 )
@@ -193,31 +195,33 @@ def _example(example: SakaiExample) -> html.Details:
     """A collapsible example: its systems with their values, and where a metric breaks an axiom."""
     original = example.systems[0].items
     titles = {metric.key: metric.label for metric in METRICS}
-    rows = []
-    for system in example.systems:
+
+    def items(system: SakaiSystem) -> str:
         changed = [
             f"{'right' if correct else 'wrong'} {before:g} → {confidence:g}"
             for (before, _), (confidence, correct) in zip(original, system.items, strict=True)
             if before != confidence
         ]
-        items = ", ".join(f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original)
-        values = [
-            html.Td(
-                f"{value:.3f}" + (" ✗" if key in system.refuted else ""),
-                className="number",
-                title=f"breaks {system.axiom}" if key in system.refuted else "",
-            )
-            for key, value in system.values.items()
-        ]
-        rows.append(
-            html.Tr(
-                [html.Th(system.system, scope="row"), html.Td(system.axiom or "–"), html.Td(", ".join(changed) or items), *values]
-            )
-        )
-    head = ["System", "Axiom", "Instances", *(titles[key] for key in example.systems[0].values)]
+        unchanged = [f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original]
+        return ", ".join(changed or unchanged)
+
+    def value(key: str) -> Callable[[SakaiSystem], Cell]:
+        def cell(system: SakaiSystem) -> Cell:
+            broken = key in system.refuted
+            return Cell(f"{system.values[key]:.3f}" + (" ✗" if broken else ""), f"breaks {system.axiom}" if broken else None)
+
+        return cell
+
+    columns = [
+        PageColumn("System", "system"),
+        PageColumn("Axiom", lambda system: system.axiom or None),
+        PageColumn("Instances", items),
+        *(PageColumn(titles[key], value(key), number=True) for key in example.systems[0].values),
+    ]
     summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
     note = "Three bins of equal mass, as in the paper. ✗: the metric calls the copy better than X or, for W, no worse."
-    return html.Details([summary, table(head, rows, f"Sakai's example {example.example}"), html.P(note, className="note")])
+    table = html_table(columns, example.systems, f"Sakai's example {example.example}")
+    return html.Details([summary, table, html.P(note, className="note")])
 
 
 def intervals_section(known: MetricDefinitions) -> html.Section:
@@ -234,16 +238,10 @@ def intervals_section(known: MetricDefinitions) -> html.Section:
 
 
 def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
-    rows = [
-        row(claim.claim, html.Span(claim.setting), f"{claim.nominal:.3f}", f"{claim.measured:.3f}", f"{claim.noise:.3f}")
-        for claim in claims
-    ]
-    return html.Details(
-        [
-            html.Summary("How often it held"),
-            table(["Claim", "Setting", "Claimed", "Measured", "Noise"], rows, f"{name}: measured"),
-        ]
-    )
+    columns = [PageColumn(key.capitalize(), key) for key in ("claim", "setting")]
+    numbers = {"Claimed": "nominal", "Measured": "measured", "Noise": "noise"}
+    columns += [PageColumn(title, key, "{:.3f}".format) for title, key in numbers.items()]
+    return html.Details([html.Summary("How often it held"), html_table(columns, claims, f"{name}: measured")])
 
 
 def notes_section(notes: Sequence[SourceNote], titles: Mapping[str, str]) -> html.Section:
@@ -269,30 +267,20 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """Draw a table of contents, the metrics by family, intervals and tests, the axioms, and the notes."""
     known = metric_definitions()
     titles = {entry.key: entry.name for entry in known.metrics}
-    return [
-        html.Div([html.H1("Metrics"), html.P(_lead(known), className="lead")], className="heading"),
-        html.Div(
-            [
-                _contents(known),
-                html.Div(
-                    [
-                        *(part for family in known.families for part in _family(family.key, known)),
-                        intervals_section(known),
-                        axioms_section(known),
-                        notes_section(known.notes, titles),
-                    ],
-                    className="entries",
-                ),
-            ],
-            className="catalogue",
-        ),
+    entries = [
+        *(part for family in known.families for part in _family(family.key, known)),
+        intervals_section(known),
+        axioms_section(known),
+        notes_section(known.notes, titles),
     ]
-
-
-def _lead(known: MetricDefinitions) -> str:
-    return (
-        f"{len(known.metrics)} definitions, as computed here; c is a confidence, y a correctness, h the human curve, g = 2y − 1"
-    )
+    return [
+        heading(
+            "Metrics",
+            f"{len(known.metrics)} definitions, as computed here; c is a confidence, y a correctness, h the human curve, "
+            "g = 2y − 1",
+        ),
+        html.Div([_contents(known), html.Div(entries, className="entries")], className="catalogue"),
+    ]
 
 
 def _contents(known: MetricDefinitions) -> html.Nav:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any
 
 from dash import html
@@ -20,13 +22,15 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import answered
-from dashboard.ui.numbers import DASH, short
-from dashboard.ui.runs import RunColours, highlighted_runs, legend, named, run_colours, run_names
-from dashboard.ui.table import row, table
+from dashboard.ui.numbers import short
+from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
+from dashboard.ui.section import choices, heading, note, panel
+from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
 from queries.human_votes import Histograms, People, RunHistograms, people
-from queries.leaderboard import Leaderboard, leaderboard
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from queries.metrics import Metric
 from queries.metrics.catalogue import VOTES
 from queries.selection.parameter_kinds import Choice
 from queries.selection.view_parameters_base import NoParameters
@@ -70,17 +74,23 @@ PEOPLE = serve(
 def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """Return the figure and its table, a row per run, class and non-empty bin."""
     rows = [
-        row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
+        (f"{names[run.run]}, {class_.name}", part)
         for run in result.rows
         for class_ in run.classes
         for part in class_.bins
         if part.items
     ]
+    columns = [
+        PageColumn("Run and class", lambda row: row[0]),
+        PageColumn("Mean share", lambda row: row[1].mean_share),
+        PageColumn("Chosen by most", lambda row: row[1].chosen),
+        PageColumn("Items", lambda row: row[1].items),
+    ]
     return figure(
         "classes",
         classes_figure(result, names, colours),
         "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
-        table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class"),
+        html_table(columns, rows, "Reliability of each class"),
         legend(names, names, colours),
     )
 
@@ -123,35 +133,39 @@ def ranking_histograms(result: People, names: Names, colours: RunColours) -> htm
     )
 
 
-def _table(
-    result: People, names: Names, edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
-) -> html.Div:
+def _table(result: People, names: Names, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
     """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
-    rows = []
+    rows: list[tuple[str, int, int | None]] = []
     for run in result.rows:
         if run.histograms is None:
             continue
         human = counts(run.reference) if run.reference else None
         for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
             if items or (human and human[place]):
-                reference = f"{human[place]:,}" if human else DASH
-                rows.append(row(f"{names[run.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
-    return table(["Run and bin", "Items", "Reference"], rows, label)
+                rows.append((f"{names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
+    columns = [PageColumn(name, itemgetter(at)) for at, name in enumerate(("Run and bin", "Items", "Reference"))]
+    return html_table(columns, rows, label)
 
 
 def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
     """Return the metrics against votes of each ranked run. The board needs the metrics ``VOTES``."""
     ranked = [run for run in board.rows if run.ranked]
-    shown = [metric for metric in VOTES if any(run.metrics[metric.key].value is not None for run in ranked)]
-    rows = []
-    for run in ranked:
-        cells = [html.Td(answered(run.answered, board.questions), className="number")]
-        for metric in shown:
-            cell = run.metrics[metric.key]
-            interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
-            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {interval}"))
-        rows.append(html.Tr([html.Th(named(colours.get(run.run), names[run.run]), scope="row"), *cells]))
-    return table(["Run", "Answered", *(metric.label for metric in shown)], rows, "Metrics against human votes")
+    columns = [
+        run_column(names, colours),
+        PageColumn("Answered", lambda run: answered(run.answered, board.questions), number=True),
+        *(
+            PageColumn(metric.label, partial(_metric_cell, metric))
+            for metric in VOTES
+            if any(run.metrics[metric.key].value is not None for run in ranked)
+        ),
+    ]
+    return html_table(columns, ranked, "Metrics against human votes")
+
+
+def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
+    cell = run.metrics[metric.key]
+    interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+    return Cell(cell.value, f"{metric.name}: {interval}")
 
 
 Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
@@ -159,54 +173,31 @@ Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
 
 def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     """Draw a panel per run: items by DistCE; the human reference as an outline."""
-    return _histograms(
-        people,
-        names,
-        colours,
-        people.distance_edges,
-        lambda histograms: histograms.distance,
-        "distance %{x:.3f}",
-        [0.0, 1.0],
-        "distance",
-    )
+    edges = people.distance_edges
+    return _histograms(people, names, colours, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
 
 
 def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
     """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
-    edges = people.entropy_edges
+    edges, most = people.entropy_edges, people.entropy_edges[-1]
+    counts: Counts = attrgetter("entropy")
+    reach, title = [-most, most], "entropy gap"
     if absolute:
-        edges = edges[len(edges) // 2 :]
-    most = edges[-1]
-    return _histograms(
-        people,
-        names,
-        colours,
-        edges,
-        lambda histograms: _folded(histograms.entropy) if absolute else histograms.entropy,
-        "entropy gap %{x:.3f}",
-        [0.0, most] if absolute else [-most, most],
-        "entropy gap, absolute" if absolute else "entropy gap",
-    )
+        edges, reach, title = edges[len(edges) // 2 :], [0.0, most], "entropy gap, absolute"
+        counts = _folded_entropy
+    return _histograms(people, names, colours, edges, counts, "entropy gap %{x:.3f}", reach, title)
 
 
 def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
-    shown = _shown(people)
-    pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
-    edges = [place - 0.5 for place in range(pairs + 1)]
-    return _histograms(
-        people,
-        names,
-        colours,
-        edges,
-        lambda histograms: histograms.ranking,
-        "%{x:.0f} pairs",
-        [-0.6, pairs - 0.4],
-        "pairs ranked differently",
-    )
+    pairs = max((len(row.histograms.ranking) for row in _shown(people) if row.histograms), default=0)
+    edges, reach = [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4]
+    counts = attrgetter("ranking")
+    return _histograms(people, names, colours, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
 
 
-def _folded(counts: Sequence[int]) -> list[int]:
+def _folded_entropy(histograms: Histograms) -> list[int]:
+    counts = histograms.entropy
     half = len(counts) // 2
     return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
 
@@ -314,15 +305,14 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
     question = "is a run unsure where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
-        heading = _heading(f"{request.facets.title}: {question}")
-        return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
-    heading = _heading(f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}")
+        without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
+        return [heading("People", f"{request.facets.title}: {question}"), without]
     colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
     return [
-        heading,
+        heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
         vote_metrics_table(board, names, colours),
         distance_histograms(result, names, colours),
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
@@ -333,32 +323,24 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     ]
 
 
-def _heading(lead: str) -> html.Div:
-    return html.Div([html.H1("People"), html.P(lead, className="lead")], className="heading")
-
-
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """A panel that says why there is nothing to show, and which datasets have human votes."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
-    links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
-    return html.Section(
-        [
-            html.H2("Nothing to compare with people here"),
-            html.P(f"{'; '.join(reason for reason in reasons if reason).capitalize()}."),
-            html.P(["Human teams heard its questions: ", page_link("where they buzzed", href=f"/teams?dataset={dataset}"), "."])
-            if teams
-            else None,
-            html.P("Datasets with human votes:") if links else html.P("No dataset in this store has human votes."),
-            html.Ul(links, className="choices") if links else None,
-        ],
-        className="panel empty",
+    links = [page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}") for dataset in others]
+    buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
+    return panel(
+        "Nothing to compare with people here",
+        f"{'; '.join(reason for reason in reasons if reason).capitalize()}.",
+        html.P(["Human teams heard its questions: ", buzzed, "."]) if teams else None,
+        "Datasets with human votes:" if links else "No dataset in this store has human votes.",
+        choices(links) if links else None,
     )
 
 
 def _left_out(result: People, names: dict[str, str]) -> html.P | None:
     missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
-    return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
+    return note(f"Not shown: {'; '.join(missing)}.") if missing else None
 
 
 def _cited(request: PageRequest[PeoplePage]) -> Cited[Any]:

@@ -17,14 +17,16 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import address, page_link, question_path, run_path
 from dashboard.ui.messages import nothing_selected, withdrawn_banner
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, short
+from dashboard.ui.numbers import short
 from dashboard.ui.quizbowl import main_answer, without_markup
 from dashboard.ui.runs import run_colours, run_names
-from dashboard.ui.table import table
+from dashboard.ui.section import heading, section, side_by_side
+from dashboard.ui.table import Cell, PageColumn, html_table, span
 from dashboard.views.leaderboard.view import cited_leaderboard
 from dashboard.views.reliability.diagrams import reliability_diagrams
 from dashboard.views.runs import provenance
 from data.plurals import counted
+from queries.engine.ranked_metric_rows import MetricCell
 from queries.engine.reliability_diagrams import DEFAULT_BAND
 from queries.leaderboard import LeaderboardRow, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -41,54 +43,38 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
 
     The row needs intervals; ``ranked`` is the number of ranked runs.
     """
-    rows = []
-    for metric in metrics:
-        cell = row.metrics[metric.key]
-        if cell.value is None:
-            continue
-        rank = DASH if cell.rank is None else f"{round(cell.rank, 1):g} of {ranked}"
-        between = (
-            ""
-            if cell.rank_low is None or cell.rank_high is None
-            else f"{round(cell.rank_low, 1):g} to {round(cell.rank_high, 1):g}"
-        )
-        rows.append(
-            html.Tr(
-                [
-                    html.Th([page_link(metric.name, href=f"/metrics#{metric.key}")], scope="row", title=metric.words),
-                    html.Td(short(cell.value), className="number"),
-                    html.Td(
-                        DASH if cell.low is None else f"{short(cell.low)} to {short(cell.high)}",
-                        className="number",
-                        title=f"No interval, because {cell.no_interval}" if cell.no_interval else "",
-                    ),
-                    html.Td(BETTER[metric.direction]),
-                    html.Td(_place(cell.rank, ranked), className="place"),
-                    html.Td(rank, className="number"),
-                    html.Td(between, className="number"),
-                ]
-            )
-        )
-    head = ["Metric", "Value", "95 % interval", "", "Place", "Rank", "95 % of replicates"]
-    return html.Section(
-        [
-            html.H2("Metrics and ranks"),
-            html.P(
-                "Place: the dot is on the left for the best run, on the right for the last."
-                if row.ranked
-                else "Not ranked: the run answered too few of the questions.",
-                className="note",
-            ),
-            table(head, rows, "Metrics of the run"),
-        ],
-        className="section",
+    rows = [(metric, row.metrics[metric.key]) for metric in metrics if row.metrics[metric.key].value is not None]
+
+    def interval(pair: tuple[Metric, MetricCell]) -> Cell:
+        cell = pair[1]
+        return Cell(span(cell.low, cell.high), f"No interval, because {cell.no_interval}" if cell.no_interval else None)
+
+    columns = [
+        PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
+        PageColumn("Value", lambda pair: pair[1].value),
+        PageColumn("95 % interval", interval, number=True),
+        PageColumn("", lambda pair: BETTER[pair[0].direction]),
+        PageColumn("Place", lambda pair: Cell(_place(pair[1].rank, ranked), kind="place")),
+        PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
+        PageColumn(
+            "95 % of replicates",
+            lambda pair: span(pair[1].rank_low, pair[1].rank_high, lambda rank: f"{round(rank or 0, 1):g}") or "",
+            number=True,
+        ),
+    ]
+    return section(
+        "Metrics and ranks",
+        "Place: the dot is on the left for the best run, on the right for the last."
+        if row.ranked
+        else "Not ranked: the run answered too few of the questions.",
+        html_table(columns, rows, "Metrics of the run"),
     )
 
 
-def _place(rank: float | None, ranked: int) -> html.Span | None:
+def _place(rank: float | None, ranked: int) -> html.Span | str:
     """A mark for where a rank lies between the first and the last."""
     if rank is None or ranked < 2:
-        return None
+        return ""
     return html.Span(className="standing", style={"--at": f"{100 * (rank - 1) / (ranked - 1):.0f}%"})
 
 
@@ -103,29 +89,30 @@ def worst_questions(
     The order is that of ``questions``. ``link`` maps a question id to its address.
     """
     plain = without_markup if quizbowl else str
-    rows = [
-        html.Tr(
-            [
-                html.Th(page_link(label, href=link(question.question_id), title=question.question_id), scope="row"),
-                html.Td(plain(question.text or "")[:SNIPPET], className="guess"),
-                html.Td(question.category or ""),
-                html.Td(short(question.difficulty, 2), className="number"),
-                html.Td(
-                    [short(question.runs[run][metric.key]), disputed_mark() if run in question.disputed else None],
-                    className="number",
-                ),
-            ]
-        )
-        for question in questions
-        for label in [main_answer(question.answer, quizbowl=quizbowl) or question.question_id]
-        if run in question.runs and question.runs[run][metric.key] is not None
-    ]
-    if not rows:
+    answered = [question for question in questions if question.runs.get(run, {}).get(metric.key) is not None]
+    if not answered:
         return None
-    head = ["Question", "Text", "Category", "Difficulty", metric.label]
-    return html.Section(
-        [html.H2(f"Worst questions by {metric.name}"), table(head, rows, "Worst questions")], className="section worst"
-    )
+
+    def name(question: QuestionRow) -> Component:
+        label = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
+        return page_link(label, href=link(question.question_id), title=question.question_id)
+
+    columns = [
+        PageColumn("Question", name),
+        PageColumn("Text", lambda question: Cell(plain(question.text or "")[:SNIPPET], kind="guess")),
+        PageColumn("Category", lambda question: question.category or ""),
+        PageColumn("Difficulty", "difficulty", lambda value: short(value, 2), number=True),
+        PageColumn(
+            metric.label,
+            lambda question: [
+                short(question.runs[run][metric.key]),
+                disputed_mark() if run in question.disputed else None,
+            ],
+            number=True,
+        ),
+    ]
+    title = f"Worst questions by {metric.name}"
+    return section(title, html_table(columns, answered, "Worst questions"), class_name="section worst")
 
 
 WORST = 12  # questions that are listed
@@ -160,16 +147,12 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     return [
         *heading,
         provenance(facts),
-        html.Div(
-            [
-                metrics_and_ranks_table(row, shown, ranked),
-                reliability_diagrams(
-                    diagram, names, colours, {}, None, DEFAULT_BAND, brush=False, forecasts=request.facets.forecasts
-                )
-                if diagram
-                else None,
-            ],
-            className="side-by-side wide-left",
+        side_by_side(
+            metrics_and_ranks_table(row, shown, ranked),
+            reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False, forecasts=request.facets.forecasts)
+            if diagram
+            else None,
+            wide_left=True,
         ),
         worst_questions(page.questions, metric, facts.run, link, quizbowl=request.facets.quizbowl),
     ]
@@ -191,22 +174,12 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     ]
     return [
         withdrawn_banner(facts) if facts.withdrawn_at else None,
-        html.Div(
-            [
-                html.P(
-                    [page_link(f"{request.facets.title} leaderboard", href=address("/", [dataset, *filters]))],
-                    className="crumbs",
-                ),
-                html.H1(facts.model),
-                html.P(
-                    f"Confidence: {facts.elicitation}. "
-                    f"{counted(facts.items, 'answer')} to {counted(facts.questions, 'question')} "
-                    f"of {request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
-                    className="lead",
-                ),
-                html.P(links, className="links"),
-            ],
-            className="heading question-heading",
+        heading(
+            facts.model,
+            f"Confidence: {facts.elicitation}. {counted(facts.items, 'answer')} to {counted(facts.questions, 'question')} "
+            f"of {request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
+            html.P(links, className="links"),
+            crumbs=page_link(f"{request.facets.title} leaderboard", href=address("/", [dataset, *filters])),
         ),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -17,7 +17,8 @@ from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import View, serve
 from dashboard.service import service
 from dashboard.ui.html import aria, data, page_link, run_path
-from dashboard.ui.table import table
+from dashboard.ui.section import heading, note, panel, section
+from dashboard.ui.table import Cell, PageColumn, html_table
 from data.importing.report import rows_without_answer
 from data.plurals import counted
 from data.store.answer_states import OTHER_STATES
@@ -117,30 +118,35 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
     There must be at least one run; either all are withdrawn or none is. ``mode`` is the value of ``CLUELINE_UPLOADS``; "off"
     leaves out the buttons.
     """
-    head = ["Run", *(["Dataset"] if every_dataset else []), "Imported", "From", "Answers", "Decided", "Download", "See",
-            *([] if mode == "off" else [""])]  # fmt: skip
+    columns = [
+        PageColumn("Run", _name),
+        PageColumn("Dataset", lambda facts: titles.get(facts.dataset, facts.dataset)) if every_dataset else None,
+        PageColumn("Imported", _imported),
+        PageColumn("From", lambda facts: [_file(facts, "name file"), html.Div(_hash(facts), className="by")]),
+        PageColumn(
+            "Answers", lambda facts: [counted(facts.items, "answer"), html.Div(_counts(facts), className="by")], number=False
+        ),
+        PageColumn("Decided", _decided),
+        PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
+        PageColumn("See", _see),
+        None if mode == "off" else PageColumn("", _change),
+    ]
     label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
-    return html.Div(table(head, [_row(facts, titles, every_dataset, mode) for facts in result], label), className="runs")
+    return html.Div(html_table(columns, result, label), className="runs")
 
 
 def provenance(facts: RunFacts) -> html.Section:
     """Return where a run came from, and its files to download."""
-    download = f"/api/v1/runs/{facts.run}/responses"
-    files = [html.A(form.upper(), href=f"{download}.{form}") for form in ("csv", "jsonl", "parquet")]
+    files = [*_downloads(facts, "CSV", "JSONL", "PARQUET"), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
     items: dict[str, Sequence[Component | str] | Component | str] = {
         "Run": html.Code(facts.run),
         "Imported": [_timestamp(facts.imported_at), f" by {_importer(facts.imported_by)}"],
-        "File": [
-            html.Span(facts.file_name or "a file without a name", className="name"),
-            " ",
-            html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256),
-        ],
+        "File": [_file(facts, "name"), " ", _hash(facts)],
         "Answers": f"{counted(facts.items, 'answer')} {_counts(facts)}",
-        "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
+        "Download": html.Span(files, className="links"),
     }
     for name, values in facts.attributes.items():
-        listed = "too many values to list" if values is None else ", ".join(values)
-        items[f"Attribute {name}"] = listed
+        items[f"Attribute {name}"] = "too many values to list" if values is None else ", ".join(values)
     if facts.tags:
         items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
     if facts.decisions:
@@ -149,38 +155,41 @@ def provenance(facts: RunFacts) -> html.Section:
     return html.Section(html.Dl(parts), className="dataset provenance")
 
 
-def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Tr:
-    name = f"{facts.model} · {facts.elicitation}"
-    download = f"/api/v1/runs/{facts.run}/responses"
-    withdrawn = facts.withdrawn_at is not None
-    see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if withdrawn else "")
-    change = html.Button(
-        "Restore" if withdrawn else "Withdraw",
-        className="quiet",
-        **aria(label=f"{'Restore' if withdrawn else 'Withdraw'} {name}"),
-        **data(run=facts.run, change="restore" if withdrawn else "withdraw", name=name),
-    )
-    cells = [
-        html.Td(titles.get(facts.dataset, facts.dataset)) if every_dataset else None,
-        html.Td([_timestamp(facts.imported_at), html.Div(f"by {_importer(facts.imported_by)}", className="by"),
-                 html.Div(["withdrawn ", _timestamp(facts.withdrawn_at), f" by {_importer(facts.withdrawn_by)}"], className="by")
-                 if facts.withdrawn_at else None]),
-        html.Td([html.Span(facts.file_name or "a file without a name", className="name file"),
-                 html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
-        html.Td([counted(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
-        html.Td(_decided(facts)),
-        html.Td(html.Span([html.A("CSV", href=f"{download}.csv"), html.A("JSONL", href=f"{download}.jsonl"),
-                           html.A("Parquet", href=f"{download}.parquet")], className="links")),
-        html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{facts.run}")],
-                          className="links")),
-        None if mode == "off" else html.Td(change),
-    ]  # fmt: skip
-    first = html.Th(
-        [page_link(name, href=run_path(facts.run), class_name="name"), html.Div(html.Code(facts.run), className="by")],
-        scope="row",
-        id=f"run-{facts.run}",
-    )
-    return html.Tr([first, *(cell for cell in cells if cell is not None)])
+def _name(facts: RunFacts) -> Cell:
+    link = page_link(f"{facts.model} · {facts.elicitation}", href=run_path(facts.run), class_name="name")
+    return Cell([link, html.Div(html.Code(facts.run), className="by")], attributes={"id": f"run-{facts.run}"})
+
+
+def _imported(facts: RunFacts) -> list[Component]:
+    parts: list[Component] = [_timestamp(facts.imported_at), html.Div(f"by {_importer(facts.imported_by)}", className="by")]
+    if facts.withdrawn_at:
+        withdrawn: list[Any] = ["withdrawn ", _timestamp(facts.withdrawn_at), f" by {_importer(facts.withdrawn_by)}"]
+        parts.append(html.Div(withdrawn, className="by"))
+    return parts
+
+
+def _file(facts: RunFacts, class_name: str) -> html.Span:
+    return html.Span(facts.file_name or "a file without a name", className=class_name)
+
+
+def _hash(facts: RunFacts) -> html.Code:
+    return html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256)
+
+
+def _downloads(facts: RunFacts, *forms: str) -> list[html.A]:
+    return [html.A(form, href=f"/api/v1/runs/{facts.run}/responses.{form.lower()}") for form in forms]
+
+
+def _see(facts: RunFacts) -> html.Span:
+    board = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if facts.withdrawn_at else "")
+    links = [page_link("Leaderboard", href=board), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
+    return html.Span(links, className="links")
+
+
+def _change(facts: RunFacts) -> html.Button:
+    word, name = "Restore" if facts.withdrawn_at else "Withdraw", f"{facts.model} · {facts.elicitation}"
+    marks = data(run=facts.run, change=word.lower(), name=name)
+    return html.Button(word, className="quiet", **aria(label=f"{word} {name}"), **marks)
 
 
 def _timestamp(at: str | None) -> html.Time:
@@ -244,41 +253,43 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     withdrawn = [run for run in result if run.withdrawn_at]
     mode = service().access.page_mode()
     keys = [] if every_dataset else [("dataset", request.selection.dataset)]
-    where = "All datasets" if every_dataset else request.facets.title
-    other = (
-        page_link(f"{request.facets.title} only", href=request.link(PATH, show=None))
-        if every_dataset
-        else page_link("All datasets", href=request.link(PATH, show="all"))
-    )
+    only, every = page_link(f"{request.facets.title} only", request.link(PATH, show=None)), request.link(PATH, show="all")
+    csv = html.A("CSV", href=service().access.address_of_view("/api/v1/runs.csv", keys))
     return [
-        html.Div([html.H1("Runs"), html.P(f"{where}: where {counted(len(current), 'run')} came from", className="lead"), other,
-                  page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
-        html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
+        heading(
+            "Runs",
+            f"{'All datasets' if every_dataset else request.facets.title}: where {counted(len(current), 'run')} came from",
+            only if every_dataset else page_link("All datasets", href=every),
+            page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None,
+        ),
+        note(OFF) if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="status-message", role="status", id="runs-message"),
         runs_table(current, titles, every_dataset, mode)
         if current
-        else html.Section([html.H2("No runs yet"), html.P("None was imported, or all were withdrawn.")], className="panel empty"),
-        html.Section(
-            [
-                html.H2("Withdrawn"),
-                html.P("Pages leave them out unless the address names them. Nothing was deleted.", className="note"),
-                runs_table(withdrawn, titles, every_dataset, mode),
-            ],
-            className="section withdrawn",
+        else panel("No runs yet", "None was imported, or all were withdrawn."),
+        section(
+            "Withdrawn",
+            "Pages leave them out unless the address names them. Nothing was deleted.",
+            runs_table(withdrawn, titles, every_dataset, mode),
+            class_name="section withdrawn",
         )
         if withdrawn
         else None,
-        html.P(["To see where graders differ, and to correct single grades: ",
-                page_link("Gradings", href=request.link("/gradings")), "."], className="note"),
-        html.P(
+        note(
+            [
+                "To see where graders differ, and to correct single grades: ",
+                page_link("Gradings", href=request.link("/gradings")),
+                ".",
+            ]
+        ),
+        note(
             [
                 "As a table: ",
-                html.A("CSV", href=service().access.address_of_view("/api/v1/runs.csv", keys)),
+                csv,
                 ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
-            ],
-            className="note",
+            ]
         ),
-    ]  # fmt: skip
+    ]
 
 
 PAGE = register(Page(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))

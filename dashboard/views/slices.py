@@ -21,11 +21,12 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import address, page_link, question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, p_value_text, percent, short
+from dashboard.ui.numbers import p_value_text, percent, short
 from dashboard.ui.published_values import parts_menu, published_parts
 from dashboard.ui.quizbowl import main_answer
-from dashboard.ui.runs import RunColours, named, run_cell, run_colours, run_names
-from dashboard.ui.table import Cell, row, table
+from dashboard.ui.runs import RunColours, named, run_colours, run_names
+from dashboard.ui.section import controls, heading, note, rest_as_file, section
+from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
 from dashboard.views.leaderboard.view import cell_parts
 from data.plurals import counted
 from queries.breakdown import (
@@ -150,56 +151,43 @@ def parts_section(
     ``whole`` is the metric on the whole selection, by run id; it sets the order of the rows. ``link`` maps the value of a part to
     the address of its leaderboard.
     """
-    head: list[Cell] = ["Run", "All", *(_head(part, link) for part in result.parts)]
-    cells = [{row.run: row.metrics[metric.key] for row in part.rows} for part in result.parts]
-    rows = [
-        html.Tr(
-            [run_cell(names[run], colours.get(run)), html.Td(short(cell.value), className="number")]
-            + [_cell(part.get(run), len(part)) for part in cells]
+
+    def name(run: str | None) -> Content:
+        return named(colours.get(run), names[run]) if run else "Mean of the runs"
+
+    def part_column(part: BreakdownPart) -> PageColumn:
+        cells = {row.run: row.metrics[metric.key] for row in part.rows}
+        title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
+        return PageColumn(
+            noted(title, counted(part.questions, "question")),
+            lambda run: _cell(cells.get(run), len(cells)) if run else _mean(cells.values()),
+            number=True,
         )
-        for run, cell in whole.items()
+
+    columns: Columns = [
+        PageColumn("Run", name),
+        PageColumn("All", lambda run: whole[run].value if run else _mean(whole.values()), number=True),
+        *map(part_column, result.parts),
     ]
-    rows.append(
-        html.Tr(
-            [html.Th("Mean of the runs", scope="row"), _mean(whole.values())] + [_mean(part.values()) for part in cells],
-            className="summary",
-        )
-    )
     title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
-    return html.Section(
-        [
-            html.H2(title),
-            html.P(
-                "Brackets are 95 % intervals; ranks are within the part. Each part links to its leaderboard. The addresses "
-                "/api/v1/breakdown and /api/v1/breakdown.csv give the same for several metrics at once.",
-                className="note",
-            ),
-            table(head, rows, title, "board across"),
-        ],
-        className="section",
+    return section(
+        title,
+        "Brackets are 95 % intervals; ranks are within the part. Each part links to its leaderboard. The addresses "
+        "/api/v1/breakdown and /api/v1/breakdown.csv give the same for several metrics at once.",
+        html_table(columns, [*whole, None], title, "board across", of_row=lambda run: {} if run else {"className": "summary"}),
     )
 
 
-def _head(part: BreakdownPart, link: Callable[[str], str]) -> html.Th:
-    name = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
-    note = html.Span(counted(part.questions, "question"), className="row-note")
-    return html.Th([name, note], scope="col", className="number")
-
-
-def _cell(cell: MetricCell | None, ranked: int) -> html.Td:
-    if cell is None:
-        return html.Td(DASH, className="number missing", title="This run answered none of these questions")
-    if cell.value is None:
-        return html.Td(DASH, className="number missing", title=cell.missing)
+def _cell(cell: MetricCell | None, ranked: int) -> Cell:
+    if cell is None or cell.value is None:
+        return Cell(None, cell.missing if cell else "This run answered none of these questions", "number missing")
     interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
-    rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""
-    notes = [html.Span(note, className="row-note") for note in (interval, rank) if note]
-    return html.Td([html.Span(short(cell.value)), *notes], className="number")
+    return Cell(noted(html.Span(short(cell.value)), interval, f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""))
 
 
-def _mean(cells: Iterable[MetricCell]) -> html.Td:
+def _mean(cells: Iterable[MetricCell]) -> float | None:
     values = [cell.value for cell in cells if cell.value is not None]
-    return html.Td(short(sum(values) / len(values)) if values else DASH, className="number")
+    return sum(values) / len(values) if values else None
 
 
 MAX_SIGNIFICANT = 200  # significant rows in a table
@@ -208,7 +196,7 @@ MIN_ROWS = 10  # rows in a table; it is filled up with the largest differences t
 
 def slices_section(
     title: str,
-    slices: Sequence[Slice],
+    parts: Sequence[Slice],
     metric: Metric,
     names: Mapping[str, str],
     colours: RunColours,
@@ -218,28 +206,27 @@ def slices_section(
 
     ``link`` maps a slice to the address that shows it.
     """
-    significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
-    others = sorted((part for part in slices if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
-    rows = [
-        html.Tr(
-            [
-                html.Th(named(colours.get(part.run), names.get(part.run, part.model)), scope="row"),
-                html.Td(_name(part) if part.of_others else page_link(_name(part), href=link(part), title="Show this part")),
-                html.Td(short(part.value), className="number"),
-                html.Td(short(part.reference), className="number"),
-                html.Td(f"{short(part.difference)} [{short(part.low)}, {short(part.high)}]", className="number"),
-                html.Td(f"{part.questions:,}", className="number"),
-                html.Td(p_value_text(part.p_value), className="number"),
-                html.Td(p_value_text(part.p_adjusted), className="number"),
-            ]
-        )
-        for part in [*significant, *others[: max(MIN_ROWS - len(significant), 0)]]
-    ]
+    significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
+    others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
     difference = "Difference" if metric.direction == "zero" else "Worse by"
-    head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
-    summary = f"{len(significant)} of {counted(len(slices), 'part')} significant" if slices else "No parts."
-    body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
-    return html.Section(body, className="section")
+    columns: Columns = [
+        PageColumn("Run", lambda part: named(colours.get(part.run), names.get(part.run, part.model))),
+        PageColumn(
+            "Part", lambda part: _name(part) if part.of_others else page_link(_name(part), link(part), title="Show this part")
+        ),
+        PageColumn(metric.label, "value"),
+        PageColumn("Compared with", "reference"),
+        PageColumn(f"{difference}, 95 % interval", lambda part: bracketed(part.difference, part.low, part.high), number=True),
+        PageColumn("Questions", "questions"),
+        PageColumn("p", "p_value", p_value_text),
+        PageColumn("p, adjusted", "p_adjusted", p_value_text),
+    ]
+    rows = [*significant, *others[: max(MIN_ROWS - len(significant), 0)]]
+    return section(
+        title,
+        f"{len(significant)} of {counted(len(parts), 'part')} significant" if parts else "No parts.",
+        html_table(columns, rows, title) if rows else None,
+    )
 
 
 def _name(part: Slice) -> str:
@@ -258,52 +245,40 @@ def unsolved_section(
 
     ``whole`` is the address of the CSV file with all of them.
     """
-    heading = html.H2("Questions that no run answered correctly")
+    title = "Questions that no run answered correctly"
     if not result.answered:
-        note = f"No question was answered by {MIN_RUNS} runs or more."
-        return html.Section([heading, html.P(note, className="note")], className="section")
+        return section(title, f"No question was answered by {MIN_RUNS} runs or more.")
     failed = len(result.questions)
-    note = f"{failed:,} of {counted(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
+    words = f"{failed:,} of {counted(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
     if not failed:
-        return html.Section([heading, html.P(note, className="note")], className="section")
+        return section(title, words)
     if result.categories.keys() - {""}:
         parts = [
             f"{name or 'not stated'} {failures} of {total}" for name, (total, failures) in result.categories.items() if failures
         ]
-        note += f"By category: {', '.join(parts)}. "
-    if any(question.people is not None for question in result.questions):
-        note += "Sorted by how many people were right, then by the highest confidence of a run."
-    else:
-        note += "Sorted by the highest confidence of a run."
-    rows = [
-        row(
-            [
-                page_link(
-                    main_answer(question.answer, quizbowl=quizbowl) or question.question_id,
-                    href=link(question.question_id),
-                    title=question.question_id,
-                )
-            ],
-            html.Span(question.category or DASH),
-            percent(question.people),
-            f"{question.heard:,}",
-            html.Span([f"{question.runs:,}", disputed_mark() if question.disputed else None]),
-            short(question.mean_confidence),
-            short(question.highest_confidence),
-            html.Span(named(colours.get(surest), names.get(surest, surest)) if (surest := question.surest) else "–"),
-        )
-        for question in result.questions[:MAX_ROWS]
+        words += f"By category: {', '.join(parts)}. "
+    known = any(question.people is not None for question in result.questions)
+    words += f"Sorted by {'how many people were right, then by ' if known else ''}the highest confidence of a run."
+
+    def name(question: UnsolvedQuestion) -> Component:
+        answer = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
+        return page_link(answer, href=link(question.question_id), title=question.question_id)
+
+    columns: Columns = [
+        PageColumn("Question", name),
+        "category",
+        PageColumn("People right", "people", percent, number=True),
+        "heard",
+        PageColumn("Runs", lambda question: [f"{question.runs:,}", disputed_mark() if question.disputed else None], number=True),
+        "mean_confidence",
+        PageColumn("Highest", "highest_confidence", number=True),
+        PageColumn("Surest run", "surest", lambda run: html.Span(named(colours.get(run), names.get(run, run)))),
     ]
-    head = ["Question", "Category", "People right", "Heard", "Runs", "Mean confidence", "Highest", "Surest run"]
-    more = failed - len(rows)
-    return html.Section(
-        [
-            heading,
-            html.P(note, className="note"),
-            table(head, rows, "Questions that no run answered correctly"),
-            html.P([f"{more:,} more are in the file: " if more else "As a file: ", html.A("CSV", href=whole)], className="note"),
-        ],
-        className="section",
+    return section(
+        title,
+        words,
+        html_table(columns, result.questions[:MAX_ROWS], title, declared=UNSOLVED.tables[0]),
+        rest_as_file(failed - MAX_ROWS, whole),
     )
 
 
@@ -377,40 +352,28 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     than = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     return [
-        html.Div(
-            [
-                html.H1("Slices"),
-                html.P(
-                    f"{request.facets.title}: each run by category, and where it does worse than elsewhere; "
-                    f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Slices",
+            f"{request.facets.title}: each run by category, and where it does worse than elsewhere; "
+            f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
         ),
-        html.Div(
-            [
-                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
-                menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
-                *_division(request),
-                parts_menu(request.parameters.published, _by(request)),
-            ],
-            className="controls",
+        controls(
+            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
+            *_division(request),
+            parts_menu(request.parameters.published, _by(request)),
         ),
         _every_run(request, runs, colours),
-        html.P(OF_ALL_RUNS, className="note")
-        if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS
-        else None,
+        note(OF_ALL_RUNS) if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS else None,
         published_parts(request.parameters.published, metric) if request.parameters.published else None,
         slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
-        html.P(result.untested, className="note") if result.untested and against else None,
-        html.P(
+        note(result.untested) if result.untested and against else None,
+        note(
             "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
             f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
             "The others have the largest differences, which may be due to chance. /api/v1/slices lists all."
-            + (UNTESTED if request.facets.response_attributes else ""),
-            className="note",
+            + (UNTESTED if request.facets.response_attributes else "")
         ),
         unsolved_section(
             service().ask(unsolved, request.selection), runs, colours, partial(_question, request),

@@ -21,14 +21,15 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link, question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import DASH, percent
+from dashboard.ui.numbers import percent
 from dashboard.ui.quizbowl import main_answer
-from dashboard.ui.table import row, table
+from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
+from dashboard.ui.table import Columns, PageColumn, html_table
 from data.plurals import counted
 from queries.selection import Request
 from queries.selection.parameter_kinds import Choice, Text
 from queries.selection.view_parameters_base import Parameters
-from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
+from queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
 
 
 class TeamsKeys(Parameters, frozen=True):
@@ -94,9 +95,7 @@ def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
 
 MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
 MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
-POWERS = "Powers"
-BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
-TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
+
 TERMS = (
     "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
     "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
@@ -106,6 +105,21 @@ TERMS = (
 )
 
 
+SHARES = {"correct_share": "Correct share", "precision": "Precision", "conversion": "Conversion", "correct_at": "Correct at",
+          "first_at": "First at"}  # fmt: skip
+
+
+def _shown(rows: Sequence[Any], *keys: str) -> list[PageColumn | str]:
+    """Return columns by their keys; that of powers only if a question has a power mark."""
+    marked = any(row.powers is not None for row in rows)
+    return [
+        PageColumn(SHARES[key], key, percent, number=True) if key in SHARES else key for key in keys if marked or key != "powers"
+    ]
+
+
+BUZZING = ("heard", "correct", "powers", "incorrect", "conversion", "correct_at", "first_at")
+
+
 def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.Section:
     """Return where each team buzzes, and how often it is right. ``link`` maps a team to the address that lists its buzzes."""
     right = [team for team in teams if team.correct][:MAX_TEAMS]
@@ -113,26 +127,15 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
     title = "Where teams are right: median and quartiles of their correct buzzes"
     if left_out:
         title += f". Not drawn: {counted(left_out, 'team that was', 'teams that were')} right less often"
-    powers = _have_powers(teams)
-    rows = [
-        row(
-            page_link(team.team, link(team.team), "Show its buzzes"),
-            *(f"{number:,}" for number in (team.rooms, team.heard, team.correct)),
-            *([_number(team.powers)] if powers else []),
-            f"{team.incorrect:,}",
-            *(percent(share) for share in (team.correct_share, team.precision, team.correct_at)),
-            f"{team.first:,}",
-        )
-        for team in teams
+    columns: Columns = [
+        PageColumn("Team", lambda team: page_link(team.team, link(team.team), "Show its buzzes")),
+        *_shown(teams, "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first"),
     ]
-    return html.Section(
-        [
-            html.H2("Teams"),
-            figure("teams", teams_figure(right), title) if right else None,
-            table(_head(TEAM_HEAD, powers), rows, "Teams"),
-            html.P(TERMS, className="note"),
-        ],
-        className="section",
+    return section(
+        "Teams",
+        figure("teams", teams_figure(right), title) if right else None,
+        html_table(columns, teams, "Teams", declared=TABLES["teams"]),
+        TERMS,
     )
 
 
@@ -143,17 +146,12 @@ def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[st
     """
     if not any(part.category for part in categories):
         return None
-    powers = _have_powers(categories)
-    rows = [
-        row(
-            page_link(part.category, link(part.category), "Show its questions") if part.category else "not stated",
-            f"{part.questions:,}",
-            *_cells(part, powers),
-        )
-        for part in categories
-    ]
-    head = _head(("Category", "Questions", *BUZZING_HEAD), powers)
-    return html.Section([html.H2("Categories"), table(head, rows, "Categories")], className="section")
+
+    def name(part: CategoryBuzzing) -> Component | str:
+        return page_link(part.category, link(part.category), "Show its questions") if part.category else "not stated"
+
+    columns: Columns = [PageColumn("Category", name), "questions", *_shown(categories, *BUZZING)]
+    return section("Categories", html_table(columns, categories, "Categories", declared=TABLES["categories"]))
 
 
 def questions_section(
@@ -163,26 +161,22 @@ def questions_section(
 
     ``link`` maps a question id to its address. ``whole`` is the address of the CSV file with all of them.
     """
-    hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))
-    powers = _have_powers(questions)
-    rows = [
-        row(
-            [page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))],
-            html.Span(part.category or DASH),
-            *_cells(part, powers),
-            html.Span(part.first_team or DASH),
-        )
-        for part in hardest[:MAX_ROWS]
-    ]
-    more = len(questions) - len(rows)
-    return html.Section(
-        [
-            html.H2("Questions, hardest first"),
-            table(_head(("Question", "Category", *BUZZING_HEAD, "First team"), powers), rows, "Questions"),
-            html.P([f"{more:,} more are in the file: " if more else "As a file: ", html.A("CSV", href=whole)], className="note"),
-        ],
-        className="section",
+    hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))[:MAX_ROWS]
+    columns: Columns = [question_column(link, quizbowl), "category", *_shown(questions, *BUZZING), "first_team"]
+    return section(
+        "Questions, hardest first",
+        html_table(columns, hardest, "Questions", declared=TABLES["questions"]),
+        rest_as_file(len(questions) - len(hardest), whole),
     )
+
+
+def question_column(link: Callable[[str], str], quizbowl: bool) -> PageColumn:
+    """Return the column that names a question by its answer; ``link`` maps its id to its address."""
+
+    def name(part: QuestionBuzzing | TeamBuzz) -> Component:
+        return page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))
+
+    return PageColumn("Question", name)
 
 
 def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
@@ -192,27 +186,17 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
     """
     if not rooms:
         return None
-    powers = _have_powers(rooms)
-    rows = [
-        row(
-            page_link(room.room, link(room.room), "Show its buzzes"),
-            html.Span(_names(room)),
-            *(f"{number:,}" for number in (room.questions, room.converted)),
-            *([_number(room.powers)] if powers else []),
-        )
-        for room in rooms[:MAX_ROWS]
+    columns: Columns = [
+        PageColumn("Room", lambda room: page_link(room.room, link(room.room), "Show its buzzes")),
+        PageColumn("Teams, with correct : incorrect buzzes", _names),
+        "questions",
+        PageColumn("Answered correctly", "converted"),
+        *_shown(rooms, "powers"),
     ]
-    head = _head(("Room", "Teams, with correct : incorrect buzzes", "Questions", "Answered correctly", POWERS), powers)
-    more = len(rooms) - MAX_ROWS
-    return html.Section(
-        [
-            html.H2("Rooms"),
-            table(head, rows, "Rooms"),
-            html.P(
-                [f"{more:,} more are in the file: " if more > 0 else "As a file: ", html.A("CSV", href=whole)], className="note"
-            ),
-        ],
-        className="section",
+    return section(
+        "Rooms",
+        html_table(columns, rooms[:MAX_ROWS], "Rooms", declared=TABLES["rooms"]),
+        rest_as_file(len(rooms) - MAX_ROWS, whole),
     )
 
 
@@ -224,68 +208,42 @@ def buzzes_section(
     ``whose`` completes the heading "Buzzes ...". ``link`` maps a question id, or the placeholder ``ID``, to its address. ``back``
     is the address of the page without a team or room.
     """
-    powers = any(buzz.power is not None for buzz in buzzes)
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
-    rows = [
-        row(
-            [page_link(label, link(buzz.question_id))],
-            html.Span(buzz.category or DASH),
-            html.Span(buzz.room),
-            html.Span(buzz.team),
-            f"{buzz.word + 1:,}",
-            percent(buzz.at),
-            html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect"),
-            *([html.Span(DASH if buzz.power is None else "power" if buzz.power else "")] if powers else []),
-            f"{buzz.place} of {buzz.places}" if buzz.place else DASH,
-            html.Span(buzz.guess or DASH),
-        )
-        for buzz, label in zip(buzzes[:MAX_ROWS], labels, strict=False)
+    marked = any(buzz.power is not None for buzz in buzzes)
+    columns: Columns = [
+        question_column(link, quizbowl),
+        "category",
+        "room",
+        "team",
+        PageColumn("Word", lambda buzz: buzz.word + 1),
+        PageColumn("Read", "at", percent),
+        PageColumn(
+            "Correct", lambda buzz: html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect")
+        ),
+        PageColumn("Powers", "power", lambda power: "power" if power else "") if marked else None,
+        PageColumn("Place", lambda buzz: f"{buzz.place} of {buzz.places}" if buzz.place else None, number=True),
+        PageColumn("Answer given", lambda buzz: buzz.guess or None),
     ]
-    head = _head(("Question", "Category", "Room", "Team", "Word", "Read", "Correct", POWERS, "Place", "Answer given"), powers)
-    more = len(buzzes) - len(rows)
-    parts: list[Component | None] = [
+    more = len(buzzes) - MAX_ROWS
+    drawn = figure(
+        "team",
+        team_figure(buzzes, labels, link("ID")),
+        "Where in the question: ○ correct, × incorrect",
+        hint="Click a buzz to open its question",
+    )
+    return section(
         html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
-        figure(
-            "team",
-            team_figure(buzzes, labels, link("ID")),
-            "Where in the question: ○ correct, × incorrect",
-            hint="Click a buzz to open its question",
-        )
-        if buzzes
-        else html.P("No buzz on these questions.", className="note"),
-        table(head, rows, f"Buzzes {whose}") if buzzes else None,
-        html.P("Place: rank among the correct buzzes on the question in all rooms, earliest first.", className="note"),
-        html.P(f"{more:,} more are in /api/v1/teams.csv?table=buzzes", className="note") if more else None,
-    ]
-    return html.Section(parts, className="section")
-
-
-def _have_powers(parts: Sequence[Buzzing | TeamRow | RoomRow]) -> bool:
-    """Whether any question has a power mark. Otherwise tables have no column for powers."""
-    return any(part.powers is not None for part in parts)
-
-
-def _head(names: Sequence[str], powers: bool) -> list[str]:
-    return [name for name in names if powers or name != POWERS]
+        drawn if buzzes else "No buzz on these questions.",
+        html_table(columns, buzzes[:MAX_ROWS], f"Buzzes {whose}", declared=TABLES["buzzes"]) if buzzes else None,
+        "Place: rank among the correct buzzes on the question in all rooms, earliest first.",
+        f"{more:,} more are in /api/v1/teams.csv?table=buzzes" if more > 0 else None,
+    )
 
 
 def _names(room: RoomRow) -> str:
     shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MAX_TEAMS_OF_A_ROOM]]
     more = len(room.teams) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
-
-
-def _number(number: int | None) -> str:
-    return DASH if number is None else f"{number:,}"
-
-
-def _cells(part: Buzzing, powers: bool) -> list[str]:
-    return [
-        *(f"{number:,}" for number in (part.heard, part.correct)),
-        *([_number(part.powers)] if powers else []),
-        f"{part.incorrect:,}",
-        *(percent(share) for share in (part.conversion, part.correct_at, part.first_at)),
-    ]
 
 
 ROW = 20  # pixels per team
@@ -407,30 +365,21 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
 
 def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
-    return html.Div(
-        [
-            html.H1("Teams"),
-            html.P(f"{request.facets.title}: {lead}", className="lead"),
-            html.P(request.facets.note, className="note") if request.facets.note and not request.facets.simulated else None,
-        ],
-        className="heading",
-    )
+    facets = request.facets
+    return heading("Teams", f"{facets.title}: {lead}", note(facets.note) if facets.note and not facets.simulated else None)
 
 
 def _without() -> html.Section:
     """A panel that lists the datasets with teams."""
     links = [
-        html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}"))
+        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
         for dataset in service().datasets()
         if dataset.human_teams
     ]
-    return html.Section(
-        [
-            html.H2("No team has heard these questions"),
-            html.P("Datasets that teams have heard:" if links else "No dataset in this store has human buzzes."),
-            html.Ul(links, className="choices") if links else None,
-        ],
-        className="panel empty",
+    return panel(
+        "No team has heard these questions",
+        "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",
+        choices(links) if links else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dash import html
 from dash.development.base_component import Component
@@ -18,7 +18,8 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
 from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
-from dashboard.ui.table import Cell, row, table
+from dashboard.ui.section import heading, section
+from dashboard.ui.table import Cell, PageColumn, html_table
 from data.plurals import counted
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.ece_variants import BINNINGS
@@ -64,35 +65,41 @@ ROOT_MEAN_SQUARE = "rms_hle"
 MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)
 
 
+VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
+
+
 def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
     """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
-    place = [run.run for run in result.runs].index(result.focus or "")
-    rows = []
-    for variant in result.variants:
-        left_out = variant.runs[place].left_out
-        rows.append(
-            html.Tr(
-                [
-                    html.Th(html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"), scope="row"),
-                    *(
-                        html.Td(
-                            [
-                                short(cell.value),
-                                html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None,
-                                _interval(cell),
-                            ],
-                            className="number",
-                            title=cell.missing or "",
-                        )
-                        for cell in variant.runs
-                    ),
-                    html.Td(f"{left_out:,}", className="number"),
-                ]
-            )
-        )
-    heads: list[Cell] = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
-    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that are in no counted bin")]
-    return table(head, rows, "Calibration error by variant", "which-ece")
+    focus = [run.run for run in result.runs].index(result.focus or "")
+
+    def error(place: int) -> Callable[[ErrorVariant], Cell]:
+        return lambda variant: _error(variant.runs[place])
+
+    return html_table(
+        [
+            PageColumn(
+                "Variant",
+                lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"),
+            ),
+            *(
+                PageColumn(html.Th(named(colours.get(run.run), names[run.run]), scope="col"), error(place), number=True)
+                for place, run in enumerate(result.runs)
+            ),
+            PageColumn(
+                "Left out",
+                lambda variant: variant.runs[focus].left_out,
+                about="Items of the chosen run that are in no counted bin",
+            ),
+        ],
+        result.variants,
+        "Calibration error by variant",
+        "which-ece",
+    )
+
+
+def _error(cell: RunError) -> Cell:
+    rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
+    return Cell([short(cell.value), rank, _interval(cell)], cell.missing)
 
 
 def _interval(cell: RunError) -> html.Span | None:
@@ -103,67 +110,57 @@ def _interval(cell: RunError) -> html.Span | None:
 
 def definitions_section(result: WhichEce) -> html.Section:
     """Return the definition, source and caveat of each variant."""
-    rows = [
-        html.Tr(
-            [
-                html.Th(CATALOGUE[variant.key].label, scope="row"),
-                html.Td(variant.words),
-                html.Td(variant.source),
-                html.Td(CATALOGUE[variant.key].caveat),
-            ]
-        )
-        for variant in result.variants
+    columns = [
+        VARIANT,
+        PageColumn("What it is", "words"),
+        PageColumn("Source", "source"),
+        PageColumn("Caveat", lambda variant: CATALOGUE[variant.key].caveat),
     ]
-    head = ["Variant", "What it is", "Source", "Caveat"]
-    return html.Section(
-        [html.H2("What each variant is"), table(head, rows, "Definitions", "which-definitions")], className="section"
-    )
+    return section("What each variant is", html_table(columns, result.variants, "Definitions", "which-definitions"))
 
 
 def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecasts: bool) -> html.Section:
     """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts."""
     drawn = [variant for variant in result.variants if variant.bins]
     run = result.focus or ""
-    rows = [
-        row(
-            CATALOGUE[variant.key].label, f"{part.lower:.4g} to {part.upper:.4g}", f"{part.items:,}", short(part.mean_confidence),
-            short(part.accuracy), "yes" if part.counted else "no",
-        )
-        for variant in drawn
-        for part in variant.bins
-    ]  # fmt: skip
-    stated, right = (name.lower() for name in CALIBRATION_COLUMNS[forecasts])
-    head = ["Variant", "Bin", "Items", *CALIBRATION_COLUMNS[forecasts], "Counts"]
-    return html.Section(
-        [
-            html.H2(f"Bins of {names[run]}"),
-            figure(
-                "which-bins",
-                bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run], forecasts=forecasts),
-                f"Lines: bins from edge to edge, at their {right}; dots: their {stated}. Open and grey: the bin does not "
-                "count. smECE and KS have no bins",
-                table(head, rows, "Bins by variant"),
-            ),
-        ],
-        className="section",
+    stated, right = CALIBRATION_COLUMNS[forecasts]
+    columns = [
+        PageColumn("Variant", lambda row: CATALOGUE[row[0].key].label),
+        PageColumn("Bin", lambda row: f"{row[1].lower:.4g} to {row[1].upper:.4g}"),
+        PageColumn("Items", lambda row: row[1].items),
+        PageColumn(stated, lambda row: row[1].mean_confidence),
+        PageColumn(right, lambda row: row[1].accuracy),
+        PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
+    ]
+    return section(
+        f"Bins of {names[run]}",
+        figure(
+            "which-bins",
+            bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run], forecasts=forecasts),
+            f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
+            "not count. smECE and KS have no bins",
+            html_table(columns, [(variant, part) for variant in drawn for part in variant.bins], "Bins by variant"),
+        ),
     )
 
 
 def agreement_section(result: WhichEce) -> html.Section:
     """Return how far the ranking of the runs depends on the variant."""
-    rows = [row(CATALOGUE[pair.a].label, CATALOGUE[pair.b].label, short(pair.tau), f"{pair.runs}") for pair in result.agreement]
-    return html.Section(
-        [
-            html.H2("Does the ranking depend on the variant?"),
-            html.P(ranking_words(result), className="note"),
-            figure(
-                "agreement",
-                agreement_figure(result.agreement, WHICH_METRICS),
-                "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
-                table(["Variant", "Variant", "tau-b", "Runs"], rows, "Agreement of rankings"),
-            ),
-        ],
-        className="section",
+    columns = [
+        PageColumn("Variant", lambda pair: CATALOGUE[pair.a].label),
+        PageColumn("Variant", lambda pair: CATALOGUE[pair.b].label),
+        PageColumn("tau-b", "tau"),
+        PageColumn("Runs", "runs"),
+    ]
+    return section(
+        "Does the ranking depend on the variant?",
+        ranking_words(result),
+        figure(
+            "agreement",
+            agreement_figure(result.agreement, WHICH_METRICS),
+            "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
+            html_table(columns, result.agreement, "Agreement of rankings"),
+        ),
     )
 
 
@@ -184,10 +181,7 @@ def ranking_words(result: WhichEce) -> str:
 
 def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
     """Return sentences for a review or a rebuttal, with the numbers of this selection."""
-    return html.Section(
-        [html.H2("To paste into a review"), html.Blockquote(review_words(result, names, title), className="review")],
-        className="section",
-    )
+    return section("To paste into a review", html.Blockquote(review_words(result, names, title), className="review"))
 
 
 def review_words(result: WhichEce, names: Names, title: str) -> str:
@@ -294,18 +288,12 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     first = result.runs[0].run
     options = {"" if run.run == first else run.run: names[run.run] for run in result.runs}
     return [
-        html.Div(
-            [
-                html.H1("Which ECE is this?"),
-                html.P(
-                    f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
-                    f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
-                    className="lead",
-                ),
-                menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
-                menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
-            ],
-            className="heading",
+        heading(
+            "Which ECE is this?",
+            f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
+            f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
+            menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+            menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
         ),
         variants_table(result, names, colours),
         bins_section(result, names, colours, forecasts=request.facets.forecasts),

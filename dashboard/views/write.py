@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, TypeVar
 
 from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.access.identity_and_rights import RequestDenied
 from dashboard.access.json_bodies import read_body
+from dashboard.access.providers import RequestDenied
 from dashboard.registry.addresses import api, document, pairs
 from dashboard.registry.messages import error_message
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -21,7 +21,8 @@ from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, lab
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.numbers import short
 from dashboard.ui.runs import named
-from dashboard.ui.table import table
+from dashboard.ui.section import note, section
+from dashboard.ui.table import Cell, PageColumn, html_table
 from data.plurals import counted
 from queries.drafts import (
     ELICITATIONS,
@@ -100,22 +101,19 @@ def draft_summary(draft: QuestionDraft) -> html.Div:
     Screen readers read it out when it changes.
     """
     if not draft.clues:
-        return html.Div(html.P(START, className="note"), className="draft-summary")
-    lines: list[Component] = [
-        html.P(f"{counted(len(draft.clues), 'sentence')}, {counted(draft.words, 'word')}.", className="note")
-    ]
+        return html.Div(note(START), className="draft-summary")
+    lines: list[Component | None] = [note(f"{counted(len(draft.clues), 'sentence')}, {counted(draft.words, 'word')}.")]
     if draft.guessers[0].guesses[0].verdict is None and not any(g.verdict for r in draft.guessers for g in r.guesses):
-        lines.append(html.P("Type the answer line as well: the guesses are graded against it.", className="note"))
+        lines.append(note("Type the answer line as well: the guesses are graded against it."))
     elif not draft.known:
         lines.append(
-            html.P(
+            note(
                 f"This answer line accepts none of the {draft.entries} entries that the guessers choose from, so no guess can be "
-                "right. Warnings about wrong guesses still show what the text sounds like.",
-                className="note",
+                "right. Warnings about wrong guesses still show what the text sounds like."
             )
         )
     warnings = [html.Li(warning_text(warning, draft), className=f"draft-warning {warning.kind}") for warning in draft.warnings]
-    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else html.P("No warnings.", className="note"))
+    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else note("No warnings."))
     return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
 
 
@@ -130,19 +128,28 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
     """Return each guesser's answer to the whole text and where it buzzes; None without a text."""
     if not guessers:
         return None
-    rows = []
-    for guesser in guessers:
+
+    def guess(guesser: GuesserOnDraft) -> Cell:
+        text = guesser.guesses[-1].guess
+        return Cell(text or "no guess", kind="guess" if text else "missing")
+
+    def grade(guesser: GuesserOnDraft) -> Cell:
         now = guesser.guesses[-1]
-        buzz = "never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}"
-        cells = [
-            html.Td(now.guess or "no guess", className="guess" if now.guess else "missing"),
-            html.Td(MARKS[now.verdict], className=CLASSES[now.verdict], title=_reason(now)),
-            html.Td(short(now.confidence), className="number"),
-            html.Td(buzz, className="number", title=f"Confidence above {guesser.threshold:.4g}, its best threshold on Pyramid"),
-            html.Td(_reason(now), className="note"),
-        ]
-        rows.append(html.Tr([html.Th(named(COLOURS[guesser.model], guesser.model), scope="row"), *cells]))
-    return table(["", "Guess", "Grade", "Confidence", "Buzzes", "Why this grade"], rows, "Guesses now", "draft-guesses")
+        return Cell(MARKS[now.verdict], _reason(now), CLASSES[now.verdict])
+
+    def buzz(guesser: GuesserOnDraft) -> Cell:
+        about = f"Confidence above {guesser.threshold:.4g}, its best threshold on Pyramid"
+        return Cell("never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}", about)
+
+    columns = [
+        PageColumn("", lambda guesser: named(COLOURS[guesser.model], guesser.model)),
+        PageColumn("Guess", guess),
+        PageColumn("Grade", grade, number=True),
+        PageColumn("Confidence", lambda guesser: guesser.guesses[-1].confidence),
+        PageColumn("Buzzes", buzz, number=True),
+        PageColumn("Why this grade", lambda guesser: Cell(_reason(guesser.guesses[-1]), kind="note")),
+    ]
+    return html_table(columns, guessers, "Guesses now", "draft-guesses")
 
 
 def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS) -> html.Figure:
@@ -152,18 +159,19 @@ def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS)
 
 
 def _all_guesses(draft: QuestionDraft) -> html.Div:
-    rows = []
-    for clue in draft.clues:
-        name = html.Th(f"{clue.clue + 1}. {clue.text}", scope="row")
-        rows.append(html.Tr([name, *(_guess(guesser, clue.clue) for guesser in draft.guessers)]))
-    return table(["After sentence", *(guesser.model for guesser in draft.guessers)], rows, "Guesses by sentence")
+    def of(guesser: GuesserOnDraft) -> Callable[[DraftClue], Cell]:
+        return lambda clue: _guess(guesser, clue.clue)
+
+    columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
+    columns += [PageColumn(guesser.model, of(guesser)) for guesser in draft.guessers]
+    return html_table(columns, draft.clues, "Guesses by sentence")
 
 
-def _guess(guesser: GuesserOnDraft, clue: int) -> html.Td:
+def _guess(guesser: GuesserOnDraft, clue: int) -> Cell:
     guess = guesser.guesses[clue]
     buzz = " ◇" if guesser.buzz == clue else ""
     text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
-    return html.Td(" ".join(text.split()), title=_reason(guess))
+    return Cell(" ".join(text.split()), _reason(guess))
 
 
 def _reason(guess: DraftGuess) -> str:
@@ -249,28 +257,27 @@ def draw(request: PageRequest[WritePage]) -> Sequence[Component | None]:
     draft, problem = _guesses(request)
     chosen = request.parameters.confidence_from
     titles = {"": "Softmax", "margin": "Margin"}
+    mode = service().access.page_mode()
+    guesses = [
+        html.Div(_problem(problem) if problem else draft_summary(draft), className="draft-now"),
+        html.Div(guesses_table(draft.guessers)),
+        menu("confidence_from", "Confidence from", titles, "" if chosen == ELICITATIONS[0] else chosen),
+        draft_confidence(draft),
+    ]
     return [
         html.Div(
             [html.H1("Writer’s desk"), html.Span("A question, and what guessers answer after each sentence", className="lead")],
             className="heading",
         ),
         html.Div(
-            [
-                html.Div(id="write", className="write-form"),
-                html.Div(
-                    [
-                        html.Div(_problem(problem) if problem else draft_summary(draft), className="draft-now"),
-                        html.Div(guesses_table(draft.guessers)),
-                        menu("confidence_from", "Confidence from", titles, "" if chosen == ELICITATIONS[0] else chosen),
-                        draft_confidence(draft),
-                    ],
-                    className="write-guesses",
-                ),
-            ],
-            className="write-desk",
+            [html.Div(id="write", className="write-form"), html.Div(guesses, className="write-guesses")], className="write-desk"
         ),
         _about(request, draft.entries),
-        html.Section([html.H2("Save"), _token(), html.Div(id="write-save", **data(mode=_upload_mode()))], className="section"),
+        section(
+            "Save",
+            html.Div(className="api-token", **data(mode=mode)) if mode != "off" else None,
+            html.Div(id="write-save", **data(mode=mode)),
+        ),
     ]
 
 
@@ -287,9 +294,9 @@ def _problem(message: str) -> html.P:
     return html.P(message, className="status-message bad", role="alert")
 
 
-def _about(request: PageRequest[WritePage], entries: int) -> html.P:
+def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
     buzz = request.link("/buzz", dataset="pyramid")
-    return html.P(
+    return note(
         [
             f"The guessers are those of the bundled dataset Pyramid. They search {entries} short entries and are not language "
             "models: what they find early, a model is likely to know. A guesser buzzes once its confidence is above the "
@@ -297,18 +304,8 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P:
             page_link("Buzz", href=buzz) if "pyramid" in service().snapshot().states else "the page Buzz",
             "). A right buzz within the first half of the words is too early. What you type is kept only in this browser until "
             "you save it as a dataset.",
-        ],
-        className="note",
+        ]
     )
-
-
-def _token() -> html.Div | None:
-    mode = _upload_mode()
-    return html.Div(className="api-token", **data(mode=mode)) if mode != "off" else None
-
-
-def _upload_mode() -> str:
-    return service().access.page_mode()
 
 
 PAGE = register(Page(name="write", path=PATH, title="Write", place=87, draw=draw, parameters=WritePage, filters=()))

@@ -18,6 +18,7 @@ from dashboard.ui.controls import menu, several
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
 from dashboard.ui.numbers import percent
+from dashboard.ui.section import controls, heading, note
 from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
 from data.plurals import counted
 from queries.across import Across, AcrossCell, AcrossDiagrams
@@ -136,41 +137,29 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
-    rows = "run" if request.parameters.rows == "runs" else "model"
+    every_run = request.parameters.rows == "runs"
     pools = {"": "None"} | {tag: tag for tag in tags}
+    counts = f"{counted(len(result.rows), 'run' if every_run else 'model')} on {counted(len(result.datasets), 'dataset')}"
     return [
-        html.Div(
-            [
-                html.H1("All datasets"),
-                html.P(
-                    f"{metric.name} of {counted(len(result.rows), rows)} on {counted(len(result.datasets), 'dataset')}",
-                    className="lead",
-                ),
-            ],
-            className="heading",
-        ),
-        html.Div(
-            [
-                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
-                menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
-                menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
-                menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
-                several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
-            ],
-            className="controls",
+        heading("All datasets", f"{metric.name} of {counts}"),
+        controls(
+            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, "runs" if every_run else ""),
+            menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
+            menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
+            several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
         ),
         _disputed(result),
         across_table(result, metric),
-        html.P(
-            ("" if request.parameters.rows == "runs" else ONE_RUN)
+        note(
+            ("" if every_run else ONE_RUN)
             + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
             + "Brackets are 95 % intervals."
             + "".join(_clusters(result))
-            + (POOLED if result.groups else ""),
-            className="note",
+            + (POOLED if result.groups else "")
         ),
         across_section(result, metric),
-        diagrams_section(result, diagrams) if diagrams else None,
+        diagrams_section(result, diagrams, DIAGRAMS.tables[0]) if diagrams else None,
         transfer_section(result),
     ]
 
@@ -181,7 +170,7 @@ def _disputed(result: Across) -> html.P | None:
     if not shares:
         return None
     text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
-    return html.P(text, className="note", role="note")
+    return note(text, role="note")
 
 
 def _clusters(result: Across) -> Iterator[str]:
@@ -190,10 +179,6 @@ def _clusters(result: Across) -> Iterator[str]:
         if dataset.cluster != QUESTION:
             words = cluster_words(dataset.cluster)
             yield f" On {dataset.title}, questions with {words} depend on each other, so intervals count clusters of these."
-
-
-def _written(rows: str) -> str:
-    return "" if rows == "models" else rows
 
 
 PAGE = register(

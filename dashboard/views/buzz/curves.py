@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from dash import html
-from dash.development.base_component import Component
 
 from dashboard.ui.figure import (
     INK,
@@ -27,9 +26,10 @@ from dashboard.ui.figure import (
 )
 from dashboard.ui.html import data
 from dashboard.ui.left_out_plays import left_out_note
-from dashboard.ui.numbers import DASH, short
-from dashboard.ui.runs import RunColours, legend, run_cell
-from dashboard.ui.table import table
+from dashboard.ui.numbers import short
+from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.section import note, section
+from dashboard.ui.table import Cell, Content, PageColumn, html_table
 from data.plurals import counted
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
@@ -39,128 +39,118 @@ MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
     """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
-    parts: list[Component | None] = [html.H2("Buzzes along the question")]
+    words = "Runs buzz at their thresholds in use."
     if any(curve.name == "Q1" for curve in drawn):
-        note = (
+        words = (
             "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
-            "heard. Runs buzz at their thresholds in use."
+            f"heard. {words}"
         )
-    else:
-        note = "Runs buzz at their thresholds in use."
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
-    parts += [html.P([note, *not_drawn], className="note"), left_out_note(curves.left_out_plays)]
-    if drawn:
-        parts.append(
-            figure(
-                "curves",
-                curves_figure(curves, names, colours),
-                "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
-                _curves_table(curves, names),
-                legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
-            )
-        )
-    return html.Section(parts, className="buzz-curves")
+    shown = figure(
+        "curves",
+        curves_figure(curves, names, colours),
+        "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
+        _curves_table(curves, names),
+        legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
+    )
+    return section(
+        "Buzzes along the question",
+        note([words, *not_drawn]),
+        left_out_note(curves.left_out_plays),
+        *([shown] if drawn else []),
+        class_name="buzz-curves",
+    )
 
 
 def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
-    at = [round(mark * (len(curves.revealed) - 1)) for mark in MARKS]
-    rows = []
-    for curve in curves.curves:
-        for kind in ("correct", "incorrect"):
-            values = getattr(curve, kind)
-            if values is None:
-                continue
-            rows.append(
-                html.Tr(
-                    [
-                        html.Th(curve_name(curve, names), scope="row"),
-                        html.Td(kind),
-                        *(html.Td(short(values[index]), className="number") for index in at),
-                        html.Td(f"{curve.teams:,}" if curve.kind == "human" else "", className="number"),
-                        html.Td(f"{curve.heard:,}", className="number"),
-                    ]
-                )
-            )
-    head = ["Who", "Buzzes", *(f"by {mark:.0%}" for mark in MARKS), "Teams", "Questions heard"]
-    return table(head, rows, "Cumulative buzzes per question heard")
+    def by(mark: float) -> Callable[[tuple[BuzzCurve, str]], float]:
+        place = round(mark * (len(curves.revealed) - 1))
+        return lambda row: getattr(row[0], row[1])[place]
+
+    columns = [
+        PageColumn("Who", lambda row: curve_name(row[0], names)),
+        PageColumn("Buzzes", lambda row: row[1]),
+        *(PageColumn(f"by {mark:.0%}", by(mark)) for mark in MARKS),
+        PageColumn("Teams", lambda row: row[0].teams if row[0].kind == "human" else "", number=True),
+        PageColumn("Questions heard", lambda row: row[0].heard),
+    ]
+    kinds = [(curve, kind) for curve in curves.curves for kind in ("correct", "incorrect") if getattr(curve, kind) is not None]
+    return html_table(columns, kinds, "Cumulative buzzes per question heard")
 
 
-RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
+RATES = {
+    "given_correct": "P(buzz | correct)", "given_incorrect": "P(buzz | incorrect)", "buzz_rate": "Buzzes per clue",
+    "survey_score": "Survey score",
+}  # fmt: skip
+
+
+BOUNDS = {"given_correct": "correct_rate", "given_incorrect": "incorrect_rate"}  # rates that people's are at least
 
 
 def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
-    note = (
+    words = (
         "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
         "apart, the better it knows what it knows. "
     )
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
-        note += (
+        words += (
             "People are the players of a human collection, who guessed at every clue and said where they would buzz. Their rows "
             "are means over players."
         )
     elif people:
-        note += (
+        words += (
             "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their correct "
             "and incorrect buzzes per clue heard are lower bounds."
         )
     else:
-        note += "No human team heard these questions."
-    rows = [
-        html.Tr(
-            [
-                run_cell(names[run.run], colours.get(run.run)),
-                *(
-                    html.Td(short(getattr(run, key)), className="number", title=run.missing.get(key, ""), **data(key=key))
-                    for key in ("given_correct", "given_incorrect", *(key for key, _ in RATES))
-                ),
-            ],
-            **data(run=run.run),
-        )
-        for run in rates.runs
-    ]
-    rows += [_team_row(team) for team in rates.teams if team.teams]
-    head = ["Who", "P(buzz | correct)", "P(buzz | incorrect)", *(label for _, label in RATES)]
-    return html.Section(
-        [
-            html.H2("Buzzing when right, holding back when wrong"),
-            html.P(note, className="note"),
-            figure(
-                "habits",
-                buzz_rates_figure(rates, names, colours),
-                "○ given a correct guess, × given an incorrect one"
-                + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
-            ),
-            table(head, rows, "Buzz rates", "habits"),
-        ],
-        className="habits-section",
+        words += "No human team heard these questions."
+
+    def name(row: RunBuzzRates | TeamBuzzRates) -> Content:
+        if isinstance(row, RunBuzzRates):
+            return named(colours.get(row.run), names[row.run])
+        return named(INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
+
+    columns = [PageColumn(heading, _rate(key), number=True) for key, heading in RATES.items()]
+    return section(
+        "Buzzing when right, holding back when wrong",
+        words,
+        figure(
+            "habits",
+            buzz_rates_figure(rates, names, colours),
+            "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
+        ),
+        html_table(
+            [PageColumn("Who", name), *columns],
+            [*rates.runs, *(team for team in rates.teams if team.teams)],
+            "Buzz rates",
+            "habits",
+            of_row=lambda row: data(run=row.run) if isinstance(row, RunBuzzRates) else {},
+        ),
+        class_name="habits-section",
     )
 
 
-def _team_row(team: TeamBuzzRates) -> html.Tr:
-    """Mean rates of several teams; lower bounds if what they would have answered is not recorded."""
-    human = team.kind == "human"
-    name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
-    mean = f"; a mean over {counted(team.teams, 'team')}"
-    bounds = [
-        html.Td(
-            short(chance) if chance is not None else DASH if rate is None else f"≥ {short(rate)}",
-            className="number",
-            title=team.missing.get(key, "") + mean,
-        )
-        for key, chance, rate in (
-            ("given_correct", team.given_correct, team.correct_rate),
-            ("given_incorrect", team.given_incorrect, team.incorrect_rate),
-        )
-    ]
-    values = [html.Td(short(getattr(team, key)), className="number", title=team.missing.get(key, "")) for key, _ in RATES]
-    return html.Tr([run_cell(name, INK if human else None), *bounds, *values])
+def _rate(key: str) -> Callable[[RunBuzzRates | TeamBuzzRates], Cell]:
+    """A rate of a run, or the mean of several teams; a lower bound if what they would have answered is not recorded."""
+
+    def cell(row: RunBuzzRates | TeamBuzzRates) -> Cell:
+        value, missing = getattr(row, key), row.missing.get(key, "")
+        if isinstance(row, RunBuzzRates):
+            return Cell(value, missing, attributes=data(key=key))
+        if key not in BOUNDS:
+            return Cell(value, missing)
+        bound = getattr(row, BOUNDS[key])
+        shown = f"≥ {short(bound)}" if value is None and bound is not None else value
+        return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
+
+    return cell
 
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated
 
 from dash import html
@@ -17,7 +18,8 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.responses import json_response
 from dashboard.service import service
 from dashboard.ui.html import address, aria, data, page_link
-from dashboard.ui.table import row, table
+from dashboard.ui.section import heading, note, section
+from dashboard.ui.table import PageColumn, html_table
 from dashboard.views.cite.citation import Citation, cite
 from queries.selection.view_parameters_base import Parameters
 
@@ -52,17 +54,11 @@ def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
     citation = cite(view, http_request.host_url.rstrip("/"))
     return [
-        html.Div(
-            [
-                html.P([page_link("Back to the view", href=view)], className="crumbs"),
-                html.H1(f"Cite: {citation.title}"),
-                html.P(
-                    "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
-                    "same, it shows the same digits; otherwise it says what changed.",
-                    className="lead",
-                ),
-            ],
-            className="heading question-heading",
+        heading(
+            f"Cite: {citation.title}",
+            "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
+            "same, it shows the same digits; otherwise it says what changed.",
+            crumbs=page_link("Back to the view", href=view),
         ),
         *citation_sections(citation),
     ]
@@ -76,38 +72,32 @@ def citation_sections(citation: Citation) -> list[Component | None]:
 
     If the view pins an earlier data version, what has changed since comes first.
     """
-    rows = [row(line[0], *line[1:]) for line in citation.rows]
     left_out = citation.total - len(citation.rows)
     rules = citation.rules_changed
+    columns = [PageColumn(name, itemgetter(place)) for place, name in enumerate(citation.columns)]
+    csv = html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")
     return [
-        html.P(f"{rules_that_changed(rules)} The figures below are today's.", className="note", role="note") if rules else None,
+        note(f"{rules_that_changed(rules)} The figures below are today's.", role="note") if rules else None,
         _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
         _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
-        html.Section(
-            [
-                html.Div([html.H2("Table"), html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")],
-                         className="heading"),
-                table(citation.columns, rows, "The table as printed") if rows else html.P("No rows.", className="note"),
-                html.P(f"{left_out:,} further rows are in the CSV.", className="note") if left_out else None,
-            ],
-            className="section",
+        section(
+            html.Div([html.H2("Table"), csv], className="heading"),
+            html_table(columns, citation.rows, "The table as printed") if citation.rows else "No rows.",
+            f"{left_out:,} further rows are in the CSV." if left_out else None,
         ),
         _text("LaTeX", citation.latex, "Needs the package booktabs."),
         _text("Markdown", citation.markdown),
         _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
         _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
-    ]  # fmt: skip
+    ]
 
 
-def _text(title: str, text: str, note: str = "", prose: bool = False) -> html.Section:
+def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.Section:
     """A text with a button that copies it."""
-    return html.Section(
-        [
-            html.Div(
-                [html.H2(title), html.Button("Copy", type="button", className="quiet", **data(copy="text"))], className="heading"
-            ),
-            html.P(note, className="note") if note else None,
-            html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
-        ],
-        className="section citation",
+    button = html.Button("Copy", type="button", className="quiet", **data(copy="text"))
+    return section(
+        html.Div([html.H2(title), button], className="heading"),
+        about,
+        html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
+        class_name="section citation",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.cited import Cited, paired
@@ -21,6 +20,7 @@ from dashboard.ui.html import address, question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.section import controls, heading
 from dashboard.views.compare.sections import (
     differences_table,
     furthest_apart,
@@ -185,25 +185,16 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
-        html.Div(
-            [
-                html.H1("Compare"),
-                html.P(
-                    f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Compare",
+            f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
         ),
         _other_questions(request),
-        html.Div(
-            [
-                menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
-                menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
-                menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
-            ],
-            className="controls",
+        controls(
+            menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
+            menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
+            menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+            several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
         questions_section(questions, metric, names, tones, link),
         furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,

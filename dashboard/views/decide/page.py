@@ -23,6 +23,7 @@ from dashboard.ui.figure import (
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_names
+from dashboard.ui.section import controls, heading, note, section
 from dashboard.views.decide.figures import coverage_figure, difference_figure, murphy_figure, net_figure
 from dashboard.views.decide.slider import (
     cost_slider,
@@ -84,34 +85,29 @@ DECIDE = serve(
 )  # fmt: skip
 
 
-def people_note(people: PeopleDecisions) -> html.P:
+def people_note(people: PeopleDecisions) -> html.P | None:
     """Say what the line of people is, and how far it can be compared with those of runs."""
-    return html.P(
+    return note(
         f"People: {counted(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
         f"{people.right:.0%} and wrong in {people.wrong:.0%} of these. People state no confidence. Their line shows what these "
         "same buzzes would earn at each cost; at another cost they might have buzzed differently. A run is asked at every clue, "
         "a team decides once per question, and a question that others ended counts as not answered: the two compare only "
-        "roughly.",
-        className="note",
+        "roughly."
     )
 
 
 def net_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
     """Return the net scores of runs and people over t."""
     runs = [run.run for run in result.runs]
-    return html.Section(
-        [
-            html.H2("Net score"),
-            figure(
-                "net",
-                net_figure(result, names, colours, t),
-                "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is "
-                "better",
-                curve_table(result, names, "net_score"),
-                legend(runs, names, colours, "People, at their buzzes (dotted)" if result.people else ""),
-            ),
-        ],
-        className="section",
+    return section(
+        "Net score",
+        figure(
+            "net",
+            net_figure(result, names, colours, t),
+            "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is better",
+            curve_table(result, names, "net_score"),
+            legend(runs, names, colours, "People, at their buzzes (dotted)" if result.people else ""),
+        ),
     )
 
 
@@ -122,22 +118,19 @@ def murphy_section(
 
     ``menus`` choose these two; ``chosen_here`` is as in ``verdict``.
     """
-    runs = [run.run for run in result.runs]
     parts: list[Component] = [
-        html.H2("Murphy curves"),
         figure(
             "murphy",
             murphy_figure(result, names, colours, t),
             "Mean elementary score over t; lower is better. The area below a line is the run's Brier score. A run whose line is "
             "below another's throughout scored better here, whatever a wrong answer costs",
             curve_table(result, names, "murphy"),
-            legend(runs, names, colours),
-        ),
+            legend([run.run for run in result.runs], names, colours),
+        )
     ]
-    if result.difference:
-        difference = result.difference
+    if difference := result.difference:
         parts += [
-            html.Div(list(menus), className="controls"),
+            controls(*menus),
             verdict(difference, names, chosen_here),
             figure(
                 "murphy-difference",
@@ -148,40 +141,27 @@ def murphy_section(
                 difference_table(difference),
             ),
         ]
-    return html.Section(parts, className="section")
+    return section("Murphy curves", *parts)
 
 
 def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float, *, forecasts: bool) -> html.Section:
     """Return risk and accuracy over the share of items answered. ``forecasts``: whether answers are forecasts."""
-    runs = [run.run for run in result.runs]
-    captions = {
-        False: "Share of errors among the most confident items (risk), over the share answered. Lower is better",
-        True: "Accuracy of the most confident items, over the share answered. Higher is better",
-    }
+    risk = "Share of errors among the most confident items (risk), over the share answered. Lower is better"
+    right = "Accuracy of the most confident items, over the share answered. Higher is better"
     if forecasts:
-        captions = {
-            False: "Mean outcome of the less likely side of the surest forecasts (risk), over their share. Lower is better",
-            True: "Mean outcome of the likelier side of the surest forecasts, over their share. Higher is better",
-        }
-    return html.Section(
-        [
-            html.H2("Coverage"),
-            *(
-                figure(
-                    "accuracy-coverage" if accuracy else "risk-coverage",
-                    coverage_figure(result, names, colours, t, accuracy=accuracy, forecasts=forecasts),
-                    f"{captions[accuracy]}. \u25cf the share with confidence above t",
-                    coverage_table(result, names, accuracy=accuracy),
-                    legend(runs, names, colours),
-                )
-                for accuracy in (False, True)
-            ),
-        ],
-        className="section",
-    )
-
-
-HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
+        risk = "Mean outcome of the less likely side of the surest forecasts (risk), over their share. Lower is better"
+        right = "Mean outcome of the likelier side of the surest forecasts, over their share. Higher is better"
+    figures = [
+        figure(
+            name,
+            coverage_figure(result, names, colours, t, accuracy=accuracy, forecasts=forecasts),
+            f"{caption}. \u25cf the share with confidence above t",
+            coverage_table(result, names, accuracy=accuracy),
+            legend([run.run for run in result.runs], names, colours),
+        )
+        for name, caption, accuracy in (("risk-coverage", risk, False), ("accuracy-coverage", right, True))
+    ]
+    return section("Coverage", *figures)
 
 
 PATH = "/decide"
@@ -207,16 +187,10 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     compared = [result.difference.a, result.difference.b] if result.difference else []
     every = run_names(compared) | names
     return [
-        html.Div(
-            [
-                html.H1("Answer or abstain"),
-                html.P(
-                    f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
-                    f"{counted(len(result.runs), 'run')}",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Answer or abstain",
+            f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
+            f"{counted(len(result.runs), 'run')}",
         ),
         cost_slider(t),
         decisions_table(result, names, colours, t, forecasts=request.facets.forecasts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dash import html
 
@@ -24,12 +24,12 @@ from dashboard.ui.figure import (
     run_line,
 )
 from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import CURVE_NAMES, DASH, short
+from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
-from dashboard.ui.table import row, table
+from dashboard.ui.table import Cell, Content, PageColumn, html_table
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
-from queries.question import ClueResponse, Question, RunResponses
+from queries.question import Question, RunResponses
 
 
 def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
@@ -60,28 +60,28 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
 
 
 def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
-    """Return a row per run and one for people, a column per clue."""
-    rows = []
-    if question.human:
-        curve = getattr(question.human, question.drawn_curve)
-        rows.append(row("People, h", *map(short, curve)))
-    for run in question.runs:
-        answers = {answer.clue: answer for answer in run.one_per_clue()}
-        buzz = run.buzzpoint.clue if run.buzzpoint else None
-        cells = [_cell(answers.get(clue.clue), clue.clue == buzz) for clue in question.clues]
-        rows.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))
-    return table(["", *(f"Clue {clue.clue + 1}" for clue in question.clues)], rows, "Confidence by clue")
+    """Return a row per run and one for people, None, a column per clue."""
+    curve: Sequence[float] = getattr(question.human, question.drawn_curve) if question.human else ()
+
+    def at(place: int) -> Callable[[RunResponses | None], Cell]:
+        clue = question.clues[place].clue
+        return lambda run: Cell(curve[place]) if run is None else _confidence(run, clue)
+
+    columns = [PageColumn("", lambda run: "People, h" if run is None else names[run.run])]
+    columns += [PageColumn(f"Clue {clue.clue + 1}", at(place), number=True) for place, clue in enumerate(question.clues)]
+    return html_table(columns, [*([None] if question.human else []), *question.runs], "Confidence by clue")
 
 
-def _cell(answer: ClueResponse | None, buzzes: bool) -> html.Td:
-    """The cell of the answer at a clue; ``buzzes`` says whether the run buzzes there."""
+def _confidence(run: RunResponses, clue: int) -> Cell:
+    """The cell of the answer at a clue, with a mark if the run buzzes there."""
+    answer = next((answer for answer in run.one_per_clue() if answer.clue == clue), None)
     if answer is None:
         text, title = "–", "not answered"
     else:
         mark = "✓" if answer.correct >= 0.5 else "✗"
         text = f"{short(answer.confidence)} {mark}" if answer.answered else LABELS[answer.state]
         title = answer.guess or "no answer"
-    return html.Td(f"{text} ◇" if buzzes else text, className="number", title=title)
+    return Cell(f"{text} ◇" if run.buzzpoint and run.buzzpoint.clue == clue else text, title)
 
 
 ROW = 24  # pixels per run
@@ -312,14 +312,18 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     """Return the distributions of people and runs, as a figure and a table. The question must have votes."""
     votes = question.votes
     assert votes is not None
-    rows = [row("People", *(short(share) for share in votes.shares), "")]
-    rows += [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
-            short(run.metrics["dist_ce"]),
-        )
-        for run in question.runs
+    people: Sequence[float] = votes.shares
+
+    def share(place: int) -> Callable[[RunResponses | None], float | None]:
+        return lambda run: people[place] if run is None else run.shares[place] if run.shares else None
+
+    def name(run: RunResponses | None) -> Content:
+        return "People" if run is None else named(colours.get(run.run), names[run.run])
+
+    columns = [
+        PageColumn("", name),
+        *(PageColumn(class_, share(place), number=True) for place, class_ in enumerate(votes.classes)),
+        PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]
     few = all(run.run in colours for run in question.runs)
     without = any(run.shares is None for run in question.runs)
@@ -329,7 +333,7 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
         f"Bars: the shares of {counted(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
         + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
         + (". Runs without a full distribution have no dots" if without else ""),
-        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+        html_table(columns, [None, *question.runs], "Shares of the classes"),
         legend([run.run for run in question.runs if run.shares], names, colours, "People"),
     )
 

@@ -13,12 +13,13 @@ from dashboard.ui.controls import menu, threshold_box
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.numbers import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
-from dashboard.ui.table import row, table
+from dashboard.ui.section import note, section
+from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.threshold_sliders import PATTERNS
 from data.plurals import counted
 from data.quizbowl.question_words import words
 from queries.buzzing import Rules
-from queries.calscore_steps import ClueSteps, RunSteps
+from queries.calscore_steps import ClueSteps
 from queries.question import HumanBuzz, Question
 
 FEW_CLUES = 8  # up to this many clues have a row each, however short
@@ -157,6 +158,10 @@ def _step(title: str, key: str, href: str | None) -> Component:
 
 KEY = "worked"
 TITLE = "CalScore, clue by clue"
+TERMS = {
+    "y": "correct", "c": "confidence", "g c": "signed", "h": "h", "(1 − h) g c": "adjusted", "b": "buzz_mass",
+    "Right so far": "right", "h of teams": "team_h", "m": "increment", "K = m × right": "gained",
+}  # fmt: skip
 
 
 def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
@@ -167,32 +172,23 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     (run,) = result.runs
     options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
     chosen = "" if run.run == default else run.run
-    heading = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
+    top = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
     if run.missing is not None:
-        return html.Section([heading, html.P(f"Nothing to work out: {run.missing}.", className="note")], className="section")
-    return html.Section([heading, *_working(result, run)], className="section")
-
-
-def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
-    first = run.steps[0].sample
-    steps = [step for step in run.steps if step.sample == first]
+        return section(top, f"Nothing to work out: {run.missing}.")
+    steps = [step for step in run.steps if step.sample == run.steps[0].sample]
     samples = len({step.sample for step in run.steps})
-    rows = [
-        row(
-            f"{step.clue + 1}",
-            html.Span(step.guess or "no answer"),
-            *(short(value) for value in (step.correct, step.confidence, step.signed, step.h, step.adjusted)),
-            *(short(value) for value in (step.buzz_mass, step.right, step.team_h, step.increment, step.gained)),
-        )
-        for step in steps
-    ]
-    head = ["Clue", "Guess", "y", "c", "g c", "h", "(1 − h) g c", "b", "Right so far", "h of teams", "m", "K = m × right"]
     total = sum(step.gained for step in steps)
-    parts: list[Component] = [table(head, rows, TITLE, "board")]
     if samples > 1:
-        parts.append(html.P(f"The first of {samples} samples; CalScore is the mean over all of them.", className="note"))
         total = (run.reward or 0.0) - (run.remainder or 0.0)
-    parts += [
+    columns = [
+        PageColumn("Clue", lambda step: step.clue + 1),
+        PageColumn("Guess", lambda step: step.guess or "no answer"),
+        *(PageColumn(heading, key, number=True) for heading, key in TERMS.items()),
+    ]
+    return section(
+        top,
+        html_table(columns, steps, TITLE, "board"),
+        *([note(f"The first of {samples} samples; CalScore is the mean over all of them.")] if samples > 1 else []),
         html.P(
             f"CalScore: the mean of (1 − h) g c is {short(run.mean)}; rescaled to 0 to 1, r = {short(run.scaled)}, and "
             f"CalScore = 1 − r = {short(run.calscore)}."
@@ -202,15 +198,11 @@ def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
             f"adds {short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
             f"{short(run.calscore2)}."
         ),
-        html.P(
-            f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: probability that the run "
-            "buzzes here, if its confidence is its probability of buzzing and it always buzzes at the last clue. Right so far: "
-            f"probability that it has buzzed correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this "
-            "clue (GRACE eq. 1 and 2).",
-            className="note",
-        ),
-    ]
-    return parts
+        f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: probability that the run "
+        "buzzes here, if its confidence is its probability of buzzing and it always buzzes at the last clue. Right so far: "
+        f"probability that it has buzzed correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this "
+        "clue (GRACE eq. 1 and 2).",
+    )
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:

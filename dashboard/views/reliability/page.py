@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from dash import html
@@ -14,11 +14,16 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
 from dashboard.registry.views import View, serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
+from dashboard.ui.controls import between, menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import question_path
+from dashboard.ui.html import page_link, question_path
 from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import disputed_mark
+from dashboard.ui.numbers import DASH, short
+from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
+from dashboard.ui.section import heading, section
+from dashboard.ui.table import Cell, Columns, PageColumn, html_table
 from dashboard.views.reliability.diagrams import (
     MEASURED,
     METHOD_NAMES,
@@ -27,7 +32,6 @@ from dashboard.views.reliability.diagrams import (
     reliability_diagrams,
     split_table,
 )
-from dashboard.views.reliability.items import items_section
 from dashboard.views.reliability.triptych import triptych_section
 from data.plurals import counted
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
@@ -37,7 +41,7 @@ from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
 from queries.reliability import MAX_ITEMS, Item, ItemList, items, reliability, triptych
 from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice, Whole
+from queries.selection.parameter_kinds import BadRequest, Choice, Range, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 
@@ -172,17 +176,11 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
-        html.Div(
-            [
-                html.H1("Reliability"),
-                html.P(
-                    f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
-                    className="lead",
-                ),
-                menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
-                menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
-            ],
-            className="heading",
+        heading(
+            "Reliability",
+            f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
+            menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
+            menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(
@@ -234,6 +232,33 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 
     run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
     return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
+
+
+def items_section(
+    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], *, quizbowl: bool
+) -> html.Section:
+    """Return single answers, largest error first, below controls for the run and the range of confidence.
+
+    ``confidence`` is None for all of 0 to 1. ``link`` maps an item to the address of its question.
+    """
+    low, high = confidence or (0.0, 1.0)
+    top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
+    drawn = draw_text if quizbowl else lambda text: [text]
+    columns: Columns = [
+        PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
+        PageColumn("Clue", lambda item: item.clue + 1),
+        PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")),
+        PageColumn("Answer", lambda item: Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")),
+        "confidence",
+        PageColumn("Correct", lambda item: [short(item.correct, 2), disputed_mark() if item.disputed else None], number=True),
+    ]
+    return section(
+        html.Div(top, className="heading"),
+        f"{counted(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
+        + (f", the first {len(result.items)} shown" if result.total > len(result.items) else ""),
+        html_table(columns, result.items, "Items", declared=ITEMS.tables[0]),
+        class_name="items",
+    )
 
 
 def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from dash import html
@@ -25,8 +26,9 @@ from dashboard.ui.figure import (
     run_line,
 )
 from dashboard.ui.numbers import p_value_text, short
-from dashboard.ui.runs import RunColours, legend, named
-from dashboard.ui.table import Cell, dash, row, table
+from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.section import section, side_by_side
+from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych
@@ -56,57 +58,64 @@ def triptych_section(
     runs = result.runs
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
     panelled = [run for run in runs if run.run in panels]
-    return html.Section(
-        [
-            html.H2("Score, discrimination, calibration"),
-            html.Div(
-                [
-                    figure(
-                        "triptych-murphy",
-                        murphy_panel(runs, result.thresholds, names, colours),
-                        "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
-                        _murphy_table(result, names),
-                        legend([run.run for run in runs], names, colours),
-                    ),
-                    figure(
-                        "roc",
-                        roc_figure(runs, names, colours),
-                        "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
-                        "reach, with hindsight",
-                        _numbers_table(result, names),
-                        legend([run.run for run in runs], names, colours),
-                    ),
-                ],
-                className="side-by-side",
+
+    def coloured() -> html.Div | None:
+        return legend([run.run for run in runs], names, colours)
+
+    def table(columns: Iterable[PageColumn], label: str) -> html.Div:
+        return html_table([run_column(names), *columns], runs, label)
+
+    return section(
+        "Score, discrimination, calibration",
+        side_by_side(
+            figure(
+                "triptych-murphy",
+                murphy_panel(runs, result.thresholds, names, colours),
+                "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
+                table((PageColumn(f"t = {mark:g}", partial(_murphy, mark)) for mark in MARKS), "Murphy curves"),
+                coloured(),
             ),
             figure(
-                "plane",
-                plane_figure(runs, names, colours),
-                "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
-                "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
-                "equal Brier score = MCB \u2212 DSC + UNC, "
-                + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
-                _numbers_table(result, names),
-                legend([run.run for run in runs], names, colours),
+                "roc",
+                roc_figure(runs, names, colours),
+                "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
+                "reach, with hindsight",
+                table(NUMBERS, "Parts of the score"),
+                coloured(),
             ),
-            figure(
-                "smooth",
-                smooth_figure(panelled, names, colours, forecasts=forecasts),
-                f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
-                _smooth_table(result, names),
+        ),
+        figure(
+            "plane",
+            plane_figure(runs, names, colours),
+            "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
+            "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
+            "equal Brier score = MCB \u2212 DSC + UNC, "
+            + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
+            table(NUMBERS, "Parts of the score"),
+            coloured(),
+        ),
+        figure(
+            "smooth",
+            smooth_figure(panelled, names, colours, forecasts=forecasts),
+            f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
+            table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
+        ),
+        figure(
+            "discrimination",
+            discrimination_figure(panelled, names, colours),
+            "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
+            "better the run distinguishes them",
+            table(
+                (
+                    PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
+                    PageColumn("Wrong ones", lambda run: _above(run.wrong), number=True),
+                ),
+                "Confidence when right, when wrong",
             ),
-            figure(
-                "discrimination",
-                discrimination_figure(panelled, names, colours),
-                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
-                "better the run distinguishes them",
-                _histogram_table(result, names),
-            ),
-            html.H3("Can it be calibrated?"),
-            html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
-            _tests_table(result, names, colours),
-        ],
-        className="section",
+        ),
+        html.H3("Can it be calibrated?"),
+        html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
+        _tests_table(result, names, colours),
     )
 
 
@@ -126,59 +135,48 @@ def _same_uncertainty(result: Triptych) -> bool:
 
 
 def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Div:
-    rows = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(dash(run.missing[key]) if key in run.missing else p_value_text(getattr(run, key)) for key in TESTS),
-            *(_with_interval(run, key) for key in LINE),
-        )
-        for run in result.runs
-    ]
-    heads: list[Cell] = [html.Span(name, title=title) for name, title in LINE.values()]
-    head: list[Cell] = ["Run", *(f"p, {name}" for name, _ in TESTS.values()), *heads]
-    return table(head, rows, "Tests of calibration", "calibration-tests")
+    tests = [PageColumn(f"p, {name}", key, p_value_text, partial(_missing, key), number=True) for key, (name, _) in TESTS.items()]
+    lines = [PageColumn(name, partial(_with_interval, key, 3), about=title, number=True) for key, (name, title) in LINE.items()]
+    return html_table([run_column(names, colours), *tests, *lines], result.runs, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> Cell:
+def _with_interval(key: str, digits: int, run: RunTriptych) -> Cell:
     if key in run.missing:
-        return dash(run.missing[key])
-    value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
-    if f"{key}_low" in run.missing:
-        return html.Span(value, title=f"No interval, because {run.missing[f'{key}_low']}", className="number")
-    return f"{value} [{low}, {high}]"
+        return Cell(None, f"None, because {run.missing[key]}")
+    value, low, high = (getattr(run, f"{key}{end}") for end in ("", "_low", "_high"))
+    why = run.missing.get(f"{key}_low")
+    return Cell(bracketed(value, low, high, digits), f"No interval, because {why}" if why else None)
 
 
-def _numbers_table(result: Triptych, names: Names) -> html.Div:
-    rows = [
-        row(
-            names[run.run], short(run.brier, 4), _with_interval(run, "mcb", 4), _with_interval(run, "dsc", 4), short(run.unc, 4),
-            short(run.auroc, 4), short(run.smooth_ece, 4),
-        )
-        for run in result.runs
-    ]  # fmt: skip
-    return table(["Run", "Brier", "MCB", "DSC", "UNC", "AUROC", "smECE"], rows, "Parts of the score")
+def _missing(key: str, run: RunTriptych) -> str | None:
+    return run.missing.get(key)
 
 
-def _murphy_table(result: Triptych, names: Names) -> html.Div:
-    rows = [row(names[run.run], *(short(run.murphy[round(100 * mark)]) for mark in MARKS)) for run in result.runs]
-    return table(["Run", *(f"t = {mark:g}" for mark in MARKS)], rows, "Murphy curves")
+def _four(number: float) -> str:
+    return short(number, 4)
 
 
-def _smooth_table(result: Triptych, names: Names) -> html.Div:
-    rows = []
-    for run in result.runs:
-        points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
-        near = [next((points[at] for at in points if abs(at - mark) <= 0.01), None) for mark in MARKS]
-        rows.append(row(names[run.run], *(short(value) for value in near)))
-    return table(["Run", *(f"at {mark:g}" for mark in MARKS)], rows, "Smooth diagrams")
+NUMBERS = (
+    PageColumn("Brier", "brier", _four),
+    PageColumn("MCB", partial(_with_interval, "mcb", 4), number=True),
+    PageColumn("DSC", partial(_with_interval, "dsc", 4), number=True),
+    PageColumn("UNC", "unc", _four, number=True),
+    PageColumn("AUROC", "auroc", _four, number=True),
+    PageColumn("smECE", "smooth_ece", _four, number=True),
+)
 
 
-def _histogram_table(result: Triptych, names: Names) -> html.Div:
-    def above(shares: list[float]) -> str:
-        return f"{sum(shares[len(shares) // 2 :]):.1%}"
+def _murphy(mark: float, run: RunTriptych) -> float | None:
+    return run.murphy[round(100 * mark)]
 
-    rows = [row(names[run.run], above(run.right), above(run.wrong)) for run in result.runs]
-    return table(["Run", "Right answers with confidence \u2265 0.5", "Wrong ones"], rows, "Confidence when right, when wrong")
+
+def _smooth(mark: float, run: RunTriptych) -> float | None:
+    points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
+    return next((points[at] for at in points if abs(at - mark) <= 0.01), None)
+
+
+def _above(shares: list[float]) -> str:
+    return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
 HEIGHT = 340  # pixels

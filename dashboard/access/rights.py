@@ -1,4 +1,4 @@
-"""Who is asking, by token, user of a trusted proxy or signed link, and what they may read and write.
+"""What a request may read and write, whoever sends it; ``dashboard.access.providers`` says who.
 
 Datasets that readers may not read are left out of the version of the store that their request reads.
 """
@@ -7,32 +7,29 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
-from typing import NamedTuple
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import quote
 
 from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
-from dashboard.access.dash_requests import CALLBACKS, drawn_address
-from dashboard.access.json_bodies import InvalidJson
+from dashboard.access.providers import CHALLENGE, Provider, Reader, RequestDenied, wrong_token
+from dashboard.access.providers.bearer import BearerToken
+from dashboard.access.providers.cookie import LoginCookie
+from dashboard.access.providers.link import LinkSignature
+from dashboard.access.providers.proxy import ProxyUser
 from dashboard.access.request_rate import RequestRate
-from dashboard.access.signed_links import SignedLink
-from dashboard.access.trusted_proxies import client_address, from_trusted_proxy
+from dashboard.access.trusted_proxies import client_address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
 from dashboard.ui.html import address
 from data.store import StoreError
 from data.store.audit import Audit
-from data.store.tokens_and_readers import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
-from queries.selection.parameter_kinds import BadRequest
+from data.store.tokens_and_readers import RIGHTS, AccessRecord, Right, Token, TokenError, Tokens
 
 WITHOUT_TOKEN = "open"  # recorded as the uploader in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
-MAX_USER = 100  # characters of a user's name
-CHALLENGE = 'Bearer realm="clueline"'
-COOKIE = "clueline_login"  # holds a token
 PLAYED = 5  # requests a second from one player of a session, per worker
 PLAYED_AT_ONCE = 60  # after a pause
 PLAYED_FROM = 50  # requests a second from one IP address, which a whole class may share
@@ -40,41 +37,6 @@ PLAYED_FROM_AT_ONCE = 500
 READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words from one IP address; they write nothing
 
 log = logging.getLogger(__name__)
-
-
-class RequestDenied(BadRequest):
-    """A request that is refused. ``headers`` are sent with the response; ``by`` names who made it, if that is known."""
-
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        field: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        by: str = "",
-    ) -> None:
-        super().__init__(code, message, field, status=status)
-        self.headers = dict(headers or {})
-        self.by = by
-
-
-class Reader(NamedTuple):
-    """Who is making a request.
-
-    ``name`` is the name of the token, or ``user:NAME`` for a user of a trusted proxy. It is blank for an anonymous reader, whose
-    ``right`` is None. ``right`` is the reader's highest right. ``by_cookie`` says whether the token comes from the cookie of the
-    login page.
-    """
-
-    name: str = ""
-    right: Right | None = None
-    link: SignedLink | None = None
-    by_cookie: bool = False
-
-    def has(self, right: Right) -> bool:
-        """Return whether the reader has a right, or a higher one."""
-        return self.right is not None and RIGHTS.index(self.right) >= RIGHTS.index(right)
 
 
 class Access:
@@ -92,7 +54,8 @@ class Access:
         self.players = RequestRate(PLAYED, PLAYED_AT_ONCE)
         self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
-        self._user_header = settings.user_header
+        self.proxy = ProxyUser(settings.user_header)
+        self.providers: tuple[Provider, ...] = (BearerToken(), self.proxy, LoginCookie(), LinkSignature())  # the first one counts
         self._host_names = {settings.host.lower(), *settings.hosts}
         # DNS rebinding needs a name, so a server that listens beyond this machine needs no list of IP addresses.
         self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
@@ -110,26 +73,6 @@ class Access:
                 "unknown_host",
                 f"This server does not answer to the name {name[:100]!r}. Its operator can allow it with CLUELINE_HOSTS.",
             )
-
-    def user(self) -> str | None:
-        """Return the user named by a trusted proxy; None if it names none.
-
-        Raises ``Denied`` if the header with the name does not come from a trusted proxy, or does not hold a valid name.
-        """
-        name = request.headers.get(self._user_header) if self._user_header else None
-        if name is None:
-            return None
-        if not from_trusted_proxy():
-            raise RequestDenied(
-                403, "untrusted_proxy", f"The header {self._user_header} is accepted only from the proxies listed in "
-                f"CLUELINE_TRUSTED_PROXIES; this request comes from {request.remote_addr}.",
-            )  # fmt: skip
-        name = name.strip()
-        if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
-            raise RequestDenied(
-                400, "bad_user", f"The header {self._user_header} must hold a name of at most {MAX_USER} characters."
-            )
-        return name or None
 
     # -- reading
 
@@ -150,19 +93,9 @@ class Access:
         return reader
 
     def _reader(self) -> Reader:
-        record = self._record()
-        link = _link(record.link_key)
-        secret = _bearer()
-        if secret is not None:
-            token = _valid(record.find(secret))
-            return Reader(token.name, token.right, link)
-        user = self.user()
-        if user:
-            return Reader(f"{USER}{user}", "upload", link)
-        cookie = record.find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
-        if cookie and not cookie.ended_at():
-            return Reader(cookie.name, cookie.right, link, by_cookie=True)
-        return Reader(link=link)
+        readers = [reader for provider in self.providers if (reader := provider.reader(self._record))]
+        named = next((reader for reader in readers if reader.right), Reader())
+        return named._replace(link=next((reader.link for reader in readers if reader.link), None))
 
     def check_reading(self) -> None:
         """Refuse a request whose reader may read nothing at all.
@@ -258,7 +191,7 @@ class Access:
 
     def _checked_writer(self, right: Right) -> str:
         try:
-            g.writer = self._admin() if right == "admin" else self._writer()
+            g.writer = self._writer(right)
         except RequestDenied as denied:
             self.record_refusal(denied)
             raise
@@ -276,49 +209,39 @@ class Access:
             request_id=request_id() or None,
         )
 
-    def _admin(self) -> str:
-        token = self._token_of_request()
-        if token is None:
-            raise _no_token()
-        return _with_right(token, "admin").name
-
-    def _writer(self) -> str:
-        if self.mode == "off":
+    def _writer(self, right: Right) -> str:
+        user = None if right == "admin" else self.proxy.name()
+        if right != "admin" and self.mode == "off":
             raise RequestDenied(403, "uploads_off", "Uploads and changes to runs are switched off here (CLUELINE_UPLOADS=off).")
         authorization = request.headers.get("Authorization")
-        user = self.user()
-        if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass on its own credentials
+        if right != "admin" and self.mode == "open":
             self.check_same_site()
-            return user
-        if self.mode == "open":
-            self.check_same_site()
-            if authorization is None:
+            if authorization is None and not user:
                 return WITHOUT_TOKEN
-        token = self._token_of_request()
-        if token is None:
-            raise _no_token()
-        return _with_right(token, "upload").name
+        for provider in self.providers:
+            if provider.gives is None or RIGHTS.index(provider.gives) < RIGHTS.index(right):
+                continue
+            reader = provider.reader(self._current_record)
+            if reader is None:
+                continue
+            if reader.by_cookie and authorization is not None:
+                break
+            if provider.sent_unasked:
+                self.check_same_site()
+            if not reader.has(right):
+                raise _missing_right(reader, right)
+            return user if user and provider is self.proxy else reader.name
+        raise _no_token() if authorization is None else wrong_token()
 
-    def _token_of_request(self) -> Token | None:
-        """Return the token from the header or, for our own pages, the cookie; None without one. Raises ``Denied`` if invalid."""
-        authorization = request.headers.get("Authorization")
-        if authorization is not None:
-            secret = _bearer()
-            if secret is None:
-                raise _wrong_token()
-            return _valid(self.find(secret))
-        token = self.find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
-        if token is None or token.ended_at():
-            return None
-        self.check_same_site()
-        return token
+    def _current_record(self) -> AccessRecord:
+        try:
+            return self.tokens.record()
+        except TokenError as error:
+            raise StoreError(str(error)) from error
 
     def find(self, secret: str) -> Token | None:
         """Return the current entry of a token, revoked or not; None if it is unknown. Raises ``StoreError``."""
-        try:
-            return self.tokens.find(secret)
-        except TokenError as error:
-            raise StoreError(str(error)) from error
+        return self._current_record().find(secret)
 
     def check_playing(self, player: str, *, reading: bool) -> None:
         """Refuse a player of a session who sends requests faster than anybody can play. Raises ``Denied`` with status 429.
@@ -345,30 +268,10 @@ class Access:
             )
 
 
-def _bearer() -> str | None:
-    """Return the token in the header ``Authorization``; None if the header is missing or holds other credentials."""
-    scheme, _, secret = request.headers.get("Authorization", "").strip().partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" else None
-
-
-def _valid(token: Token | None) -> Token:
-    """Return the token. Raises ``RequestDenied`` if there is none, or if it was revoked or has expired."""
-    if token is None:
-        raise _wrong_token()
-    if token.revoked_at:
-        raise RequestDenied(403, "revoked_token", f"The token {token.name!r} was revoked at {token.revoked_at}.", by=token.name)
-    if token.ended_at():
-        raise RequestDenied(403, "expired_token", f"The token {token.name!r} expired at {token.until}.", by=token.name)
-    return token
-
-
-def _with_right(token: Token, right: Right) -> Token:
-    if RIGHTS.index(token.right) < RIGHTS.index(right):
-        needs = "upload or change runs" if right == "upload" else "decide who can read a dataset"
-        raise RequestDenied(
-            403, "missing_right", f"The token {token.name!r} has the right {token.right!r}; it cannot {needs}.", by=token.name
-        )
-    return token
+def _missing_right(reader: Reader, right: Right) -> RequestDenied:
+    needs = "upload or change runs" if right == "upload" else "decide who can read a dataset"
+    message = f"The token {reader.name!r} has the right {reader.right!r}; it cannot {needs}."
+    return RequestDenied(403, "missing_right", message, by=reader.name)
 
 
 def _no_token() -> RequestDenied:
@@ -376,26 +279,6 @@ def _no_token() -> RequestDenied:
         401, "no_token", "This needs a token, sent as the header `Authorization: Bearer TOKEN`. The operator of the server can "
         "create one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
     )  # fmt: skip
-
-
-def _wrong_token() -> RequestDenied:
-    return RequestDenied(
-        401, "wrong_token", "No known token was sent. The header must be `Authorization: Bearer TOKEN`.",
-        headers={"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"'},
-    )  # fmt: skip
-
-
-def _link(key: str) -> SignedLink | None:
-    """Return what the signed link of this request opens: its own address, or the page that it draws. None without one."""
-    path, pairs = request.path, list(request.args.items(multi=True))
-    if path == CALLBACKS:
-        try:
-            drawn = drawn_address()
-        except InvalidJson:
-            return None
-        path, pairs = unquote(drawn.path), parse_qsl(drawn.query, keep_blank_values=True)
-    signature = dict(pairs).get(signed_links.KEY)
-    return None if signature is None else signed_links.open_link(key, signature, path, pairs)
 
 
 def _is_number(host: str) -> bool:

@@ -20,6 +20,7 @@ from dashboard.registry.pages import check_page
 from dashboard.registry.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
+from dashboard.ui.plain_page import HEAD
 from dashboard.uploads import addresses as upload_addresses
 from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
@@ -27,21 +28,17 @@ from queries.selection.parameter_kinds import BadRequest
 # Importing these adds their addresses to ``api``.
 ADDRESSES = (access_addresses, health, upload_addresses)
 ASSETS = Path(__file__).parents[1] / "assets"
-# before_first_paint.js sets the theme before anything is painted. It is a file, so that pages need no inline script of ours.
-INDEX = """<!DOCTYPE html>
+INDEX = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
-{%metas%}
-<title>{%title%}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/before_first_paint.js"></script>
-{%css%}
+{{%metas%}}
+<title>{{%title%}}</title>
+{HEAD}
+{{%css%}}
 </head>
 <body>
-{%app_entry%}
-<footer>{%config%}{%scripts%}{%renderer%}</footer>
+{{%app_entry%}}
+<footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer>
 </body>
 </html>"""
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import quote
 
-from flask import Flask, Response, redirect, render_template_string, request
+from flask import Flask, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from dashboard.access.providers import Reader, RequestDenied
@@ -14,24 +14,12 @@ from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
 from dashboard.ui.html import address
+from dashboard.ui.plain_page import plain_page
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 DAYS = 30  # how long a browser keeps the cookie
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Log in · Clueline</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/before_first_paint.js"></script>
-<link rel="stylesheet" href="/assets/clueline.css">
-</head>
-<body>
-<div class="page page-login">
-<header class="top"><a href="/" class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</a></header>
+PAGE = """{% block main -%}
 <main id="main">
 {% if reader.right %}
 <div class="heading"><h1>Logged in</h1></div>
@@ -54,9 +42,7 @@ at most 30 days, or until you log out.</p>
 </form>
 {% endif %}
 </main>
-</div>
-</body>
-</html>"""
+{%- endblock %}"""
 
 
 class LoginParameters(Parameters, frozen=True):
@@ -130,7 +116,7 @@ def _page(target: str, message: str = "", status: int = 200) -> Response:
         reader = service().access.reader()
     except RequestDenied:
         reader = Reader()
-    return Response(render_template_string(PAGE, reader=reader, target=target, message=message), status, mimetype="text/html")
+    return plain_page(PAGE, "Log in", "page-login", status, reader=reader, target=target, message=message)
 
 
 document("GET /login", show_login, LoginParameters)

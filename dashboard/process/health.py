@@ -9,7 +9,7 @@ from flask import Response
 from dashboard.registry.addresses import api, document
 from dashboard.registry.responses import error_response, json_response
 from dashboard.service import service
-from dashboard.version import VERSION
+from dashboard.settings import VERSION
 from data.store import DamagedStore
 from queries.selection.view_parameters_base import NoParameters
 

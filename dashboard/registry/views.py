@@ -17,7 +17,7 @@ from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import Table
 from dashboard.service import service
 from queries.questions import ids_ending_in_csv
-from queries.selection import Request, Selection
+from queries.selection import Request
 from queries.selection.view_parameters_base import P
 
 A = TypeVar("A")
@@ -121,6 +121,6 @@ def _csv(view: View[P, A], table: Table, request: Request[Any] | P, **parts: str
     """Return a table as CSV or, if the path is that of a question whose id ends in ``.csv``, the JSON of the question."""
     if isinstance(request, Request) and "question_id" in parts:
         name = f"{parts['question_id']}.csv"
-        if name in service().ask(ids_ending_in_csv, Selection(request.selection.dataset)):
+        if name in service().recall(ids_ending_in_csv, request.selection.dataset):
             return json_response(view.ask(request, **parts | {"question_id": name}))
     return view.csv(table, request, **parts)

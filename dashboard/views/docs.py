@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from flask import Response, render_template_string, send_from_directory
+from flask import Response, send_from_directory
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
+
+from dashboard.ui.plain_page import plain_page
 
 ROOT = Path(__file__).parents[2]
 IMAGES = "docs/images"
@@ -22,21 +24,8 @@ FIRST = (  # these come first in the list
     "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",
 )  # fmt: skip
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)  # these mark the ends of generated tables
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{{ title }} · Clueline</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/before_first_paint.js"></script>
-<link rel="stylesheet" href="/assets/clueline.css">
-</head>
-<body>
-<div class="page page-docs">
-<header class="top"><a href="#main" class="skip">Skip to content</a>
-<a href="/" class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</a></header>
+PAGE = """{% block top %}<a href="#main" class="skip">Skip to content</a>
+{{ super() }}{% endblock %}{% block main -%}
 <main id="main" class="documents">
 <nav aria-label="Documents"><ul>
 {% for document in documents %}<li><a href="/docs/{{ document.name }}"
@@ -44,9 +33,7 @@ PAGE = """<!DOCTYPE html>
 {% endfor %}</ul></nav>
 <article>{{ content }}</article>
 </main>
-</div>
-</body>
-</html>"""
+{%- endblock %}"""
 
 
 class Document(NamedTuple):
@@ -71,8 +58,7 @@ def show_document(name: str) -> Response:
     if name not in known:
         raise NotFound(f"There is no document {name[:100]!r}.")
     content = Markup(as_html(name))  # safe, because markdown-it lets no HTML of a document through
-    page = render_template_string(PAGE, title=known[name].title, documents=documents(), name=name, content=content)
-    return Response(page, mimetype="text/html")
+    return plain_page(PAGE, known[name].title, "page-docs", documents=documents(), name=name, content=content)
 
 
 @cache

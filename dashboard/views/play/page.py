@@ -7,21 +7,11 @@ from __future__ import annotations
 
 from flask import Response
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Play · Clueline</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/before_first_paint.js"></script>
-<script src="/assets/play.js" type="module"></script>
-<link rel="stylesheet" href="/assets/clueline.css">
-</head>
-<body>
-<div class="page page-login page-play">
-<header class="top"><span class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</span></header>
+from dashboard.ui.plain_page import plain_page
+
+PAGE = """{% block scripts %}<script src="/assets/play.js" type="module"></script>
+{% endblock %}{% block top %}<span class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</span>{% endblock %}
+{% block main -%}
 <main id="main">
 <div class="heading"><h1 id="play-title">Play</h1></div>
 <p class="play-settings"><label>Text size <select class="text" id="play-size">
@@ -68,14 +58,12 @@ PAGE = """<!DOCTYPE html>
 <section class="panel" id="play-result" aria-label="Your calibration" hidden></section>
 <p id="play-foot" class="note" hidden><button class="quiet" type="button" id="play-erase">Erase my answers</button></p>
 </main>
-</div>
-</body>
-</html>"""
+{%- endblock %}"""
 
 
 def show_play() -> Response:
     """Return the page, which is the same for every session."""
-    return Response(PAGE, mimetype="text/html")
+    return plain_page(PAGE, "Play", "page-login page-play")
 
 
 ROUTES = {"/play": show_play}

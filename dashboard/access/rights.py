@@ -21,9 +21,9 @@ from dashboard.access.providers.link import LinkSignature
 from dashboard.access.providers.proxy import ProxyUser
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.trusted_proxies import client_address
-from dashboard.process.logs import request_id, without_secrets
+from dashboard.http.logs import request_id, without_secrets
+from dashboard.http.paths import address
 from dashboard.settings import Settings
-from dashboard.ui.html import address
 from data.store import StoreError
 from data.store.audit import Audit
 from data.store.tokens_and_readers import RIGHTS, AccessRecord, Right, Token, TokenError, Tokens

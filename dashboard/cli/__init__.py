@@ -56,7 +56,7 @@ class _Commands(click.Group):
             raise
         except Exception as error:
             from dashboard.cli.progress import CommandRefused
-            from dashboard.registry.messages import error_message
+            from dashboard.http.messages import error_message
             from data.store import StoreError
             from data.store.tokens_and_readers import TokenError
 

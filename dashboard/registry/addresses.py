@@ -13,8 +13,8 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
 from dashboard.access.providers import RequestDenied
-from dashboard.registry.messages import error_message, public_message, what_changed
-from dashboard.registry.responses import error_response
+from dashboard.http.messages import error_message, public_message, what_changed
+from dashboard.http.responses import error_response
 from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import Right

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from flask import Response
 
+from dashboard.http.responses import csv_response, json_response
 from dashboard.registry.addresses import add
-from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import Table
 from dashboard.service import service
 from queries.questions import ids_ending_in_csv
@@ -100,16 +100,26 @@ def _keys(request: Request[Any] | P) -> Any:
     return request.parameters if isinstance(request, Request) else request
 
 
-def serve(view: View[P, A], csv: bool = True) -> View[P, A]:
-    """Serve and document a view: its JSON and, if ``csv``, each table.
+def serve(
+    path: str,
+    query: Callable[..., A],
+    parameters: type[P],
+    about: str,
+    *tables: Table,
+    selected: bool = True,
+    ignored: tuple[str, ...] = (),
+    csv: bool = True,
+) -> View[P, A]:
+    """Serve and document a view: its JSON and, if ``csv``, each table. The other arguments are those of the view.
 
     Raises ``TypeError`` if its query does not take a key, or has an argument without a default that no key or part of the path
     gives.
     """
+    view = View(path, query, parameters, about, tables, selected, ignored)
     _check(view)
-    add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected)
-    for table in view.tables if csv else ():
-        add(view.table_path(table), partial(_csv, view, table), view.parameters, table.about, selection=view.selected)
+    add(f"{PREFIX}{path}", partial(_json, view), parameters, about, selection=selected)
+    for table in tables if csv else ():
+        add(view.table_path(table), partial(_csv, view, table), parameters, table.about, selection=selected)
     return view
 
 

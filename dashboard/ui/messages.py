@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.registry.messages import error_message, what_changed
-from dashboard.ui.html import address, page_link
+from dashboard.http.messages import error_message, what_changed
+from dashboard.http.paths import address
+from dashboard.ui.html import page_link
 from data.plurals import counted
 from queries.changes import VersionChanges
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED

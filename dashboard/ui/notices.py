@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import address, page_link
+from dashboard.http.paths import address
+from dashboard.ui.html import page_link
 from dashboard.ui.numbers import percent, short
 from data.plurals import counted
 from queries.engine.common_questions import Coverage
@@ -270,3 +271,14 @@ def judge_error(run: ReviewedRun) -> str:
 def _estimate(key: str, mean: MeanEstimate) -> str:
     value, low, high, judged = (short(number) for number in (mean.value, mean.low, mean.high, mean.judged))
     return f"{CATALOGUE[key].name.lower()} {value} ({low} to {high}) instead of {judged}"
+
+
+def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
+    """Say which plays and buzzes of people a curve lacks, and why; None if it lacks none.
+
+    ``left_out`` counts plays or buzzes by what they are and why, in words.
+    """
+    if not left_out:
+        return None
+    parts = "; ".join(f"{reason}: {plays:,}" for reason, plays in left_out.items())
+    return html.P(f"Left out of the curves of people at the import: {parts}.", className="note left-out-plays")

@@ -102,16 +102,16 @@ def named(colour: str | None, name: str) -> list[html.Span]:
 def run_column(
     names: Mapping[str, str],
     colours: Mapping[str, str] | None = None,
-    of: Callable[[Any], Any] = lambda row: row,
+    part: Callable[[Any], Any] = lambda row: row,
     heading: Content = "Run",
 ) -> PageColumn:
     """Return the column that names the run of a row, after a dot in its colour if there are colours.
 
-    ``of`` returns the part of a row that has the attribute ``run``.
+    ``part`` returns the part of a row that has the attribute ``run``.
     """
 
     def name(row: Any) -> Content:
-        run = of(row).run
+        run = part(row).run
         return names[run] if colours is None else named(colours.get(run), names[run])
 
     return PageColumn(heading, name)

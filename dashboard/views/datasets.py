@@ -10,11 +10,11 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
+from dashboard.http.responses import csv_parts, jsonl_parts, stream_response
 from dashboard.registry.addresses import get_selected
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.responses import csv_parts, jsonl_parts, stream_response
 from dashboard.registry.tables import Table, fields
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.frame import samples_last
 from dashboard.ui.html import page_link
@@ -33,15 +33,13 @@ def _datasets() -> Datasets:
 
 
 DATASETS = serve(
-    View(
-        "datasets",
-        _datasets,
-        NoParameters,
-        """Datasets with their counts (questions, runs, human teams and their buzzes, human votes and questions voted on),
+    "datasets",
+    _datasets,
+    NoParameters,
+    """Datasets with their counts (questions, runs, human teams and their buzzes, human votes and questions voted on),
         categories, licence and source.""",
-        (Table("The same as CSV.", lambda answer: answer.datasets, fields(Dataset)),),
-        selected=False,
-    )
+    Table("The same as CSV.", lambda answer: answer.datasets, fields(Dataset)),
+    selected=False,
 )
 
 

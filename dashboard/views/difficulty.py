@@ -9,10 +9,11 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, with_interval
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.figure import (
     FAINT,
@@ -33,7 +34,6 @@ from dashboard.ui.figure import (
     run_line,
 )
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
 from dashboard.ui.runs import (
@@ -58,22 +58,18 @@ from queries.metrics import CATALOGUE, Metric
 from queries.selection.view_parameters_base import NoParameters
 
 DIFFICULTY = serve(
-    View(
-        "difficulty",
-        difficulty,
-        NoParameters,
-        "Overconfidence against difficulty: questions, line, slope and intervals.",
-        (
-            Table(
-                "The slopes as CSV, a row per run.",
-                rows=lambda answer: answer.runs,
-                columns=(
-                    *RUN,
-                    *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope"),
-                ),
-            ),
+    "difficulty",
+    difficulty,
+    NoParameters,
+    "Overconfidence against difficulty: questions, line, slope and intervals.",
+    Table(
+        "The slopes as CSV, a row per run.",
+        rows=lambda answer: answer.runs,
+        columns=(
+            *RUN,
+            *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope"),
         ),
-    )
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.ui.html import aria
 from dashboard.ui.numbers import CURVE_NAMES
 from dashboard.ui.section import heading
@@ -41,13 +41,11 @@ def _satisfied_axioms(entry: MetricDefinition) -> object:
 
 
 DEFINITIONS = serve(
-    View(
-        "metrics",
-        metric_definitions,
-        NoParameters,
-        "The catalogue: each metric's definition, source, axioms and caveat; and where papers contradict each other.",
-        (
-            Table(
+    "metrics",
+    metric_definitions,
+    NoParameters,
+    "The catalogue: each metric's definition, source, axioms and caveat; and where papers contradict each other.",
+    Table(
                 "The metrics as CSV. Lists are separated by semicolons; `axioms` is blank if they do not apply.",
                 rows=lambda answer: answer.metrics,
                 columns=(
@@ -59,9 +57,7 @@ DEFINITIONS = serve(
                     column("axioms_where", lambda entry: getattr(entry.axioms, "where", None)),
                 ),
             ),
-        ),
-        selected=False,
-    )
+    selected=False,
 )  # fmt: skip
 
 
@@ -81,14 +77,12 @@ def _published(metric: tuple[str, ...], table: tuple[str, ...]) -> Published:
 
 
 PUBLISHED = serve(
-    View(
-        "published",
-        _published,
-        PublishedKeys,
-        "Figures printed in papers, with their papers, tables and caveats.",
-        (Table("The figures as CSV.", lambda answer: answer.values, fields(PublishedValue)),),
-        selected=False,
-    )
+    "published",
+    _published,
+    PublishedKeys,
+    "Figures printed in papers, with their papers, tables and caveats.",
+    Table("The figures as CSV.", lambda answer: answer.values, fields(PublishedValue)),
+    selected=False,
 )
 
 

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
@@ -54,20 +54,16 @@ def _bins(answer: People) -> Iterator[tuple[object, ...]]:
 
 
 PEOPLE = serve(
-    View(
-        "people",
-        people,
-        NoParameters,
-        """Runs and human votes: histograms of DistCE, EntCE and ranks, also for a human reference, and reliability of each
+    "people",
+    people,
+    NoParameters,
+    """Runs and human votes: histograms of DistCE, EntCE and ranks, also for a human reference, and reliability of each
         class.""",
-        (
-            Table(
-                "The histograms as CSV: a row per run and bin, with the items of the run and of the human reference.",
-                rows=_bins,
-                columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
-            ),
-        ),
-    )
+    Table(
+        "The histograms as CSV: a row per run and bin, with the items of the run and of the human reference.",
+        rows=_bins,
+        columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
+    ),
 )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address, question_path, run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_list
 from dashboard.registry.keys import DEFAULT_METRICS, default_metric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import address, page_link, question_path, run_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected, withdrawn_banner
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.numbers import short

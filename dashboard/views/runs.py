@@ -10,13 +10,14 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
+from dashboard.http.paths import run_path
+from dashboard.http.responses import file_response, json_response
 from dashboard.registry.addresses import api, document, get, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.responses import file_response, json_response
 from dashboard.registry.tables import Table, fields, with_json
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.html import aria, data, page_link, run_path
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.section import heading, note, panel, section
 from dashboard.ui.table import Cell, PageColumn, html_table
 from data.importing.report import rows_without_answer
@@ -37,23 +38,25 @@ class RunsKeys(Parameters, frozen=True):
 
 
 RUNS = serve(
-    View(
-        "runs",
-        runs,
-        RunsKeys,
-        """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
+    "runs",
+    runs,
+    RunsKeys,
+    """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
         guesses that its uploader graded, and whether, when and by whom it was withdrawn.""",
-        (
-            Table(
-                "The same as CSV. Skipped items and the uploader's grades are JSON in their cells.",
-                rows=lambda answer: answer.runs,
-                columns=with_json(fields(RunFacts)),
-            ),
-        ),
-        selected=False,
-    )
+    Table(
+        "The same as CSV. Skipped items and the uploader's grades are JSON in their cells.",
+        rows=lambda answer: answer.runs,
+        columns=with_json(fields(RunFacts)),
+    ),
+    selected=False,
 )
-serve(View("runs/<run_id>", run, NoParameters, "The same for one run.", selected=False))
+serve(
+    "runs/<run_id>",
+    run,
+    NoParameters,
+    "The same for one run.",
+    selected=False,
+)
 
 
 @get("/api/v1/runs/<run_id>/responses.csv", NoParameters, defaults={"form": "csv"})

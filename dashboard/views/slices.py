@@ -10,15 +10,16 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address, question_path
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import address, page_link, question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.numbers import p_value_text, percent, short
@@ -96,42 +97,32 @@ def _part_columns(answer: Breakdown, keys: BreakdownKeys) -> tuple[Column, ...]:
 
 
 SLICES = serve(
-    View(
-        "slices",
-        slices,
-        SlicesKeys,
-        """Where runs do worse: each run on every category, radius and third of difficulty, on every two of these together, and
+    "slices",
+    slices,
+    SlicesKeys,
+    """Where runs do worse: each run on every category, radius and third of difficulty, on every two of these together, and
         on every value of an attribute, compared with itself overall or with another run there. p-values are adjusted for
         all of these.""",
-        (Table("The same as CSV, a row per run and slice.", lambda answer: answer.slices, _slice_columns),),
-    )
+    Table("The same as CSV, a row per run and slice.", lambda answer: answer.slices, _slice_columns),
 )
 BREAKDOWN = serve(
-    View(
-        "breakdown",
-        breakdown,
-        BreakdownKeys,
-        "Metrics of each run within each part of a selection.",
-        (
-            Table(
-                "The same as CSV, a row per part, run and metric.",
-                rows=lambda answer: [
-                    (part, row, *cell) for part in answer.parts for row in part.rows for cell in row.metrics.items()
-                ],
-                columns=_part_columns,
-            ),
-        ),
-    )
+    "breakdown",
+    breakdown,
+    BreakdownKeys,
+    "Metrics of each run within each part of a selection.",
+    Table(
+        "The same as CSV, a row per part, run and metric.",
+        rows=lambda answer: [(part, row, *cell) for part in answer.parts for row in part.rows for cell in row.metrics.items()],
+        columns=_part_columns,
+    ),
 )
 UNSOLVED = serve(
-    View(
-        "unsolved",
-        unsolved,
-        NoParameters,
-        """Questions that at least two runs answered but none correctly, with how people did; and their number by category.
+    "unsolved",
+    unsolved,
+    NoParameters,
+    """Questions that at least two runs answered but none correctly, with how people did; and their number by category.
         `disputed` is the number of runs whose gradings differ on an answer to the question.""",
-        (Table("The same as CSV, a row per question.", lambda answer: answer.questions, fields(UnsolvedQuestion)),),
-    )
+    Table("The same as CSV, a row per question.", lambda answer: answer.questions, fields(UnsolvedQuestion)),
 )
 
 

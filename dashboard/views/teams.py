@@ -10,15 +10,16 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
+from dashboard.http.paths import question_path
 from dashboard.registry.addresses import get_selected
 from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import page_link, question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import percent
@@ -68,13 +69,11 @@ TABLES = {
     "buzzes": Table("", lambda answer: answer.buzzes, _columns(TeamBuzz), file="buzzes"),
 }
 TEAMS = serve(
-    View(
-        "teams",
-        human_teams,
-        TeamsKeys,
-        "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
-        tuple(TABLES.values()),
-    ),
+    "teams",
+    human_teams,
+    TeamsKeys,
+    "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
+    *tuple(TABLES.values()),
     csv=False,
 )
 

@@ -11,7 +11,7 @@ from dashboard.registry.cited import Cited
 from dashboard.registry.keys import BinnedRun, Intervals
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, with_interval
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import CALIBRATION_AXES, FAINT, OTHERS, Names, PlotlyJson, agreement_figure, figure, panel_axes, panels
 from dashboard.ui.filters import filter_keys
@@ -49,14 +49,12 @@ ERRORS = Table(
     ),
 )
 WHICH_ECE = serve(
-    View(
-        "which-ece",
-        which_ece,
-        WhichEceKeys,
-        """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
+    "which-ece",
+    which_ece,
+    WhichEceKeys,
+    """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
         the bins of one run; and Kendall's tau-b between the rankings.""",
-        (ERRORS,),
-    )
+    ERRORS,
 )
 
 

@@ -9,12 +9,12 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response, request
 
-from dashboard.access.json_bodies import read_body
 from dashboard.access.providers import RequestDenied
+from dashboard.http.json_bodies import read_body
+from dashboard.http.messages import error_message
+from dashboard.http.responses import attachment_headers, json_response
 from dashboard.registry.addresses import api, document, pairs
-from dashboard.registry.messages import error_message
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.responses import attachment_headers, json_response
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import FAINT, PlotlyJson, axis, end_labels, figure, label_margin, layout, plain
@@ -159,11 +159,11 @@ def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS)
 
 
 def _all_guesses(draft: QuestionDraft) -> html.Div:
-    def of(guesser: GuesserOnDraft) -> Callable[[DraftClue], Cell]:
+    def guess_of(guesser: GuesserOnDraft) -> Callable[[DraftClue], Cell]:
         return lambda clue: _guess(guesser, clue.clue)
 
     columns = [PageColumn("After sentence", lambda clue: f"{clue.clue + 1}. {clue.text}")]
-    columns += [PageColumn(guesser.model, of(guesser)) for guesser in draft.guessers]
+    columns += [PageColumn(guesser.model, guess_of(guesser)) for guesser in draft.guessers]
     return html_table(columns, draft.clues, "Guesses by sentence")
 
 

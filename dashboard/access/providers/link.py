@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, unquote
 from flask import request
 
 from dashboard.access.dash_requests import CALLBACKS, drawn_address
-from dashboard.access.json_bodies import InvalidJson
 from dashboard.access.providers import Reader
 from dashboard.access.signed_links import KEY, open_link
+from dashboard.http.json_bodies import InvalidJson
 from data.store.tokens_and_readers import AccessRecord, Right
 
 

@@ -12,7 +12,7 @@ from dashboard.registry.composed import across_datasets, across_diagrams, tags_o
 from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, column, columns, fields, parts
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
 from dashboard.ui.messages import nothing_selected
@@ -43,57 +43,48 @@ class AcrossKeys(Parameters, frozen=True):
 
 
 ACROSS = serve(
-    View(
-        "across",
-        across_datasets,
-        AcrossKeys,
-        """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where the model is
+    "across",
+    across_datasets,
+    AcrossKeys,
+    """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where the model is
         over- or underconfident. Filters on runs and questions do not apply: values are those of each dataset's leaderboard.""",
-        (
-            Table(
-                "The same as CSV, a row per model and dataset.",
-                rows=lambda answer: [(row, *cell) for row in answer.rows for cell in row.cells.items()],
-                columns=(
-                    *columns("model", "elicitation", at=0),
-                    column("dataset", lambda row: row[1]),
-                    *fields(AcrossCell, at=2),
-                    *columns("mean_rank", "mean_place", "ranked_on", at=0),
-                ),
-                file=lambda answer: f"across-{answer.metric}",
-            ),
-            Table(
-                "Means over the runs with each value of a tag (`pool=`) as CSV, a row per value and dataset. `runs` counts the "
-                "runs.",
-                rows=lambda answer: [
-                    (group.value, dataset, len(cell.runs), cell.mean, cell.low, cell.high, cell.questions)
-                    for group in answer.groups
-                    for dataset, cell in group.cells.items()
-                ],
-                columns=parts("value", "dataset", "runs", "mean", "low", "high", "questions"),
-                name="groups",
-                file=lambda answer: f"across-{answer.metric}-groups",
-            ),
+    Table(
+        "The same as CSV, a row per model and dataset.",
+        rows=lambda answer: [(row, *cell) for row in answer.rows for cell in row.cells.items()],
+        columns=(
+            *columns("model", "elicitation", at=0),
+            column("dataset", lambda row: row[1]),
+            *fields(AcrossCell, at=2),
+            *columns("mean_rank", "mean_place", "ranked_on", at=0),
         ),
-        selected=False,
-    )
+        file=lambda answer: f"across-{answer.metric}",
+    ),
+    Table(
+        "Means over the runs with each value of a tag (`pool=`) as CSV, a row per value and dataset. `runs` counts the runs.",
+        rows=lambda answer: [
+            (group.value, dataset, len(cell.runs), cell.mean, cell.low, cell.high, cell.questions)
+            for group in answer.groups
+            for dataset, cell in group.cells.items()
+        ],
+        columns=parts("value", "dataset", "runs", "mean", "low", "high", "questions"),
+        name="groups",
+        file=lambda answer: f"across-{answer.metric}-groups",
+    ),
+    selected=False,
 )
 DIAGRAMS = serve(
-    View(
-        "across/diagrams",
-        across_diagrams,
-        AcrossKeys,
-        """The bins of the reliability diagram of each model on each dataset, as `/api/v1/reliability` gives them for one
+    "across/diagrams",
+    across_diagrams,
+    AcrossKeys,
+    """The bins of the reliability diagram of each model on each dataset, as `/api/v1/reliability` gives them for one
         dataset. `metric` and `pool` have no effect.""",
-        (
-            Table(
-                "The same as CSV, a row per model, dataset and bin.",
-                rows=lambda answer: [(diagram, part) for diagram in answer.diagrams for part in diagram.bins],
-                columns=(*columns("dataset", "run", "model", "elicitation", at=0), *fields(ReliabilityBin, at=1)),
-            ),
-        ),
-        selected=False,
-        ignored=("metric", "pool"),
-    )
+    Table(
+        "The same as CSV, a row per model, dataset and bin.",
+        rows=lambda answer: [(diagram, part) for diagram in answer.diagrams for part in diagram.bins],
+        columns=(*columns("dataset", "run", "model", "elicitation", at=0), *fields(ReliabilityBin, at=1)),
+    ),
+    selected=False,
+    ignored=("metric", "pool"),
 )
 
 

@@ -7,9 +7,10 @@ from textwrap import wrap
 
 from dash import html
 
+from dashboard.http.paths import address, run_path
 from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
-from dashboard.ui.html import address, page_link, run_path
+from dashboard.ui.html import page_link
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.numbers import short
 from dashboard.ui.section import section

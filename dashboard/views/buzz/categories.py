@@ -36,11 +36,11 @@ def buzz_categories(
             return named(None, f"{group.name} (played as a team)")
         return named(colours.get(group.name), names.get(group.name, group.name))
 
-    def of(category: str | None) -> Callable[[BuzzOutcomes], Cell]:
+    def cell_of(category: str | None) -> Callable[[BuzzOutcomes], Cell]:
         return lambda group: _cell({outcome.category: outcome for outcome in group.categories}.get(category))
 
     columns = [PageColumn("Who", name), PageColumn("All", lambda group: _cell(_total(group)), number=True)]
-    columns += [PageColumn(category or "not stated", of(category), number=True) for category in result.categories]
+    columns += [PageColumn(category or "not stated", cell_of(category), number=True) for category in result.categories]
     title = "Correct buzzes per incorrect buzz, by category"
     return section(
         title,
@@ -84,7 +84,7 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
     def within(place: int) -> Callable[[RunAndMedian], Cell]:
         return lambda run: _share_cell(run.within[place], run.questions)
 
-    def of(category: str | None) -> Callable[[RunAndMedian], Cell]:
+    def cell_of(category: str | None) -> Callable[[RunAndMedian], Cell]:
         parts = {run.run: part for run in runs for part in run.categories if part.category == category}
         return lambda run: _share_cell(part.earlier, part.questions) if (part := parts.get(run.run)) else _share_cell(None, 0)
 
@@ -96,7 +96,7 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
 
     by_words = [PageColumn(_by(words), within(place), number=True) for place, words in enumerate(result.words)]
     categories = dict.fromkeys(part.category for run in runs for part in run.categories)
-    by_category = [PageColumn(name or "not stated", of(name), number=True) for name in categories]
+    by_category = [PageColumn(name or "not stated", cell_of(name), number=True) for name in categories]
     label, title = "Right before people, or within some words of their median", "Earlier than people, by category"
     return section(
         "Earlier than people",

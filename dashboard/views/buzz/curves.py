@@ -25,7 +25,7 @@ from dashboard.ui.figure import (
     run_line,
 )
 from dashboard.ui.html import data
-from dashboard.ui.left_out_plays import left_out_note
+from dashboard.ui.notices import left_out_note
 from dashboard.ui.numbers import short
 from dashboard.ui.runs import RunColours, legend, named
 from dashboard.ui.section import note, section

@@ -10,15 +10,16 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.composed import question_order
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, parts, reasons
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import page_link, question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.ui.threshold_sliders import KEY
@@ -62,56 +63,45 @@ def _shares(answer: PeopleMedian) -> Iterator[tuple[object, ...]]:
 
 
 BUZZ = serve(
-    View(
-        "buzz",
-        buzz,
-        BuzzParameters,
-        "Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits.",
-        (
-            Table(
-                "A row per run: outcomes at its threshold, its best threshold, how often it buzzes. `missing` says why a cell is "
-                "blank.",
-                rows=_runs,
-                columns=(
-                    *columns("run", "model", "elicitation", "questions", "heard", "items", "unscored", at=0),
-                    *columns("scale", "curve", "human_curve", at=2),
-                    *fields(ThresholdOutcome, at=3),
-                    *(_end(name, end) for name in INTERVALS for end in ("low", "high")),
-                    _optimum("optimum", "threshold"),
-                    _optimum("optimum_until", "until"),
-                    _optimum("optimum_expected_wins", "expected_wins"),
-                    *columns("given_correct", "given_incorrect", "buzz_rate", "survey_score", at=1),
-                    column("missing", lambda row: reasons(row[0].missing | row[1].missing)),
-                    column("no_interval", lambda row: reasons(row[0].no_interval)),
-                ),
-            ),
+    "buzz",
+    buzz,
+    BuzzParameters,
+    "Buzzing: expected wins by threshold, runs against people, buzz curves, and buzzing habits.",
+    Table(
+        "A row per run: outcomes at its threshold, its best threshold, how often it buzzes. `missing` says why a cell is blank.",
+        rows=_runs,
+        columns=(
+            *columns("run", "model", "elicitation", "questions", "heard", "items", "unscored", at=0),
+            *columns("scale", "curve", "human_curve", at=2),
+            *fields(ThresholdOutcome, at=3),
+            *(_end(name, end) for name in INTERVALS for end in ("low", "high")),
+            _optimum("optimum", "threshold"),
+            _optimum("optimum_until", "until"),
+            _optimum("optimum_expected_wins", "expected_wins"),
+            *columns("given_correct", "given_incorrect", "buzz_rate", "survey_score", at=1),
+            column("missing", lambda row: reasons(row[0].missing | row[1].missing)),
+            column("no_interval", lambda row: reasons(row[0].no_interval)),
         ),
-    )
+    ),
 )
 CATEGORIES = serve(
-    View(
-        "buzz/categories",
-        category_outcomes,
-        BuzzParameters,
-        "Correct and incorrect buzzes by category, and their ratio, for people, for models that played as teams, and for runs.",
-        (
-            Table(
-                "The same as CSV, a row per group and category.",
-                rows=lambda answer: [(group, outcome) for group in answer.groups for outcome in group.categories],
-                columns=(*columns("name", "kind", "threshold", at=0), *fields(CategoryOutcome, at=1)),
-            ),
-        ),
-    )
+    "buzz/categories",
+    category_outcomes,
+    BuzzParameters,
+    "Correct and incorrect buzzes by category, and their ratio, for people, for models that played as teams, and for runs.",
+    Table(
+        "The same as CSV, a row per group and category.",
+        rows=lambda answer: [(group, outcome) for group in answer.groups for outcome in group.categories],
+        columns=(*columns("name", "kind", "threshold", at=0), *fields(CategoryOutcome, at=1)),
+    ),
 )
 MEDIAN = serve(
-    View(
-        "buzz/median",
-        people_median,
-        BuzzParameters,
-        """How often each run is right before the median of the correct human buzzes, or within some words of it, and how often
+    "buzz/median",
+    people_median,
+    BuzzParameters,
+    """How often each run is right before the median of the correct human buzzes, or within some words of it, and how often
         it is earlier by category, with intervals.""",
-        (
-            Table(
+    Table(
                 "The same as CSV: of each run, a row for `earlier`, one for each number of words `within`, and `earlier` by "
                 "category.",
                 rows=_shares,
@@ -120,8 +110,6 @@ MEDIAN = serve(
                     "missing", "no_interval",
                 ),
             ),
-        ),
-    )
 )  # fmt: skip
 
 

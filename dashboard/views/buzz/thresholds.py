@@ -191,7 +191,7 @@ def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
         last = len(run.curve.thresholds) - 1
         steps += [(run, run.curve, step) for step in sorted({round(index * last / (LISTED - 1)) for index in range(LISTED)})]
     columns = [
-        run_column(names, of=itemgetter(0)),
+        run_column(names, part=itemgetter(0)),
         PageColumn("Threshold", lambda at: at[1].thresholds[at[2]], lambda value: f"{value:.4g}".replace("-", "\u2212")),
         PageColumn("Expected wins", lambda at: at[1].expected_wins[at[2]]),
         PageColumn("Points", lambda at: at[1].score[at[2]] if at[1].score else None, lambda value: short(value, 2)),

@@ -11,13 +11,14 @@ from dash.development.base_component import Component
 from flask import Response, has_request_context, request
 from flask import request as http_request
 
+from dashboard.http.messages import rules_that_changed
+from dashboard.http.paths import address
+from dashboard.http.responses import json_response
 from dashboard.registry.addresses import get
 from dashboard.registry.keys import View
-from dashboard.registry.messages import rules_that_changed
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.registry.responses import json_response
 from dashboard.service import service
-from dashboard.ui.html import address, aria, data, page_link
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.section import heading, note, section
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.views.cite.citation import Citation, cite

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address, question_path
 from dashboard.registry.cited import Cited, paired
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import address, question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
@@ -87,47 +87,37 @@ def _with_margin(answer: object, keys: CompareKeys) -> tuple[Column, ...]:
 
 
 COMPARE = serve(
-    View(
-        "compare",
-        compare,
-        CompareKeys,
-        """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those
+    "compare",
+    compare,
+    CompareKeys,
+    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those
         questions. With a `margin`, also whether the runs are `equal`, `different` or `undecided`.""",
-        (Table("The differences as CSV, a row per metric.", _rows, _with_margin),),
-    )
+    Table("The differences as CSV, a row per metric.", _rows, _with_margin),
 )
 PAIRS = serve(
-    View(
-        "pairs",
-        comparisons,
-        PairsKeys,
-        """Differences of every pair of runs or, with `a`, of that run and each other run, with p-values adjusted for all pairs
+    "pairs",
+    comparisons,
+    PairsKeys,
+    """Differences of every pair of runs or, with `a`, of that run and each other run, with p-values adjusted for all pairs
         (Holm) and, except for the primary metric, for all other metrics.""",
-        (
-            Table(
-                "The same as CSV, a row per pair of runs and metric.",
-                rows=lambda answer: [row for pair in answer.comparisons for row in _rows(pair)],
-                columns=DIFFERENCES,
-            ),
-        ),
-    )
+    Table(
+        "The same as CSV, a row per pair of runs and metric.",
+        rows=lambda answer: [row for pair in answer.comparisons for row in _rows(pair)],
+        columns=DIFFERENCES,
+    ),
 )
 POWER = serve(
-    View(
-        "power",
-        power,
-        PowerKeys,
-        """How large a difference between two runs their common questions show with 80 % power (p < 0.05), how many questions a
+    "power",
+    power,
+    PowerKeys,
+    """How large a difference between two runs their common questions show with 80 % power (p < 0.05), how many questions a
         difference `d` needs, how many it takes to show that runs are equal within a `margin` or differ by as much, and what
         other numbers of questions would show.""",
-        (
-            Table(
-                "The same as CSV, a row per metric, without the curve over numbers of questions.",
-                rows=lambda answer: answer.metrics,
-                columns=fields(MetricPower, without=("curve",)),
-            ),
-        ),
-    )
+    Table(
+        "The same as CSV, a row per metric, without the curve over numbers of questions.",
+        rows=lambda answer: answer.metrics,
+        columns=fields(MetricPower, without=("curve",)),
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from dashboard.registry.cited import Cited
 from dashboard.registry.keys import FirstCurve, SecondCurve
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.figure import (
@@ -64,15 +64,13 @@ def _rows(answer: Decisions) -> Iterator[tuple[object, ...]]:
 
 
 DECIDE = serve(
-    View(
-        "decide",
-        decide,
-        DecideKeys,
-        """Answer or abstain, at each t from 0 to 1: Murphy curves and net scores, the share answered and its risk, risk by
+    "decide",
+    decide,
+    DecideKeys,
+    """Answer or abstain, at each t from 0 to 1: Murphy curves and net scores, the share answered and its risk, risk by
         coverage, the best threshold, and what thresholds chosen so on other questions earn; AURC, AUGRC, PRR and accuracy
         at coverage; the difference of two runs with a simultaneous band over all t; and people's net scores.""",
-        (
-            Table(
+    Table(
                 "The curves as CSV, a row per run and t below 1. Rows for people have a blank `run`.",
                 rows=_rows,
                 columns=parts(
@@ -80,8 +78,6 @@ DECIDE = serve(
                     "net_score_low", "net_score_high", "best_score", "best_score_low", "best_score_high",
                 ),
             ),
-        ),
-    )
 )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access.json_bodies import InvalidJson, decode_json, read_body
+from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
+from dashboard.http.responses import csv_response, json_response
 from dashboard.registry.addresses import api, document, get, get_selected, pairs
 from dashboard.registry.keys import GUESSES
-from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import RUN_FIRST, Table, columns
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.views.runs import no_such_run
 from data.store.gradings import (
@@ -33,24 +33,20 @@ from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
 
 GRADINGS = serve(
-    View(
-        "gradings",
-        gradings,
-        NoParameters,
-        """The gradings of each run that has several: where each comes from, the accuracy by it, and how far each two agree on
+    "gradings",
+    gradings,
+    NoParameters,
+    """The gradings of each run that has several: where each comes from, the accuracy by it, and how far each two agree on
         the answers of the selection (share of answers, Cohen's kappa).""",
-        (
-            Table(
-                "The agreements as CSV, a row per pair of gradings of a run.",
-                rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
-                columns=(
-                    *RUN_FIRST,
-                    *columns("answers", at=0),
-                    *columns("a", "b", "agreeing", "agreement", "kappa", at=1),
-                ),
-            ),
+    Table(
+        "The agreements as CSV, a row per pair of gradings of a run.",
+        rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
+        columns=(
+            *RUN_FIRST,
+            *columns("answers", at=0),
+            *columns("a", "b", "agreeing", "agreement", "kappa", at=1),
         ),
-    )
+    ),
 )
 
 

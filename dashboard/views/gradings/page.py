@@ -11,13 +11,14 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path, run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import aria, data, page_link, question_path, run_path
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.notices import judge_error
 from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.quizbowl import draw_text

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import DEFAULT_METRICS, Margin, default_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -17,7 +18,7 @@ from dashboard.service import service
 from dashboard.ui.controls import several
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.frame import only_samples
-from dashboard.ui.html import data, run_path
+from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names

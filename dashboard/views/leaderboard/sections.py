@@ -10,9 +10,10 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import agreement_figure, figure
-from dashboard.ui.html import page_link, question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import RunColours, legend, run_column, run_names

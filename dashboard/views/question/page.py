@@ -9,16 +9,17 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_order, question_with_buzzpoints
 from dashboard.registry.keys import Sort, default_metric, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, fields
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.html import page_link, question_path
-from dashboard.ui.left_out_plays import left_out_note
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.question.answers import answers_section
 from dashboard.views.question.figures import question_figure, vote_shares
@@ -34,39 +35,30 @@ from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.selection.view_parameters_base import NoParameters
 
 QUESTION = serve(
-    View(
-        "questions/<dataset>/<path:question_id>",
-        question_with_buzzpoints,
-        BuzzParameters,
-        """One question: its clues, what people did or voted, what each run answered, and where it buzzes, by default at each
+    "questions/<dataset>/<path:question_id>",
+    question_with_buzzpoints,
+    BuzzParameters,
+    """One question: its clues, what people did or voted, what each run answered, and where it buzzes, by default at each
         run's best threshold on the selection.""",
-        (
-            Table(
-                "Each run's answers to it as CSV, clue by clue. If a question's own id ends in `.csv`, this address returns that "
-                "question as JSON; add another `.csv` to get its table.",
-                rows=lambda answer: [(run, clue) for run in answer.runs for clue in run.clues],
-                columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
-                file="{dataset}-{question_id}",
-            ),
-        ),
-    )
+    Table(
+        "Each run's answers to it as CSV, clue by clue. If a question's own id ends in `.csv`, this address returns that "
+        "question as JSON; add another `.csv` to get its table.",
+        rows=lambda answer: [(run, clue) for run in answer.runs for clue in run.clues],
+        columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
+        file="{dataset}-{question_id}",
+    ),
 )
 CLUE_STEPS = serve(
-    View(
-        "clue-steps/<dataset>/<path:question_id>",
-        clue_steps,
-        NoParameters,
-        "CalScore and CalScore squared of each run on one question, term by term, as GRACE's tables 6 and 7 work them out.",
-        (
-            Table(
-                "The same as CSV, a row per run and clue. If a question's own id ends in `.csv`, this returns that question "
-                "as JSON.",
-                rows=lambda answer: [(run, step) for run in answer.runs for step in run.steps],
-                columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
-                file="{dataset}-{question_id}-clue-steps",
-            ),
-        ),
-    )
+    "clue-steps/<dataset>/<path:question_id>",
+    clue_steps,
+    NoParameters,
+    "CalScore and CalScore squared of each run on one question, term by term, as GRACE's tables 6 and 7 work them out.",
+    Table(
+        "The same as CSV, a row per run and clue. If a question's own id ends in `.csv`, this returns that question as JSON.",
+        rows=lambda answer: [(run, step) for run in answer.runs for step in run.steps],
+        columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
+        file="{dataset}-{question_id}-clue-steps",
+    ),
 )
 
 

@@ -14,18 +14,18 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
+from dashboard.http.paths import question_path
+from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.addresses import get_selected, pairs
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_list, question_order, selected_runs
 from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
-from dashboard.registry.responses import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.tables import Column, Table, column
 from dashboard.registry.views import View, serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
@@ -58,12 +58,10 @@ class QuestionsTableKeys(QuestionsKeys, frozen=True):
 
 
 serve(
-    View(
-        "questions",
-        question_list,
-        QuestionsKeys,
-        "Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page.",
-    )
+    "questions",
+    question_list,
+    QuestionsKeys,
+    "Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page.",
 )
 
 

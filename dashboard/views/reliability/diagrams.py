@@ -58,7 +58,7 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, 
     """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
     stated, right = CALIBRATION_COLUMNS[forecasts]
     columns = [
-        run_column(names, of=itemgetter(0)),
+        run_column(names, part=itemgetter(0)),
         PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
         PageColumn("Items", lambda row: row[1].items),
         PageColumn(stated, lambda row: row[1].mean_confidence),

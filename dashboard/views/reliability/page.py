@@ -8,15 +8,16 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import WILSON, Cited
 from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
-from dashboard.registry.views import View, serve
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import between, menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import page_link, question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import disputed_mark
 from dashboard.ui.numbers import DASH, short
@@ -52,31 +53,25 @@ class ReliabilityKeys(Parameters, frozen=True):
 
 
 RELIABILITY = serve(
-    View(
-        "reliability",
-        reliability,
-        ReliabilityKeys,
-        """Reliability diagrams: bins with intervals of their accuracy, the CORP curve with its consistency band, and how often
+    "reliability",
+    reliability,
+    ReliabilityKeys,
+    """Reliability diagrams: bins with intervals of their accuracy, the CORP curve with its consistency band, and how often
         each confidence was stated.""",
-        (
-            Table(
-                "The bins as CSV, a row per run and bin.",
-                rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
-                columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
-            ),
-        ),
-    )
+    Table(
+        "The bins as CSV, a row per run and bin.",
+        rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
+        columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
+    ),
 )
 TRIPTYCH = serve(
-    View(
-        "triptych",
-        triptych,
-        NoParameters,
-        """Figures next to the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers,
+    "triptych",
+    triptych,
+    NoParameters,
+    """Figures next to the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers,
         Murphy curve, CORP parts of the Brier score, the smooth diagram, and p-values of calibration tests that are
         clustered by question.""",
-        (
-            Table(
+    Table(
                 "The numbers as CSV, a row per run. `missing` says why cells are blank.",
                 rows=lambda answer: answer.runs,
                 columns=(*columns(
@@ -86,8 +81,6 @@ TRIPTYCH = serve(
                     "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
                 ), column("missing", lambda run: reasons(run.missing))),
             ),
-        ),
-    )
 )  # fmt: skip
 
 
@@ -98,25 +91,21 @@ class RecalibrationKeys(MetricsParameters, frozen=True):
 
 
 RECALIBRATION = serve(
-    View(
-        "recalibration",
-        recalibration,
-        RecalibrationKeys,
-        """Every metric before and after recalibration, cross-fitted by question or cluster, and its effect on single items.
+    "recalibration",
+    recalibration,
+    RecalibrationKeys,
+    """Every metric before and after recalibration, cross-fitted by question or cluster, and its effect on single items.
         `fitted_to` says whether a run's map was fitted to its confidence or to its whole distributions.""",
-        (
-            Table(
-                "The metrics before and after as CSV, a row per run and metric.",
-                rows=lambda answer: [(run, answer, *metric) for run in answer.runs for metric in run.metrics.items()],
-                columns=(
-                    *RUN_FIRST,
-                    *columns("method", at=1),
-                    column("metric", lambda row: row[2]),
-                    *columns("before", "after", "missing", at=3),
-                ),
-            ),
+    Table(
+        "The metrics before and after as CSV, a row per run and metric.",
+        rows=lambda answer: [(run, answer, *metric) for run in answer.runs for metric in run.metrics.items()],
+        columns=(
+            *RUN_FIRST,
+            *columns("method", at=1),
+            column("metric", lambda row: row[2]),
+            *columns("before", "after", "missing", at=3),
         ),
-    )
+    ),
 )
 
 
@@ -128,13 +117,11 @@ class ItemsKeys(Parameters, frozen=True):
 
 
 ITEMS = serve(
-    View(
-        "items",
-        items,
-        ItemsKeys,
-        "Single answers with a confidence in a range, furthest off first. `disputed`: the gradings of the run differ on it.",
-        (Table("The same as CSV.", lambda answer: answer.items, fields(Item)),),
-    )
+    "items",
+    items,
+    ItemsKeys,
+    "Single answers with a confidence in a range, furthest off first. `disputed`: the gradings of the run differ on it.",
+    Table("The same as CSV.", lambda answer: answer.items, fields(Item)),
 )
 
 

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 import pytest
 
-from dashboard.process.slow_clients import MAX_BODY, too_slow
+from dashboard.http.slow_clients import MAX_BODY, too_slow
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server

@@ -4,12 +4,12 @@ import re
 
 from dashboard import cache as result_cache
 from dashboard import service
-from dashboard.access import rights
 from dashboard.access import limits as limits_and_headers
+from dashboard.access import rights
 from dashboard.app import create_app
+from dashboard.http import slow_clients as gunicorn_worker_for_slow_clients
+from dashboard.http import slow_clients as incoming_requests
 from dashboard.process import server as gunicorn_server
-from dashboard.process import slow_clients as gunicorn_worker_for_slow_clients
-from dashboard.process import slow_clients as incoming_requests
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 

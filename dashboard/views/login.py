@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated
-from urllib.parse import quote
 
 from flask import Flask, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -13,7 +12,6 @@ from dashboard.access.providers import Reader, RequestDenied
 from dashboard.access.providers.cookie import COOKIE
 from dashboard.registry.addresses import document
 from dashboard.service import service
-from dashboard.ui.html import address
 from dashboard.ui.plain_page import plain_page
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import NoParameters, Parameters
@@ -56,11 +54,6 @@ def install(server: Flask) -> None:
     server.add_url_rule("/login", "login", show_login)
     server.add_url_rule("/login", "login_sent", log_in, methods=["POST"])
     server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
-
-
-def current_address() -> str:
-    """Return the path and query string of this request, so that a visitor can come back to it."""
-    return address(quote(request.path), list(request.args.items(multi=True)))
 
 
 def show_login() -> Response:

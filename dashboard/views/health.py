@@ -6,8 +6,8 @@ import logging
 
 from flask import Response
 
+from dashboard.http.responses import error_response, json_response
 from dashboard.registry.addresses import api, document
-from dashboard.registry.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.settings import VERSION
 from data.store import DamagedStore

@@ -1,4 +1,4 @@
-"""Generates the tables of docs/api.md from the addresses and their keys: ``python -m dashboard.registry.api_docs``.
+"""Generates the tables of docs/api.md from the addresses and their keys: ``python -m dashboard.cli.api_docs``.
 
 The text around the comments ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->`` is written by hand.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from dashboard.registry.addresses import ROUTES, Route
 from dashboard.registry.pages import PAGES, PageParameters
-from dashboard.uploads.addresses import DatasetUploadParameters, UploadParameters
+from dashboard.views.upload import DatasetUploadParameters, UploadParameters
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Kind
 from queries.selection.view_parameters_base import key_form

@@ -1,4 +1,4 @@
-"""Writes docs/formats.md, and the table of formats in docs/importing.md. Run ``python -m dashboard.registry.format_docs``."""
+"""Writes docs/formats.md, and the table of formats in docs/importing.md. Run ``python -m dashboard.cli.format_docs``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ The formats that `python -m dashboard import` and the page Upload read. A file's
 or `format=KEY` sets it. CSV, JSON and JSON Lines can be compressed with gzip or zstd. A folder can be a zip.
 
 Each reader is one module of `data/readers/`. This page is written by
-`python -m dashboard.registry.format_docs`.
+`python -m dashboard.cli.format_docs`.
 """
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 from flask import Response
 
+from dashboard.http.responses import json_response
 from dashboard.registry.addresses import api, document, get, pairs
-from dashboard.registry.responses import json_response
 from dashboard.service import service
 from data.store import StoreError
 from data.store.audit import Audit, AuditEvent

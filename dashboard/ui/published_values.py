@@ -36,11 +36,8 @@ def published_body(key: str) -> Body | None:
     if not key:
         return None
     table, rows = published_rows(key)
-    title = html.Th(
-        [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")],
-        className="printed",
-    )
-    return Body([PrintedRow(table, row) for row in rows], title, {"className": "published"})
+    title = [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")]
+    return Body([PrintedRow(table, row) for row in rows], title, "printed", {"className": "published"})
 
 
 class PrintedRow(NamedTuple):

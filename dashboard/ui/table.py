@@ -75,10 +75,14 @@ Columns = Iterable["PageColumn | str | None"]
 
 @dataclass(frozen=True)
 class Body:
-    """Some rows of a table, below a line that spans all columns, if there is a title and any row."""
+    """Some rows of a table, below a line that spans all columns, if there is a title and any row.
+
+    ``kind`` is the class of that line, and ``attributes`` those of the body.
+    """
 
     rows: Sequence[Any]
     title: Content = None
+    kind: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -114,7 +118,8 @@ def html_table(
     for body, lines in zip(bodies, cells, strict=True):
         if body.title is not None and not lines:
             continue
-        top = [] if body.title is None else [html.Tr(_spanning(body.title, len(shown)))]
+        spans = {"colSpan": len(shown), "scope": "rowgroup", **_stated(className=body.kind)}
+        top = [] if body.title is None else [html.Tr(html.Th(body.title, **spans))]
         written = [
             html.Tr([_name(line[0], shown[0]), *map(_td, line[1:], shown[1:], numbers[1:])], **(of_row(row) if of_row else {}))
             for row, line in zip(body.rows, lines, strict=True)
@@ -142,10 +147,6 @@ def _heading(column: PageColumn, number: bool) -> Component:
     if isinstance(column.heading, html.Th):
         return column.heading
     return html.Th(column.heading, scope="col", **_stated(className="number" if number else "", title=column.about))
-
-
-def _spanning(title: Content, columns: int) -> Component:
-    return title if isinstance(title, html.Th) else html.Th(title, colSpan=columns, scope="rowgroup")
 
 
 def _name(cell: Cell, column: PageColumn) -> html.Th:

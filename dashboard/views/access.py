@@ -9,7 +9,7 @@ import msgspec
 from flask import Response
 
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import api, document, get, pairs
+from dashboard.registry.addresses import accept, get, pairs
 from dashboard.service import service
 from data.store import StoreError
 from data.store.audit import Audit, AuditEvent
@@ -84,7 +84,7 @@ def get_readers(parameters: NoParameters, dataset: str) -> Response:
     return _readers(dataset)
 
 
-@api.put("/api/v1/datasets/<dataset>/readers")
+@accept("PUT", "/api/v1/datasets/<dataset>/readers", ReadersParameters)
 def put_readers(dataset: str) -> Response:
     """Make a dataset private: it then exists only for these readers and for tokens with the right `admin`. The dataset can be one
     that is not uploaded yet. Needs a token with the right `admin`.
@@ -100,7 +100,7 @@ def put_readers(dataset: str) -> Response:
     return _readers(dataset)
 
 
-@api.delete("/api/v1/datasets/<dataset>/readers")
+@accept("DELETE", "/api/v1/datasets/<dataset>/readers")
 def delete_readers(dataset: str) -> Response:
     """Make a dataset public: everybody who may read this server can read it. Needs a token with the right `admin`."""
     by = service().access.admin()
@@ -118,7 +118,3 @@ def _readers(dataset: str) -> Response:
     except TokenError as error:
         raise StoreError(str(error)) from error
     return json_response(Readers(dataset, dataset in private, list(private.get(dataset, ()))))
-
-
-document("PUT /api/v1/datasets/<dataset>/readers", put_readers, ReadersParameters)
-document("DELETE /api/v1/datasets/<dataset>/readers", delete_readers, NoParameters)

@@ -7,24 +7,23 @@ import logging
 from flask import Response
 
 from dashboard.http.responses import error_response, json_response
-from dashboard.registry.addresses import api, document
+from dashboard.registry.addresses import accept
 from dashboard.service import service
 from dashboard.settings import VERSION
 from data.store import DamagedStore
-from queries.selection.view_parameters_base import NoParameters
 
 log = logging.getLogger(__name__)
 
 REGISTER_AGE = 10.0  # seconds; data is still served after this, but other hosts may have a newer version
 
 
-@api.get("/healthz")
+@accept("GET", "/healthz")
 def healthz() -> Response:
     """Whether the server is alive, with the version of Clueline."""
     return json_response({"status": "ok", "version": VERSION})
 
 
-@api.get("/readyz")
+@accept("GET", "/readyz")
 def readyz() -> Response:
     """Whether the store can be read, with its data version. 503 with `draining` while the server is shutting down, with
     `register_away` if the store's PostgreSQL server has not been reached for 10 s, and with `store_unavailable` if a file of the
@@ -44,7 +43,3 @@ def readyz() -> Response:
         log.error("%s", damage)
         raise DamagedStore("a file of the current version is missing or corrupted")  # file names contain dataset names
     return json_response({"status": "ready", "data_version": snapshot.version})
-
-
-document("GET /healthz", healthz, NoParameters)
-document("GET /readyz", readyz, NoParameters)

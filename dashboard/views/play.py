@@ -12,7 +12,7 @@ from flask import Response
 from dashboard.access.expiry import read_end
 from dashboard.http.json_bodies import read_body
 from dashboard.http.responses import json_response
-from dashboard.registry.addresses import api, document, get, pairs
+from dashboard.registry.addresses import accept, get, pairs
 from dashboard.registry.composed import question_with_buzzpoints
 from dashboard.service import service
 from dashboard.ui.plain_page import plain_page
@@ -105,7 +105,7 @@ class PlayedModels(msgspec.Struct):
     models: list[ModelAnswers]
 
 
-@api.post("/api/v1/play")
+@accept("POST", "/api/v1/play")
 def post_play() -> Response:
     """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret in the link; `player` is 32
     hexadecimal digits chosen by the player's browser. With `agreed: true` the player joins. The response has the clues or words
@@ -118,7 +118,7 @@ def post_play() -> Response:
         return json_response(change(_log(), body.session, body.player))
 
 
-@api.post("/api/v1/play/answers")
+@accept("POST", "/api/v1/play/answers")
 def post_play_answers() -> Response:
     """Record a player's answer at a step: `{"session", "player", "step"}`, with `shown_ms`, `round_trip_ms` and `clock_ms` as
     measured by the browser, and the fields of the mode. `confidence` is from 0 to 100. `every-clue`: `guess`, `confidence`,
@@ -134,7 +134,7 @@ def post_play_answers() -> Response:
         return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
 
 
-@api.post("/api/v1/play/words")
+@accept("POST", "/api/v1/play/words")
 def post_play_words() -> Response:
     """The words of a race that are due by now and that the player does not have yet: `{"session", "player", "step", "have"}`,
     where `step` is the step of the buzz and `have` the number of words that the browser has. After the last word, `left_ms` says
@@ -145,7 +145,7 @@ def post_play_words() -> Response:
         return json_response(words_due_to_player(_log(), body.session, body.player, body.step, body.have))
 
 
-@api.post("/api/v1/play/models")
+@accept("POST", "/api/v1/play/models")
 def post_play_models() -> Response:
     """Models' answers to the question that a player has just finished: `{"session", "player"}`. `buzz` is the clue at which the
     model said it would answer or, if it does not say, the first clue above the confidence threshold that wins most on the
@@ -162,7 +162,7 @@ def post_play_models() -> Response:
     return json_response(PlayedModels(results[-1].question_id, models))
 
 
-@api.post("/api/v1/play/result")
+@accept("POST", "/api/v1/play/result")
 def post_play_result() -> Response:
     """How well calibrated a player was on the questions finished so far, compared with the models on the same clues: `{"session",
     "player"}`. 409 before the first question is answered.
@@ -207,7 +207,7 @@ def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]
     return answers
 
 
-@api.post("/api/v1/play/erase")
+@accept("POST", "/api/v1/play/erase")
 def post_play_erase() -> Response:
     """Erase a player and all their answers: `{"session", "player"}`. Runs that are collected later leave them out. The place
     stays taken: whoever joins again is a new player, with another order of questions.
@@ -259,14 +259,6 @@ def _session_errors() -> Iterator[None]:
         raise BadRequest(error.code, f"{message[0].upper()}{message[1:]}.", status=STATUS[error.code]) from None
 
 
-document("POST /api/v1/play", post_play, NoParameters)
-document("POST /api/v1/play/answers", post_play_answers, NoParameters)
-document("POST /api/v1/play/words", post_play_words, NoParameters)
-document("POST /api/v1/play/models", post_play_models, NoParameters)
-document("POST /api/v1/play/result", post_play_result, NoParameters)
-document("POST /api/v1/play/erase", post_play_erase, NoParameters)
-
-
 MAX_CONSENT_LENGTH = 10_000  # characters
 
 
@@ -305,7 +297,7 @@ def get_sessions(parameters: NoParameters) -> Response:
     return json_response(Sessions([summary for summary in summaries if summary.dataset in known]))
 
 
-@api.post("/api/v1/sessions")
+@accept("POST", "/api/v1/sessions")
 def post_sessions() -> Response:
     """Create a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`; the first two are
     required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The response, 201, has the
@@ -341,9 +333,6 @@ def post_sessions() -> Response:
         raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
     Audit(store.register).record("invited_players", by, dataset=new.dataset)
     return json_response(Invitation(f"/play#{secret}"), 201)
-
-
-document("POST /api/v1/sessions", post_sessions, NoParameters)
 
 
 PAGE = """{% block scripts %}<script src="/assets/play.js" type="module"></script>

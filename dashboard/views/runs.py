@@ -12,7 +12,7 @@ from flask import Response
 
 from dashboard.http.paths import run_path
 from dashboard.http.responses import file_response, json_response
-from dashboard.registry.addresses import api, document, get, pairs
+from dashboard.registry.addresses import accept, get, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, fields, with_json
 from dashboard.registry.views import serve
@@ -70,7 +70,7 @@ def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response
     return file_response(service().export(table, form), form, f"{name}-{facts.run}")
 
 
-@api.delete("/api/v1/runs/<run_id>")
+@accept("DELETE", "/api/v1/runs/<run_id>")
 def delete_run(run_id: str) -> Response:
     """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. Responds as `GET` does."""
     by = service().access.writer()
@@ -81,7 +81,7 @@ def delete_run(run_id: str) -> Response:
     return json_response(service().ask(run, run_id))
 
 
-@api.post("/api/v1/runs/<run_id>/restore")
+@accept("POST", "/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
     """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
     by = service().access.writer()
@@ -106,10 +106,6 @@ def no_such_run(run_id: str) -> Iterator[None]:
 
 def _refuse_keys() -> None:
     read_parameters(pairs(), NoParameters)
-
-
-document("DELETE /api/v1/runs/<run_id>", delete_run, NoParameters)
-document("POST /api/v1/runs/<run_id>/restore", restore_run, NoParameters)
 
 
 MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all

@@ -20,7 +20,7 @@ from dashboard.access.providers import RequestDenied
 from dashboard.http.json_bodies import InvalidJson, decode_json
 from dashboard.http.logs import request_id
 from dashboard.http.responses import error_response, json_response
-from dashboard.registry.addresses import api, document, pairs
+from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.html import data, page_link
@@ -162,13 +162,13 @@ class DatasetUploadParameters(UploadParameters, frozen=True):
         return replace(super().options(), title=self.title)
 
 
-@api.post("/api/v1/runs")
+@accept("POST", "/api/v1/runs", UploadParameters)
 def post_runs() -> Response:
     """Publish the runs of a file or, with `dry_run=1`, only report what it would add; see *Uploading*."""
     return _import_upload(UploadParameters, "runs")
 
 
-@api.post("/api/v1/datasets")
+@accept("POST", "/api/v1/datasets", DatasetUploadParameters)
 def post_datasets() -> Response:
     """The same for a file with new datasets: a bundle as a zip, an evaluation log or a tournament."""
     return _import_upload(DatasetUploadParameters, "datasets")
@@ -257,10 +257,6 @@ def _folder() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-document("POST /api/v1/runs", post_runs, UploadParameters)
-document("POST /api/v1/datasets", post_datasets, DatasetUploadParameters)
 
 
 PATH = "/upload"

@@ -13,7 +13,7 @@ from dashboard.access.providers import RequestDenied
 from dashboard.http.json_bodies import read_body
 from dashboard.http.messages import error_message
 from dashboard.http.responses import attachment_headers, json_response
-from dashboard.registry.addresses import api, document, pairs
+from dashboard.registry.addresses import accept, pairs
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
@@ -53,7 +53,7 @@ class _Guesses(DraftText, frozen=True):
     elicitation: Elicitation = ELICITATIONS[0]
 
 
-@api.post("/api/v1/write/guesses")
+@accept("POST", "/api/v1/write/guesses")
 def post_write_guesses() -> Response:
     """What the guessers of Pyramid answer after each sentence of a question that is being written: `{"text", "answer",
     "elicitation"}`. `answer` is an answer line, which can be blank; guesses are graded by it, with the rule that decided.
@@ -66,7 +66,7 @@ def post_write_guesses() -> Response:
     return json_response(service().compute_alone(question_draft, draft, (body.elicitation,)))
 
 
-@api.post("/api/v1/write/bundle")
+@accept("POST", "/api/v1/write/bundle")
 def post_write_bundle() -> Response:
     """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` accept: `{"dataset", "title",
     "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. The runs in it are the answers of the
@@ -83,10 +83,6 @@ def _read(kind: type[T], largest: int) -> T:
     if len(request.get_data()) > largest:
         raise RequestDenied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the limit of this address.")
     return read_body(kind)
-
-
-document("POST /api/v1/write/guesses", post_write_guesses, NoParameters)
-document("POST /api/v1/write/bundle", post_write_bundle, NoParameters)
 
 
 COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}

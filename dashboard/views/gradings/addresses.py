@@ -10,7 +10,7 @@ from flask import Response, request
 
 from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
 from dashboard.http.responses import csv_response, json_response
-from dashboard.registry.addresses import api, document, get, get_selected, pairs
+from dashboard.registry.addresses import accept, get, get_selected, pairs
 from dashboard.registry.keys import GUESSES
 from dashboard.registry.tables import RUN_FIRST, Table, columns
 from dashboard.registry.views import serve
@@ -103,7 +103,7 @@ def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
     return json_response(service().ask(graded_guesses, selection, run_id, parameters.show or "differ", parameters.limit))
 
 
-@api.post("/api/v1/runs/<run_id>/grades")
+@accept("POST", "/api/v1/runs/<run_id>/grades")
 def post_grades(run_id: str) -> Response:
     """Correct grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`. `correct` is true, false, a
     number from 0 to 1, or null to undo earlier corrections. Without `clue`, a correction applies to every clue with this guess.
@@ -156,9 +156,6 @@ def _read() -> list[Correction]:
     ]
 
 
-document("POST /api/v1/runs/<run_id>/grades", post_grades, NoParameters)
-
-
 @get_selected("/api/v1/gradings/reviewed", NoParameters)
 def get_reviewed(query: Request[NoParameters]) -> Response:
     """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
@@ -189,7 +186,7 @@ def get_review(parameters: NoParameters, run_id: str) -> Response:
     return json_response(_sample(run_id))
 
 
-@api.post("/api/v1/runs/<run_id>/review")
+@accept("POST", "/api/v1/runs/<run_id>/review")
 def post_review(run_id: str) -> Response:
     """Draw answers of a run at random for review: `{"size": 100, "seed": 7}`; without `seed`, one is drawn, too. Questions are
     drawn, and one answer of each. Responds as `GET` does. Reviewers then grade them (`POST /api/v1/runs/<run_id>/grades`), also
@@ -214,6 +211,3 @@ def post_review(run_id: str) -> Response:
 
 def _sample(run_id: str) -> ReviewSample:
     return service().ask(review_sample, service().ask(run_facts, run_id).run)
-
-
-document("POST /api/v1/runs/<run_id>/review", post_review, NoParameters)

@@ -91,8 +91,8 @@ def board_table(
     ]
     bodies = [
         Body(board.rows),
-        Body([row for row in unranked if row.reference], REFERENCES, {"className": "unranked"}),
-        Body([row for row in unranked if not row.reference], TOO_FEW, {"className": "unranked"}),
+        Body([row for row in unranked if row.reference], REFERENCES, attributes={"className": "unranked"}),
+        Body([row for row in unranked if not row.reference], TOO_FEW, attributes={"className": "unranked"}),
         *([below] if below else []),
     ]
     return html_table(

@@ -15,24 +15,8 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, with_interval
 from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.figure import (
-    FAINT,
-    INK,
-    MUTED,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    end_labels,
-    figure,
-    label_margin,
-    layout,
-    panel_axes,
-    panels,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
@@ -98,7 +82,7 @@ def hard_easy(
     thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
         panels_note(len(result.runs), len(shown)),
-        figure(
+        fig.figure(
             "hard-easy",
             hard_easy_figure(shown, names, colours, link, gap.name.lower()),
             f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
@@ -129,23 +113,23 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
     """
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
-        axes, colour = panel_axes(place), colours.get(run.run, OTHERS)
+        axes, colour = fig.panel_axes(place), colours.get(run.run, fig.OTHERS)
         x = [at.difficulty for at in run.line]
         data.append({
             "type": "scatter", "mode": "markers", "meta": {"run": run.run, "link": link}, **axes,
             "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
             "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
-            "text": [plain(point.question_id) for point in run.points],
+            "text": [fig.plain(point.question_id) for point in run.points],
             "hovertemplate": f"%{{text}}<br>difficulty %{{x:.3f}}<br>{gap} %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
-        edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": FAINT}, **axes}
+        edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": fig.FAINT}, **axes}
         data.append({**edge, "y": [at.low for at in run.line]})
         data.append({**edge, "y": [at.high for at in run.line], "fill": "tonexty", "fillcolor": "var(--band)"})
         data.append({
             "type": "scatter", "mode": "lines", "x": x, "y": [at.overconfidence for at in run.line], **axes,
-            "line": {"color": INK, "width": 2}, "hovertemplate": "line at %{x:.2f}: %{y:.3f}<extra></extra>",
+            "line": {"color": fig.INK, "width": 2}, "hovertemplate": "line at %{x:.2f}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    return panels(
+    return fig.panels(
         data,
         [names[run.run] for run in runs],
         x={"title": "difficulty", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
@@ -155,7 +139,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
             "dtick": 0.5,
             "tickformat": ".2~f",
             "zeroline": True,
-            "zerolinecolor": FAINT,
+            "zerolinecolor": fig.FAINT,
         },
     )
 
@@ -181,7 +165,7 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
 
     marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
     columns = [PageColumn(mark, at(place), number=True) for place, mark in enumerate(marks)]
-    return figure(
+    return fig.figure(
         "revealed",
         revealed_figure(result, names, colours),
         "Accuracy of the current answer by share of the question revealed, "
@@ -198,9 +182,9 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
     """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
     data = [
         {
-            "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run,
+            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[run.run]), "meta": run.run,
             "x": [at.revealed for at in run.fractions], "y": [at.accuracy for at in run.fractions],
-            "line": run_line(colours, run.run), "marker": {"size": 7 if run.run in colours else 3},
+            "line": fig.run_line(colours, run.run), "marker": {"size": 7 if run.run in colours else 3},
             "showlegend": run.run in colours,
             "customdata": [at.questions for at in run.fractions],
             "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
@@ -216,20 +200,22 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
             "name": "People" if guessing else "Human teams that have answered correctly",
             "x": [at.revealed for at in teams.fractions],
             "y": [at.accuracy if guessing else at.right for at in teams.fractions],
-            "line": {"color": INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
+            "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
             "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
-    labels = run_labels(names, [run for run, _ in ends])
+    labels = fig.run_labels(names, [run for run, _ in ends])
     last = [(labels[run], value, colours[run]) for run, value in ends if value is not None]
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             320,
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels(last, 0, 1.02, 320 - AXIS),
-            xaxis=axis("share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"),
-            yaxis=axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(last, 0, 1.02, 320 - AXIS),
+            xaxis=fig.axis(
+                "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
+            ),
+            yaxis=fig.axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
         ),
     }
 
@@ -246,7 +232,7 @@ def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str],
         PageColumn("95 % interval", lambda row: f"{short(row[2].low)} to {short(row[2].high)}", number=True),
         PageColumn("Questions", lambda row: row[1].questions),
     ]
-    return figure(
+    return fig.figure(
         f"by-{by}",
         parts_figure(result, gap, names, colours),
         f"{gap.name} by {by}, with 95 % intervals. {gap.words}",
@@ -268,14 +254,14 @@ def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Na
         for place, part in enumerate(breakdown.parts)
     ]
     lines = lowest + (len(rows) < len(runs))
-    return panels(
+    return fig.panels(
         data,
         [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
         x={
             "title": metric.name,
             "range": _range(breakdown, metric.key),
             "zeroline": True,
-            "zerolinecolor": MUTED,
+            "zerolinecolor": fig.MUTED,
             "tickformat": ".2~f",
             "nticks": 5,
         },
@@ -290,18 +276,18 @@ def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: N
     highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     shown = [row.run for _, row, _ in cells]
-    shades = [colours.get(run, OTHERS) for run in shown]
+    shades = [colours.get(run, fig.OTHERS) for run in shown]
     intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
     spans: dict[str, list[float]] = {
         "array": [high - value if run in colours else 0 for run, high, value in zip(shown, highs, values, strict=True)],
         "arrayminus": [value - low if run in colours else 0 for run, low, value in zip(shown, lows, values, strict=True)],
     }
     return {
-        "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **panel_axes(place),
+        "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
         "meta": {"runs": [row.run for _, row, _ in cells]},
         "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
-        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": MUTED, **spans},
-        "customdata": [[plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
+        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": fig.MUTED, **spans},
+        "customdata": [[fig.plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip
 

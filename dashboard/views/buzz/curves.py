@@ -7,23 +7,8 @@ from math import ceil
 
 from dash import html
 
-from dashboard.ui.figure import (
-    INK,
-    MAX_ROW_LABEL_LENGTH,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    downwards,
-    end_labels,
-    figure,
-    layout,
-    panel_axes,
-    panels,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data
 from dashboard.ui.notices import left_out_note
 from dashboard.ui.numbers import short
@@ -50,7 +35,7 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.S
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
-    shown = figure(
+    shown = fig.figure(
         "curves",
         curves_figure(curves, names, colours),
         "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
@@ -115,13 +100,13 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
     def name(row: RunBuzzRates | TeamBuzzRates) -> Content:
         if isinstance(row, RunBuzzRates):
             return named(colours.get(row.run), names[row.run])
-        return named(INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
+        return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
 
     columns = [PageColumn(heading, _rate(key), number=True) for key, heading in RATES.items()]
     return section(
         "Buzzing when right, holding back when wrong",
         words,
-        figure(
+        fig.figure(
             "habits",
             buzz_rates_figure(rates, names, colours),
             "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
@@ -177,31 +162,31 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
     top = max(ceil(top * 10 + 0.2) / 10, 0.1)
     runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in colours]
-    run_names = run_labels(names, runs, LABEL)
+    run_names = fig.run_labels(names, runs, LABEL)
     data, labels = [], []
     for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
         ends: list[tuple[str, float, str]] = []
         # People are drawn above the runs, so that they stay visible among many.
         for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
             person = curve.kind == "human"
-            line: PlotlyJson = run_line(colours, curve.name)
+            line: PlotlyJson = fig.run_line(colours, curve.name)
             if person:
-                line = {"color": INK, "width": 3 if curve.name == "people" else 1.8}
+                line = {"color": fig.INK, "width": 3 if curve.name == "people" else 1.8}
             values = getattr(curve, kind)
             data.append({
-                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)),
+                "type": "scatter", "mode": "lines", "name": fig.plain(curve_name(curve, names)),
                 "meta": {"run": curve.name, "kind": kind},
-                "x": curves.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
+                "x": curves.revealed, "y": [round(value, 5) for value in values], **fig.panel_axes(panel),
                 "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in colours,
                 "opacity": TINTS[curve.name] if person else 1,
                 "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
             })  # fmt: skip
             if person:
-                ends.append((LABELS[curve.name], values[-1], INK))
+                ends.append((LABELS[curve.name], values[-1], fig.INK))
             elif curve.name in run_names:
                 ends.append((run_names[curve.name], values[-1], colours[curve.name]))
-        labels += end_labels(ends, 0, top, HEIGHT, panel_axes(panel), 1.012)
-    figure = panels(
+        labels += fig.end_labels(ends, 0, top, HEIGHT, fig.panel_axes(panel), 1.012)
+    figure = fig.panels(
         data,
         ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
         x={
@@ -225,11 +210,12 @@ def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mappi
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
-    rows = [*(plain(names[run.run]) for run in runs), *map(_team_name, people)]
+    rows = [*(fig.plain(names[run.run]) for run in runs), *map(_team_name, people)]
+    labels = fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH)
     between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
-        between["y"] += [plain(names[run.run])] * 2 + [None]
+        between["y"] += [fig.plain(names[run.run])] * 2 + [None]
     data: list[PlotlyJson] = [
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
         _dots(runs, names, colours, "given_correct", "circle-open"),
@@ -241,13 +227,13 @@ def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mappi
     ]
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             ROW * len(rows) + 64,
-            xaxis=axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis(
-                range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
+            xaxis=fig.axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis(
+                range=fig.downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": fig.INK},
                 categoryorder="array", categoryarray=rows, tickvals=rows,
-                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_team_name, people)],
+                ticktext=[*labels.values(), *map(_team_name, people)],
             ),
         ),
     }  # fmt: skip
@@ -261,10 +247,10 @@ def _dots(
     runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
 ) -> PlotlyJson:
     kind = number.removeprefix("given_")
-    shades = [colours.get(run.run, OTHERS) for run in runs]
+    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
     return {
         "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
-        "x": [getattr(run, number) for run in runs], "y": [plain(names[run.run]) for run in runs], "cliponaxis": False,
+        "x": [getattr(run, number) for run in runs], "y": [fig.plain(names[run.run]) for run in runs], "cliponaxis": False,
         "marker": {
             "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
         },
@@ -282,7 +268,7 @@ def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> Plotl
         "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
         "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
         "customdata": [team.teams for team in known],
-        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
+        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 2.5, "color": fig.INK}},
         "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
     }  # fmt: skip
 
@@ -293,7 +279,7 @@ def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJs
     return {
         "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
         "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
-        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
+        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 1.5, "color": fig.INK}},
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
         "mean over %{customdata:,} teams<extra></extra>",
     }  # fmt: skip

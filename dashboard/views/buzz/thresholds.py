@@ -9,24 +9,8 @@ from operator import itemgetter
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.figure import (
-    GRID,
-    INK,
-    MAX_ROW_LABEL_LENGTH,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    downwards,
-    end_labels,
-    figure,
-    label_margin,
-    layout,
-    padded,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data, page_link
 from dashboard.ui.numbers import DASH, percent, short
 from dashboard.ui.runs import RunColours, legend, run_column
@@ -50,7 +34,7 @@ def threshold_explorer_section(
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(explorer.runs) <= MAX_SLIDERS
     if valued:
-        wins: Component | str = figure(
+        wins: Component | str = fig.figure(
             "wins",
             wins_figure(valued, names, colours, explorer.scale, span(explorer, drawable), few),
             "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
@@ -104,7 +88,7 @@ def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours
     return section(
         title,
         words,
-        figure(
+        fig.figure(
             "rooms",
             outcomes_figure(played, names, colours),
             "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
@@ -234,8 +218,8 @@ def wins_figure(
         assert curve is not None and curve.expected_wins is not None
         x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
         data.append({
-            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run,
-            "line": {**run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
+            "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "meta": run.run,
+            "line": {**fig.run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
             "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
             "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
         })  # fmt: skip
@@ -245,31 +229,31 @@ def wins_figure(
         best, colour = run.optimum, colours[run.run]
         until = "" if best.until is None else f" to {best.until:.4g}"
         data.append({
-            "type": "scatter", "mode": "markers", "name": f"best of {plain(names[run.run])}", "meta": run.run,
+            "type": "scatter", "mode": "markers", "name": f"best of {fig.plain(names[run.run])}", "meta": run.run,
             "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
             "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
-            "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"{fig.plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
     peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
-    labels = run_labels(names, [*peaks])
-    bottom, top = padded(wins, zero=True)
+    labels = fig.run_labels(names, [*peaks])
+    bottom, top = fig.padded(wins, zero=True)
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
-            yaxis=axis("expected wins per question", range=[bottom, top]),
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels(
+            xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
+            yaxis=fig.axis("expected wins per question", range=[bottom, top]),
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(
                 [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
             ),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
                     "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
-                    "y1": 5.5, "fillcolor": colours.get(run.run, OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
+                    "y1": 5.5, "fillcolor": colours.get(run.run, fig.OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
                 }
                 for run in used
             ],
@@ -285,8 +269,8 @@ def _interval_band(run: RunThresholds, name: str) -> str:
 
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
-    labels = [plain(names[run.run]) for run in runs]
-    shades = [colours.get(run.run, OTHERS) for run in runs]
+    labels = [fig.plain(names[run.run]) for run in runs]
+    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
@@ -310,22 +294,23 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
                 ),
             },
             {
-                **bar, "name": "neither", "x": neither, "marker": {"color": GRID},
+                **bar, "name": "neither", "x": neither, "marker": {"color": fig.GRID},
                 "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{no_box}",
             },
             {
-                **bar, "name": "loses", "x": lost, "marker": {"color": INK},
+                **bar, "name": "loses", "x": lost, "marker": {"color": fig.INK},
                 "customdata": [_interval_band(run, "loss") for run in runs],
                 "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{no_box}",
             },
         ],
-        "layout": layout(
+        "layout": fig.layout(
             ROW * len(runs) + 58,
             barmode="stack",
-            xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
-            yaxis=axis(
-                range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK},
-                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values()),
+            xaxis=fig.axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
+            yaxis=fig.axis(
+                range=fig.downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": fig.INK},
+                tickvals=labels,
+                ticktext=list(fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
             ),
         ),
     }  # fmt: skip

@@ -8,23 +8,8 @@ from functools import partial
 import numpy as np
 from dash import html
 
-from dashboard.ui.figure import (
-    CALIBRATION_AXES,
-    FAINT,
-    MUTED,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    figure,
-    grey_first,
-    layout,
-    padded,
-    panel_axes,
-    panels,
-    plain,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.numbers import p_value_text, short
 from dashboard.ui.runs import RunColours, legend, run_column
 from dashboard.ui.section import section, side_by_side
@@ -68,14 +53,14 @@ def triptych_section(
     return section(
         "Score, discrimination, calibration",
         side_by_side(
-            figure(
+            fig.figure(
                 "triptych-murphy",
                 murphy_panel(runs, result.thresholds, names, colours),
                 "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
                 table((PageColumn(f"t = {mark:g}", partial(_murphy, mark)) for mark in MARKS), "Murphy curves"),
                 coloured(),
             ),
-            figure(
+            fig.figure(
                 "roc",
                 roc_figure(runs, names, colours),
                 "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
@@ -84,7 +69,7 @@ def triptych_section(
                 coloured(),
             ),
         ),
-        figure(
+        fig.figure(
             "plane",
             plane_figure(runs, names, colours),
             "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
@@ -94,13 +79,13 @@ def triptych_section(
             table(NUMBERS, "Parts of the score"),
             coloured(),
         ),
-        figure(
+        fig.figure(
             "smooth",
             smooth_figure(panelled, names, colours, forecasts=forecasts),
             f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
             table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
         ),
-        figure(
+        fig.figure(
             "discrimination",
             discrimination_figure(panelled, names, colours),
             "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
@@ -188,9 +173,14 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
     """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
     by_id = {run.run: run for run in runs}
     data: list[PlotlyJson] = [_diagonal({"xaxis": "x", "yaxis": "y"})]
-    for run_id in grey_first([*by_id], colours):
+    for run_id in fig.grey_first([*by_id], colours):
         run = by_id[run_id]
-        shared: PlotlyJson = {"type": "scatter", "meta": run_id, "showlegend": run_id in colours, "name": plain(names[run_id])}
+        shared: PlotlyJson = {
+            "type": "scatter",
+            "meta": run_id,
+            "showlegend": run_id in colours,
+            "name": fig.plain(names[run_id]),
+        }
         if run_id in colours and run.roc:
             data.append({
                 **shared, "mode": "markers", "x": _rounded(x for x, _ in run.roc), "y": _rounded(y for _, y in run.roc),
@@ -198,14 +188,14 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
             })  # fmt: skip
         data.append({
             **shared, "mode": "lines", "x": _rounded(x for x, _ in run.hull), "y": _rounded(y for _, y in run.hull),
-            "line": run_line(colours, run_id),
+            "line": fig.run_line(colours, run_id),
             "hovertemplate": "%{fullData.name}<br>%{y:.0%} of the right and %{x:.0%} of the wrong answers above<extra></extra>",
         })  # fmt: skip
     share = {"range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".0%"}
     return {
         "data": data,
-        "layout": layout(
-            HEIGHT, xaxis=axis("share of the wrong answers", **share), yaxis=axis("share of the right answers", **share)
+        "layout": fig.layout(
+            HEIGHT, xaxis=fig.axis("share of the wrong answers", **share), yaxis=fig.axis("share of the right answers", **share)
         ),
     }
 
@@ -217,18 +207,18 @@ def murphy_panel(
     by_id = {run.run: run for run in runs}
     data = [
         {
-            "type": "scatter", "mode": "lines", "meta": run, "name": plain(names[run]), "line": run_line(colours, run),
+            "type": "scatter", "mode": "lines", "meta": run, "name": fig.plain(names[run]), "line": fig.run_line(colours, run),
             "showlegend": run in colours, "x": [*thresholds], "y": _rounded(by_id[run].murphy),
             "hovertemplate": "%{fullData.name}<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         }
-        for run in grey_first([*by_id], colours)
+        for run in fig.grey_first([*by_id], colours)
     ]  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis("t", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis("mean elementary score", range=padded((value for run in runs for value in run.murphy), zero=True)),
+            xaxis=fig.axis("t", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis("mean elementary score", range=fig.padded((value for run in runs for value in run.murphy), zero=True)),
         ),
     }
 
@@ -241,7 +231,7 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
     shown = [run for run in runs if run.mcb is not None and run.dsc is not None and run.unc is not None]
     x = [value for run in shown for value in (run.mcb, run.mcb_low, run.mcb_high) if value is not None]
     y = [value for run in shown for value in (run.dsc, run.dsc_low, run.dsc_high) if value is not None]
-    x_range, y_range = padded(x, zero=True), padded(y, zero=True)
+    x_range, y_range = fig.padded(x, zero=True), fig.padded(y, zero=True)
     data: list[PlotlyJson] = []
     annotations: list[PlotlyJson] = []
     uncertainty = float(np.mean([run.unc or 0.0 for run in shown])) if shown else 0.0
@@ -251,28 +241,29 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
         data.append({
             "type": "scatter", "mode": "lines", "x": x_range, "y": [value + rise for value in x_range],
             "name": f"Brier {score:g}",
-            "line": {"color": FAINT, "width": 1, "dash": "dot"}, "hoverinfo": "skip", "showlegend": False,
+            "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}, "hoverinfo": "skip", "showlegend": False,
         })  # fmt: skip
         at = min(x_range[1], y_range[1] - rise)
         if at > x_range[0] and at + rise > y_range[0]:
             annotations.append({
                 "text": f"{score:g}", "x": at, "y": at + rise, "showarrow": False, "xanchor": "right", "yanchor": "top",
-                "font": {"size": 10, "color": MUTED},
+                "font": {"size": 10, "color": fig.MUTED},
             })  # fmt: skip
     for run in shown:
         data.append({
-            "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "name": plain(names[run.run]), "meta": run.run,
-            "marker": {"size": 9, "color": colours.get(run.run, OTHERS)}, "showlegend": run.run in colours,
+            "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "meta": run.run,
+            "name": fig.plain(names[run.run]),
+            "marker": {"size": 9, "color": colours.get(run.run, fig.OTHERS)}, "showlegend": run.run in colours,
             "customdata": [run.brier], "cliponaxis": False,
             "error_x": _whisker(run.mcb, run.mcb_low, run.mcb_high), "error_y": _whisker(run.dsc, run.dsc_low, run.dsc_high),
             "hovertemplate": "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}<extra></extra>",
         })  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis("miscalibration (MCB), less is better", range=x_range),
-            yaxis=axis("discrimination (DSC), more is better", range=y_range),
+            xaxis=fig.axis("miscalibration (MCB), less is better", range=x_range),
+            yaxis=fig.axis("discrimination (DSC), more is better", range=y_range),
             annotations=annotations,
         ),
     }
@@ -296,18 +287,18 @@ def smooth_figure(
     runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str], *, forecasts: bool = False
 ) -> PlotlyJson:
     """Draw a panel per run: the smooth reliability diagram. ``forecasts``: whether answers are forecasts."""
-    stated, right = CALIBRATION_AXES[forecasts]
+    stated, right = fig.CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
-        axes = panel_axes(place)
+        axes = fig.panel_axes(place)
         data.append(_diagonal(axes))
         data.append({
             "type": "scatter", "mode": "lines",
             "x": _rounded(run.smooth.confidence), "y": _rounded(run.smooth.accuracy), "meta": run.run,
-            "line": {"color": colours.get(run.run, OTHERS), "width": 2}, **axes,
+            "line": {"color": colours.get(run.run, fig.OTHERS), "width": 2}, **axes,
             "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    return panels(
+    return fig.panels(
         data,
         [names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
@@ -322,17 +313,17 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
     centres = [(place + 0.5) / BINS for place in range(BINS)]
     for place, run in enumerate(runs):
         for shares, sign, colour, noun in (
-            (run.right, 1, colours.get(run.run, OTHERS), "right"),
-            (run.wrong, -1, MUTED, "wrong"),
+            (run.right, 1, colours.get(run.run, fig.OTHERS), "right"),
+            (run.wrong, -1, fig.MUTED, "wrong"),
         ):
             data.append({
                 "type": "bar", "x": centres, "y": _rounded(sign * share for share in shares),
                 "width": 0.9 / BINS, "meta": run.run,
-                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **panel_axes(place),
+                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **fig.panel_axes(place),
                 "hovertemplate": f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}<extra></extra>",
             })  # fmt: skip
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
-    return panels(
+    return fig.panels(
         data,
         [names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
@@ -345,7 +336,7 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
 
 def _diagonal(axes: Mapping[str, str]) -> PlotlyJson:
     line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
-    return {**line, "line": {"color": FAINT, "width": 1}, **axes}
+    return {**line, "line": {"color": fig.FAINT, "width": 1}, **axes}
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:

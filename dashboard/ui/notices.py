@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from dashboard.http.paths import address
 from dashboard.ui.html import page_link
 from dashboard.ui.numbers import percent, short
+from dashboard.ui.section import banner, panel
 from data.plurals import counted
 from queries.engine.common_questions import Coverage
 from queries.engine.units import UnitCounts
@@ -93,23 +94,15 @@ def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pair
     """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
     nobody = not coverage.taking_part
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
-    return html.Section(
-        [
-            html.H2(
-                "No run answered enough to be compared"
-                if nobody
-                else f"No question was answered by {_all(len(coverage.taking_part))}"
-            ),
-            html.P(f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or"),
-            html.P(page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all")))
-            if nobody
-            else None,
-            html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
-            html.P("Questions answered:"),
-            html.Ul(runs[:MAX_LISTED]),
-            html.P(f"and {len(runs) - MAX_LISTED} more") if len(runs) > MAX_LISTED else None,
-        ],
-        className="panel empty",
+    every = page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all"))
+    return panel(
+        "No run answered enough to be compared" if nobody else f"No question was answered by {_all(len(coverage.taking_part))}",
+        f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or",
+        html.P(every) if nobody else None,
+        html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
+        "Questions answered:",
+        html.Ul(runs[:MAX_LISTED]),
+        f"and {len(runs) - MAX_LISTED} more" if len(runs) > MAX_LISTED else None,
     )
 
 
@@ -225,7 +218,7 @@ def disagreement_notice(
             href=_with_keys(path, pairs, HIDE, "" if hidden else "1"),
         ),
     ]
-    return html.Aside([html.Div([html.Strong("Gradings differ. "), *parts])], className="banner", role="note")
+    return banner("Gradings differ.", *parts)
 
 
 def _leader_names(leaders: Sequence[GradingLeader]) -> str:
@@ -257,9 +250,7 @@ def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
     ]
     more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""
     text = f"{'; '.join(parts[:MAX_JUDGED])}{more}. Other values on this page are by the grading in force. "
-    return html.Aside(
-        html.Div([html.Strong("Judges err. "), text, page_link("All estimates", href=link)]), className="banner", role="note"
-    )
+    return banner("Judges err.", text, page_link("All estimates", href=link))
 
 
 def judge_error(run: ReviewedRun) -> str:

@@ -59,3 +59,9 @@ def choices(links: Sequence[Component]) -> html.Ul:
 def rest_as_file(more: int, address: str) -> html.P | None:
     """Return a link to a whole table as CSV, of which ``more`` rows are not shown; at most 0 if all are."""
     return note([f"{more:,} more are in the file: " if more > 0 else "As a file: ", html.A("CSV", href=address)])
+
+
+def banner(about: str, *parts: str | Component, more: Component | None = None, **attributes: Any) -> html.Aside:
+    """Return what stands out above the content of a page; ``more`` is a link at its end."""
+    words = html.Div([html.Strong(f"{about} "), *parts])
+    return html.Aside([words, more] if more else words, className="banner", role="note", **attributes)

@@ -25,6 +25,7 @@ from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.html import data, page_link
 from dashboard.ui.messages import prompts
+from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.ingest import Content
@@ -291,31 +292,19 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         "most": service().settings.max_upload_mb,
         "hints": HINTS,
     }
+    lead = html.Span("Runs and datasets, checked before anything is stored", className="lead")
+    token = html.Div(className="api-token", **data(mode=access.page_mode()))
     return [
-        html.Div(
-            [html.H1("Upload"), html.Span("Runs and datasets, checked before anything is stored", className="lead")],
-            className="heading",
-        ),
+        html.Div([html.H1("Upload"), lead], className="heading"),
         html.Div(html.P(OFF), className="panel")
         if access.mode == "off"
-        else html.Div(
-            [
-                html.Div(className="api-token", **data(mode=access.page_mode())),
-                html.Div(id="upload", **data(form=json.dumps(form))),
-            ]
-        ),
-        html.Section(
-            [
-                html.H2("The questions"),
-                html.P(
-                    "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
-                    "confidence: fill them in and upload the file as it is.",
-                    className="note",
-                ),
-                html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
-                html.P(page_link("Published runs", href=request.link("/runs")), className="note"),
-            ],
-            className="section",
+        else html.Div([token, html.Div(id="upload", **data(form=json.dumps(form)))]),
+        section(
+            "The questions",
+            "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
+            "confidence: fill them in and upload the file as it is.",
+            html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
+            note(page_link("Published runs", href=request.link("/runs"))),
         ),
     ]
 

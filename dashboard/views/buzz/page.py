@@ -22,6 +22,7 @@ from dashboard.ui.filters import filter_keys
 from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
+from dashboard.ui.section import choices, heading
 from dashboard.ui.threshold_sliders import KEY
 from dashboard.views.buzz.categories import buzz_categories, people_median_section
 from dashboard.views.buzz.curves import buzz_curves, buzz_rates
@@ -31,7 +32,6 @@ from queries.buzzing import Buzz, BuzzParameters, PeopleMedian, Rules, Threshold
 from queries.buzzing.category_outcomes import CategoryOutcome
 from queries.buzzing.parameters import RULES, SCALES, default_curve
 from queries.buzzing.results import ThresholdOutcome
-from queries.datasets import Dataset
 
 INTERVALS = ("expected_wins", "score", "win", "loss")
 
@@ -156,7 +156,11 @@ def _best_first(explorer: ThresholdExplorer) -> list[str]:
 
 def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
     """A panel for a dataset whose questions are not read clue by clue, with links to those whose questions are."""
-    others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
+    others = [
+        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
+        for dataset in service().datasets()
+        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
+    ]
     return html.Section(
         [
             html.H1("No buzz data"),
@@ -165,36 +169,25 @@ def _no_buzz_data(request: PageRequest[BuzzPage]) -> html.Section:
                 f"when to answer. Those of {request.facets.title} are asked whole."
             ),
             html.P("Datasets of this kind:" if others else "The store holds no dataset of this kind."),
-            html.Ul(others, className="choices"),
+            choices(others),
         ],
         className="panel",
     )
 
 
-def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Dataset]:
-    return [
-        dataset
-        for dataset in service().datasets()
-        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
-    ]
-
-
 def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
     counts = f"{counted(len(result.explorer.runs), 'run')}, {counted(result.questions, 'question')}"
-    lead = f"{request.facets.title}: how sure each run should be before it answers, and how it does against people; {counts}"
-    parts: list[Component] = [
-        html.H1("Buzz"),
-        html.P(lead, className="lead"),
-    ]
+    menus: list[Component] = []
     if "logprob" in result.explorer.scales or rules.scale == "logprob":
         written = request.written("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
-        parts.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
+        menus.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
     if request.facets.human_teams or rules.curve == "dataset":
         default, written = default_curve(request.facets), request.written("curve")
         options = {(curve if curve != default or written == default else ""): name for curve, name in OPPONENTS.items()}
-        parts.append(menu("curve", "Opponents", options, written))
-    return html.Div(parts, className="heading")
+        menus.append(menu("curve", "Opponents", options, written))
+    lead = f"{request.facets.title}: how sure each run should be before it answers, and how it does against people; {counts}"
+    return heading("Buzz", lead, *menus)
 
 
 def _first_question(request: PageRequest[BuzzPage]) -> str:

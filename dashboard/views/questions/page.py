@@ -28,6 +28,7 @@ from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
+from dashboard.ui.section import heading, note
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
 from data.plurals import counted
 from data.store import StoreError
@@ -128,38 +129,29 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     rows_address = service().access.address_of_view(
         ROWS, [*request.shared_pairs(), *((key, text) for key, text in keys.items() if text)]
     )
+    csv = html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run")
     who = " and ".join(["each run"] * bool(grid.runs) + ["people"] * bool(request.facets.human_teams))
     return [
-        html.Div(
-            [
-                html.H1("Questions"),
-                html.P(
-                    f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
-                    className="lead",
-                ),
-                menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
-                grid.order_menu() if grid.runs else None,
-            ],
-            className="heading",
+        heading(
+            "Questions",
+            f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
+            menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+            grid.order_menu() if grid.runs else None,
         ),
-        html.Div(
-            [
-                html.P(
-                    "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has."
-                    + (f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else "")
-                    if grid.runs
-                    else "Sort by a heading.",
-                    className="note",
-                ),
-                html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run"),
-            ],
-            className="below",
-        ),
+        html.Div([note(_legend(request, grid)), csv], className="below"),
         grid.pins(),
         grid.component(),
         dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
         grid.legend(),
     ]
+
+
+def _legend(request: PageRequest[QuestionsPage], grid: QuestionGrid) -> str:
+    if not grid.runs:
+        return "Sort by a heading."
+    return "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has." + (
+        f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else ""
+    )
 
 
 def _csv(request: PageRequest[QuestionsPage]) -> str:

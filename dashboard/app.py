@@ -12,37 +12,30 @@ from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
 from dashboard import shell, views
-from dashboard.access import addresses as access_addresses
-from dashboard.access import dash_requests, limits, login
-from dashboard.process import health, logs, prometheus
-from dashboard.registry import openapi
-from dashboard.registry.addresses import api
+from dashboard.access import dash_requests, limits
+from dashboard.http import logs, prometheus
+from dashboard.http.responses import error_response
+from dashboard.registry.addresses import api, denied
 from dashboard.registry.pages import check_page
-from dashboard.registry.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.uploads import addresses as upload_addresses
+from dashboard.ui.plain_page import HEAD
+from dashboard.views import login
 from data.store import StoreError
 from queries.selection.parameter_kinds import BadRequest
 
-# Importing these adds their addresses to ``api``.
-ADDRESSES = (access_addresses, health, openapi, upload_addresses)
 ASSETS = Path(__file__).parents[1] / "assets"
-# before_first_paint.js sets the theme before anything is painted. It is a file, so that pages need no inline script of ours.
-INDEX = """<!DOCTYPE html>
+INDEX = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
-{%metas%}
-<title>{%title%}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/before_first_paint.js"></script>
-{%css%}
+{{%metas%}}
+<title>{{%title%}}</title>
+{HEAD}
+{{%css%}}
 </head>
 <body>
-{%app_entry%}
-<footer>{%config%}{%scripts%}{%renderer%}</footer>
+{{%app_entry%}}
+<footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer>
 </body>
 </html>"""
 
@@ -74,7 +67,7 @@ def create_app(settings: Settings) -> Flask:
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body is not valid HTTP.")))
-    limits.install(server, app, settings)
+    limits.install(server, app, settings, service.access, denied)
     dash_requests.install(server)
     # Dash sets itself up in its first request. Others that arrive at the same time would find it half ready.
     server.test_client().get("/healthz")

@@ -28,7 +28,7 @@ from flask_caching import Cache
 from flask_caching.backends import FileSystemCache, NullCache
 from flask_caching.backends.base import BaseCache
 
-from dashboard.process import prometheus
+from dashboard.http import prometheus
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")

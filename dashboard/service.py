@@ -23,7 +23,7 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
-from dashboard.access.identity_and_rights import Access
+from dashboard.access.rights import Access
 from dashboard.access.trusted_proxies import client_address
 from dashboard.cache import RETRY_AFTER, Client, ClientLimitReached, QueueFull, ResultCache
 from dashboard.settings import Settings, environment_variable
@@ -69,6 +69,9 @@ class Service:
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.draining = False
+        self._recalled: dict[
+            tuple[Callable[..., object], str], tuple[str, object]
+        ] = {}  # by query and dataset; with its revision
         self.import_processes = ImportProcesses()
         self.import_file: Callable[[ImportJob], ImportOutcome] = self._import_file
         server.extensions[EXTENSION] = self
@@ -267,8 +270,19 @@ class Service:
 
     def datasets(self) -> list[Dataset]:
         """Return every dataset that this request may read, in order of import."""
+        return [self.recall(describe_dataset, name) for name in self.snapshot().states]
+
+    def recall(self, query: Callable[[Snapshot, str], T], dataset: str) -> T:
+        """Return a small result for a dataset that many requests need: this process keeps it until the dataset changes.
+
+        The dataset must be in the version that this request reads. Nobody may change the result. Raises as ``ask``.
+        """
         snapshot = self.snapshot()
-        return [self._ask(snapshot, name, describe_dataset, name) for name in snapshot.states]
+        kept, revision = self._recalled.get((query, dataset)), snapshot.states[dataset].revision
+        if kept is None or kept[0] != revision:
+            kept = (revision, self._ask(snapshot, dataset, query, dataset))
+            self._recalled[query, dataset] = kept
+        return cast("T", kept[1])
 
     def read(
         self, query: Iterable[tuple[str, str]], parameters: type[P], dataset: str | None = None, ignore_unknown: bool = False

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 from msgspec.inspect import IntType, LiteralType, Metadata, VarTupleType, type_info
 
+VERSION: str = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 PREFIX = "CLUELINE_"
 Origin = Annotated[str, Meta(pattern=r"^(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?|'self')$")]
 HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]

@@ -13,8 +13,18 @@ import msgspec
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.registry.messages import public_message
-from dashboard.registry.pages import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
+from dashboard.http.messages import public_message
+from dashboard.registry.pages import (
+    SHARED_KEYS,
+    Page,
+    PageParameters,
+    PageRequest,
+    Pairs,
+    find_page,
+    navigation,
+    read_page,
+    register,
+)
 from dashboard.service import service
 from dashboard.ui.controls import control
 from dashboard.ui.drawing import as_json, divide_page
@@ -32,8 +42,7 @@ from dashboard.ui.messages import (
     version_notice,
     withdrawn_banner,
 )
-from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, nothing_in_common
-from dashboard.views.gradings.sections import judge_notice
+from dashboard.ui.notices import cluster_notice, coverage_notice, disagreement_notice, judge_notice, nothing_in_common
 from data.store import StoreError
 from queries.changes import version_changes
 from queries.datasets import Dataset
@@ -156,6 +165,15 @@ def _content(page: Page[Any], request: PageRequest[Any], path: str, pairs: Pairs
     if common and counts.differs and nothing:
         return [*above, nothing_in_common(*where)]
     return [*above, coverage_notice(*where, restricted=bool(common)), *page.draw(request)]
+
+
+def _nothing(request: object) -> list[Component | None]:
+    raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
+
+
+NOWHERE = register(
+    Page(name="nowhere", path="", title="No such page", draw=_nothing, check=_nothing, parameters=PageParameters, filters=())
+)
 
 
 def install(app: Dash) -> None:

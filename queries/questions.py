@@ -81,10 +81,10 @@ def question_page(
     return QuestionPage(listed, next=str(end) if end < len(order.questions) else None, total=len(order.questions))
 
 
-def ids_ending_in_csv(snapshot: Snapshot, selection: Selection) -> list[str]:
-    """Return ids of the dataset's questions that look like the address of a table."""
+def ids_ending_in_csv(snapshot: Snapshot, dataset: str) -> list[str]:
+    """Return ids of a dataset's questions that look like the address of a table."""
     sql = "select question_id from questions where dataset = $d and suffix(question_id, '.csv')"
-    return [name for (name,) in snapshot.rows(sql, {"d": selection.dataset})]
+    return [name for (name,) in snapshot.rows(sql, {"d": dataset})]
 
 
 def question_details(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
 
 from dash import Dash
 from flask import Flask, Response, redirect, request
@@ -12,13 +15,11 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from dashboard.access import trusted_proxies
 from dashboard.access.dash_requests import CALLBACKS
-from dashboard.access.identity_and_rights import RequestDenied
-from dashboard.access.login import current_address
-from dashboard.process.slow_clients import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
-from dashboard.registry.addresses import denied
-from dashboard.service import service
+from dashboard.access.providers import RequestDenied
+from dashboard.access.rights import Access
+from dashboard.http.paths import address
+from dashboard.http.slow_clients import MAX_BODY, UPLOADS, BodyRefused, broken_off, too_large
 from dashboard.settings import Settings
-from dashboard.ui.html import address
 from data.store import StoreError
 
 MAX_QUERY = 8000  # characters
@@ -42,14 +43,17 @@ HEADERS = {
 }
 
 
-def install(server: Flask, app: Dash, settings: Settings) -> None:
-    """Check every request to a server before it is handled, and add headers to every response."""
+def install(server: Flask, app: Dash, settings: Settings, access: Access, refuse: Callable[[RequestDenied], Response]) -> None:
+    """Check every request to a server before it is handled, and add headers to every response.
+
+    ``refuse`` returns the response to a request that is denied.
+    """
     server.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     trusted_proxies.install(server, settings.trusted_proxies)
-    server.before_request(_check_request)
-    server.before_request(_check_reading)
-    server.register_error_handler(RequestDenied, denied)
-    server.register_error_handler(BodyRefused, _refused)
+    server.before_request(partial(_check_request, access))
+    server.before_request(partial(_check_reading, access))
+    server.register_error_handler(RequestDenied, refuse)
+    server.register_error_handler(BodyRefused, lambda error: refuse(_denied(error)))
     policies: dict[bool, str] = {}
 
     def with_headers(response: Response) -> Response:
@@ -94,13 +98,13 @@ def content_security_policy(app: Dash, ancestors: str) -> str:
     ))  # fmt: skip
 
 
-def _check_request() -> None:
+def _check_request(access: Access) -> None:
     """Refuse a request with an unknown host or a query string that is too long. Read its body, unless it is an upload."""
     named = re.match(r"https?://([^/?#]*)", request.environ.get("RAW_URI", ""), re.IGNORECASE)
     if named and named[1].lower() != request.host.lower():  # in GET http://HOST/ the host of the address counts
         raise RequestDenied(400, "two_hosts", "The address and the header `Host` name different hosts.")
-    service().access.check_host()
-    service().access.user()  # a forged user name is refused everywhere, so that nobody believes it works
+    access.check_host()
+    access.proxy.name()  # a forged user name is refused everywhere, so that nobody believes it works
     if len(request.query_string) > MAX_QUERY:
         raise RequestDenied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.method == "POST" and request.path in UPLOADS:
@@ -114,27 +118,31 @@ def _check_request() -> None:
             raise broken_off() from None
 
 
-def _refused(error: BodyRefused) -> Response:
-    headers = {"Retry-After": "5"} if error.status == 503 else {}
-    return denied(RequestDenied(error.status, error.code, str(error), headers=headers))
+def _denied(error: BodyRefused) -> RequestDenied:
+    return RequestDenied(error.status, error.code, str(error), headers={"Retry-After": "5"} if error.status == 503 else {})
 
 
-def _check_reading() -> ResponseReturnValue | None:
+def current_address() -> str:
+    """Return the path and query string of this request, so that a visitor can come back to it."""
+    return address(quote(request.path), list(request.args.items(multi=True)))
+
+
+def _check_reading(access: Access) -> ResponseReturnValue | None:
     """Refuse readers who may read nothing, or send a visitor to the login page.
 
     The callback that draws pages is not checked here: it says on the page that the visitor must log in.
     """
     if request.path in (*PUBLIC, CALLBACKS) or request.path.startswith(PUBLIC_FOLDERS):
         return None
-    if service().access.reading == "open" and request.method not in ("GET", "HEAD"):
+    if access.reading == "open" and request.method not in ("GET", "HEAD"):
         return None  # the endpoints that change something check rights themselves
     try:
-        service().access.check_reading()
+        access.check_reading()
     except RequestDenied as denied:
         page = (
             request.method in ("GET", "HEAD") and request.url_rule is not None and request.url_rule.rule in (*PAGES, *DOCUMENTS)
         )
-        if page and denied.code == "no_token" and service().access.offers_login():
+        if page and denied.code == "no_token" and access.offers_login():
             return redirect(address("/login", [("next", current_address())]), 303)
         raise
     except StoreError:

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from dashboard.settings import BadSetting, read_settings, unknown_settings
-from dashboard.version import VERSION
+from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
 COMMANDS = {
@@ -57,7 +56,7 @@ class _Commands(click.Group):
             raise
         except Exception as error:
             from dashboard.cli.progress import CommandRefused
-            from dashboard.registry.messages import error_message
+            from dashboard.http.messages import error_message
             from data.store import StoreError
             from data.store.tokens_and_readers import TokenError
 

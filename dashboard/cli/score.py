@@ -11,8 +11,8 @@ import msgspec
 
 from dashboard.cli.importing import FileOptions, file_options, import_options
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal
+from dashboard.http.messages import error_message
 from dashboard.registry.keys import MetricsParameters
-from dashboard.registry.messages import error_message
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run

@@ -9,7 +9,7 @@ import click
 
 from dashboard.access import signed_links
 from dashboard.cli.progress import CommandRefused
-from dashboard.registry.messages import error_message
+from dashboard.http.messages import error_message
 from dashboard.settings import Settings
 from data.store import open_store
 from queries.selection.parameter_kinds import BadRequest

@@ -17,9 +17,9 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from dashboard.process import logs
-from dashboard.process.end_with_parent import end_with
+from dashboard.http import logs
 from dashboard.settings import Settings, read_settings
+from dashboard.uploads.end_with_parent import end_with
 
 THREADS = 128  # per worker; dashboard/cache.py keeps some of them free from computing
 MAX_FILES = 4096  # open files per process
@@ -54,7 +54,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "dashboard.process.slow_clients.Worker",
+            "worker_class": "dashboard.http.slow_clients.Worker",
             "threads": THREADS,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, gunicorn's maximum, because an address can name many runs

@@ -6,22 +6,22 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
-from typing import Any, Concatenate
+from typing import Any, Concatenate, TypeVar
 
 from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
-from dashboard.access.identity_and_rights import RequestDenied
-from dashboard.registry.messages import error_message, public_message, what_changed
-from dashboard.registry.responses import error_response
+from dashboard.access.providers import RequestDenied
+from dashboard.http.messages import error_message, public_message, what_changed
+from dashboard.http.responses import error_response
 from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens_and_readers import Right
 from queries.changes import version_changes
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest
-from queries.selection.view_parameters_base import P, Parameters
+from queries.selection.view_parameters_base import NoParameters, P, Parameters
 
 api = Blueprint("api", __name__)
 log = logging.getLogger(__name__)
@@ -51,6 +51,20 @@ ROUTES: list[Route] = []
 def document(address: str, view: Callable[..., object], takes: type[Parameters]) -> None:
     """Add an address to the documentation."""
     ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes))
+
+
+Function = TypeVar("Function", bound=Callable[..., Response])
+
+
+def accept(method: str, path: str, takes: type[Parameters] = NoParameters) -> Callable[[Function], Function]:
+    """Declare an address that checks rights and reads the request itself, documented by the docstring of its function."""
+
+    def declare(view: Function) -> Function:
+        document(f"{method} {path}", view, takes)
+        api.add_url_rule(path, view_func=view, methods=[method])
+        return view
+
+    return declare
 
 
 def add(

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address
 from dashboard.registry.cited import Cited
 from dashboard.service import service
-from dashboard.ui.html import address
 from data.store import StoreError
 from queries.drafts import DraftText
 from queries.runs import run as run_facts

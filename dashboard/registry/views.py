@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 from flask import Response
 
+from dashboard.http.responses import csv_response, json_response
 from dashboard.registry.addresses import add
-from dashboard.registry.responses import csv_response, json_response
 from dashboard.registry.tables import Table
 from dashboard.service import service
 from queries.questions import ids_ending_in_csv
-from queries.selection import Request, Selection
+from queries.selection import Request
 from queries.selection.view_parameters_base import P
 
 A = TypeVar("A")
@@ -100,17 +100,27 @@ def _keys(request: Request[Any] | P) -> Any:
     return request.parameters if isinstance(request, Request) else request
 
 
-def register(view: View[P, A], csv: bool = True) -> View[P, A]:
-    """Serve and document a view: its JSON and, if ``csv``, each table.
+def serve(
+    path: str,
+    query: Callable[..., A],
+    parameters: type[P],
+    about: str,
+    *tables: Table,
+    selected: bool = True,
+    ignored: tuple[str, ...] = (),
+    csv: bool = True,
+) -> View[P, A]:
+    """Serve and document a view: its JSON and, if ``csv``, each table. The other arguments are those of the view.
 
     Raises ``TypeError`` if its query does not take a key, or has an argument without a default that no key or part of the path
     gives.
     """
+    view = View(path, query, parameters, about, tables, selected, ignored)
     _check(view)
-    answers = get_type_hints(view.query)["return"]
-    add(f"{PREFIX}{view.path}", partial(_json, view), view.parameters, view.about, selection=view.selected, answers=answers)
-    for table in view.tables if csv else ():
-        add(view.table_path(table), partial(_csv, view, table), view.parameters, table.about, selection=view.selected)
+    answers = get_type_hints(query)["return"]
+    add(f"{PREFIX}{path}", partial(_json, view), parameters, about, selection=selected, answers=answers)
+    for table in tables if csv else ():
+        add(view.table_path(table), partial(_csv, view, table), parameters, table.about, selection=selected)
     return view
 
 
@@ -122,6 +132,6 @@ def _csv(view: View[P, A], table: Table, request: Request[Any] | P, **parts: str
     """Return a table as CSV or, if the path is that of a question whose id ends in ``.csv``, the JSON of the question."""
     if isinstance(request, Request) and "question_id" in parts:
         name = f"{parts['question_id']}.csv"
-        if name in service().ask(ids_ending_in_csv, Selection(request.selection.dataset)):
+        if name in service().recall(ids_ending_in_csv, request.selection.dataset):
             return json_response(view.ask(request, **parts | {"question_id": name}))
     return view.csv(table, request, **parts)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address
 from dashboard.ui.controls import between, choices, menu, search, several
-from dashboard.ui.html import address, aria, page_link
+from dashboard.ui.html import aria, page_link
 from dashboard.ui.names import shorten_middle
 from queries.selection import Selection
 from queries.selection.facets import Facets

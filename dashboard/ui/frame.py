@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import address, aria, data, page_link
+from dashboard.http.paths import address
+from dashboard.settings import VERSION
+from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.names import shorten_middle
-from dashboard.version import VERSION
 from data.importing.seed import BUNDLED
 from data.plurals import counted
 from queries.datasets import Dataset

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
 
 from dash import html
 from dash.development.base_component import Component
@@ -81,25 +80,6 @@ def _attributes(part: Component) -> str:
 
 def _css(style: Mapping[str, object]) -> str:
     return ";".join(f"{re.sub('(?<!^)(?=[A-Z])', '-', name).lower()}:{value}" for name, value in style.items())
-
-
-def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a path with a query string.
-
-    >>> address("/compare", [("a", "1"), ("b", "x y")])
-    '/compare?a=1&b=x+y'
-    """
-    return f"{path}?{urlencode(pairs)}" if pairs else path
-
-
-def question_path(dataset: str, question_id: str) -> str:
-    """Return the path of a question's page; its id can contain any character."""
-    return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
-
-
-def run_path(run: str) -> str:
-    """Return the path of a run's page."""
-    return f"/runs/{run}"
 
 
 def page_link(

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from dash import html
+from dash.development.base_component import Component
 
-from dashboard.registry.messages import error_message, what_changed
-from dashboard.ui.html import address, page_link
+from dashboard.http.messages import error_message, what_changed
+from dashboard.http.paths import address
+from dashboard.ui.html import page_link
+from dashboard.ui.section import banner, choices, note, panel
 from data.plurals import counted
 from queries.changes import VersionChanges
 from queries.engine.question_difficulties import FROM_RUNS, UNTESTED
@@ -22,6 +25,7 @@ from queries.selection.view_parameters_base import kind_of
 
 MAX_LINKS = 24
 TITLES = {
+    "empty_store": "Nothing to show yet",
     "query_timeout": "This took too long",
     "busy": "The server is busy",
     "too_many_at_once": "Too much at once",
@@ -35,17 +39,12 @@ def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
     """Say that the data is simulated; None if it is not. People of a human collection are real."""
     if not facets.simulated:
         return None
-    note = in_short(facets.note or "") or f"{facets.title} holds simulated data."
+    words = in_short(facets.note or "") or f"{facets.title} holds simulated data."
     collection = facets.human_collection(people)
     if collection:
-        note += f" This does not apply to {collection[1]}, against whom runs are measured here."
+        words += f" This does not apply to {collection[1]}, against whom runs are measured here."
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
-    return html.Aside(
-        [html.Div([html.Strong("Simulated data. "), note]), more],
-        className="banner",
-        role="note",
-        title=facets.note or "",
-    )
+    return banner("Simulated data.", words, more=more, title=facets.note or "")
 
 
 def in_short(note: str) -> str:
@@ -58,25 +57,19 @@ def in_short(note: str) -> str:
 
 def withdrawn_banner(run: RunFacts) -> html.Aside:
     """Say that a run named by the address was withdrawn."""
-    when = (run.withdrawn_at or "")[:10]
-    return html.Aside(
-        html.Div([
-            html.Strong("Withdrawn run. "),
-            f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {when}"
-            + (f" by {run.withdrawn_by}" if run.withdrawn_by else "")
-            + ". It is shown because the address names it; other pages leave it out.",
-        ]),
-        className="banner",
-        role="note",
-    )  # fmt: skip
+    by = f" by {run.withdrawn_by}" if run.withdrawn_by else ""
+    return banner(
+        "Withdrawn run.",
+        f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {(run.withdrawn_at or '')[:10]}{by}. It is shown "
+        "because the address names it; other pages leave it out.",
+    )
 
 
-def version_notice(changes: VersionChanges) -> html.Aside | html.P:
+def version_notice(changes: VersionChanges) -> html.Aside | html.P | None:
     """Say whether a link that pins a data version still shows the same figures as then."""
     if changes.same:
-        return html.P(what_changed(changes), className="note", role="note")
-    text = f"{what_changed(changes)} The figures below are today's."
-    return html.Aside(html.Div([html.Strong("Figures have changed. "), text]), className="banner", role="note")
+        return note(what_changed(changes), role="note")
+    return banner("Figures have changed.", f"{what_changed(changes)} The figures below are today's.")
 
 
 def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | None:
@@ -84,14 +77,11 @@ def grading_notice(selection: Selection, coverage: GradingCoverage) -> html.P | 
     if not (coverage.without_it if selection.grading else coverage.with_it):
         return None
     total = coverage.with_it + coverage.without_it
-    text = (
-        f"Without the grading “{selection.grading}”: {counted(coverage.without_it, 'run')} of {total:,}, measured by the first "
-        "grading."
-    )
-    if not selection.grading:
-        text = f"Measured by the grading “reviewed”, with reviewers' corrections: {counted(coverage.with_it, 'run')} of {total:,}"
-        text += "; the others by their first grading." if coverage.without_it else "."
-    return html.P(text, className="note", role="note")
+    if selection.grading:
+        runs = f"{counted(coverage.without_it, 'run')} of {total:,}"
+        return note(f"Without the grading “{selection.grading}”: {runs}, measured by the first grading.", role="note")
+    text = f"Measured by the grading “reviewed”, with reviewers' corrections: {counted(coverage.with_it, 'run')} of {total:,}"
+    return note(text + ("; the others by their first grading." if coverage.without_it else "."), role="note")
 
 
 def forecast_notice(facets: Facets) -> html.P | None:
@@ -102,65 +92,55 @@ def forecast_notice(facets: Facets) -> html.P | None:
         "Answers are forecasts: the confidence is the probability of yes, and right means that yes came true. Accuracy, net "
         "score, HMR, its rewards and risk are about the likelier side of each forecast, with its probability as the confidence. "
     )
-    return html.P([text, html.A("More", href="/docs/docs/metrics#forecasts")], className="note", role="note")
+    return note([text, html.A("More", href="/docs/docs/metrics#forecasts")], role="note")
 
 
 def untested_notice(selection: Selection, facets: Facets) -> html.P | None:
     """Say why a page shows no tests and no bands, if a filter on difficulties that come from runs selects the questions."""
-    if selection.difficulty is None or facets.difficulty_source != FROM_RUNS:
-        return None
-    return html.P(UNTESTED, className="note", role="note")
+    return note(UNTESTED, role="note") if selection.difficulty is not None and facets.difficulty_source == FROM_RUNS else None
 
 
 def ignored_keys(keys: Sequence[str]) -> html.P | None:
     """Say which keys of the address have no effect here."""
-    return (
-        html.P(f"Ignored keys in the link: {', '.join(key[:100] for key in keys[:MAX_IGNORED])}", className="note ignored")
-        if keys
-        else None
-    )
+    named = ", ".join(key[:100] for key in keys[:MAX_IGNORED])
+    return html.P(f"Ignored keys in the link: {named}", className="note ignored") if keys else None
+
+
+def _alert(title: str, *parts: Component | None) -> html.Section:
+    return html.Section([html.H1(title), *parts], className="panel", role="alert")
 
 
 def store_panel(message: str) -> html.Section:
     """Say why no page can be shown."""
-    return html.Section([html.H1("The store cannot be read"), html.P(message)], className="panel", role="alert")
+    return _alert("The store cannot be read", html.P(message))
 
 
 def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> html.Section:
     """Say what is wrong with an address, and link to valid addresses with an allowed value in place of the bad one."""
-    links = []
-    if error.code == "unknown_value" and error.field and error.status == 400:
-        for value in error.allowed[:MAX_LINKS]:
-            kept = [(key, old) for key, old in pairs if key != error.field]
-            links.append(html.Li(page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}")))
-    elif error.code == "unknown_key":
-        links = [html.Li(html.Code(key)) for key in error.allowed]
-    title = "There is no such page" if error.status == 404 else "Unknown value in the link"
-    if error.code == "empty_store":
-        title = "Nothing to show yet"
-    elif error.code in TITLES:
-        title = TITLES[error.code]
     if error.status == 401:
-        return html.Section(
-            [html.H1("Log in to read this"), html.P(html.A("Log in", href=address("/login", [("next", address(path, pairs))])))],
-            className="panel",
-            role="alert",
-        )
+        login = html.A("Log in", href=address("/login", [("next", address(path, pairs))]))
+        return _alert("Log in to read this", html.P(login))
+    links: list[Component] = []
+    if error.code == "unknown_value" and error.field and error.status == 400:
+        kept = [pair for pair in pairs if pair[0] != error.field]
+        links = [
+            page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}") for value in error.allowed[:MAX_LINKS]
+        ]
+    elif error.code == "unknown_key":
+        links = [html.Code(key) for key in error.allowed]
+    title = "There is no such page" if error.status == 404 else "Unknown value in the link"
     if error.retry_after is not None:
-        text = [html.H1(title), html.P(str(error)), html.P("This page asks again by itself.")]
+        text = [html.H1(TITLES.get(error.code, title)), html.P(str(error)), html.P("This page asks again by itself.")]
         return html.Section(text, className="panel", role="status")
-    without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
-    return html.Section(
-        [
-            html.H1(title),
-            html.P(error_message(error)),
-            html.Div([html.P("Possible values:"), html.Ul(links, className="choices")]) if links else None,
-            html.P(page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}"))
-            if error.field and error.status == 400
-            else html.P(page_link("To the leaderboard", href="/")),
-        ],
-        className="panel",
-        role="alert",
+    way_out = page_link("To the leaderboard", href="/")
+    if error.field and error.status == 400:
+        without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
+        way_out = page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}")
+    return _alert(
+        TITLES.get(error.code, title),
+        html.P(error_message(error)),
+        html.Div([html.P("Possible values:"), choices(links)]) if links else None,
+        html.P(way_out),
     )
 
 
@@ -170,52 +150,38 @@ def nothing_selected(path: str, selection: Selection, what: str, facets: Facets,
     ``what`` is missing, in the plural, such as "answers". If only people have answered the dataset, there are links to what they
     did. ``title`` is for a page that has no other content.
     """
-    pairs = selection.pairs()
-    filters = selection.applied()
+    pairs, filters = selection.pairs(), selection.applied()
     drop = [
-        html.Li(
-            page_link(
-                f"without {key}: " + ", ".join(value for name, value in pairs if name == key),
-                href=f"{path}?{urlencode([(name, value) for name, value in pairs if name != key])}",
-            )
+        page_link(
+            f"without {key}: " + ", ".join(value for name, value in pairs if name == key),
+            href=f"{path}?{urlencode([(name, value) for name, value in pairs if name != key])}",
         )
         for key in filters
     ]
+    missing = _no_runs(what, facets)
     if drop:
         sentences = "; ".join(filters[key].sentence(key, selection.value(key)) for key in filters)
-        message = [html.H2(f"No {what} match these filters"), html.P(f"{sentences}. Remove one of them:")]
-        panel = html.Section([*message, html.Ul(drop, className="choices")], className="panel empty")
-    else:
-        panel = _no_runs(what, facets)
-    return html.Div([html.H1(title) if title else None, panel])
+        missing = panel(f"No {what} match these filters", f"{sentences}. Remove one of them:", choices(drop))
+    return html.Div([html.H1(title) if title else None, missing])
 
 
 def _no_runs(what: str, facets: Facets) -> html.Section:
     dataset = urlencode({"dataset": facets.dataset})
-    people = html.P(
-        [
-            f"{counted(facets.human_teams, 'human team')} heard its questions: see ",
-            page_link("where they buzzed", href=f"/teams?{dataset}"),
-            " and ",
-            page_link("its questions", href=f"/questions?{dataset}"),
-            ".",
-        ]
-    )
-    return html.Section(
-        [
-            html.H2(f"No {what} yet"),
-            people if facets.human_teams else None,
-            html.P(
-                [
-                    "This page needs more runs than the dataset has. Add one by uploading a file of answers ",
-                    page_link("here", href=f"/upload?{dataset}"),
-                    ", or with",
-                ]
-            ),
-            html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
-            html.P(["Its questions as prompts for a model: ", *prompts(facets.dataset)]),
-        ],
-        className="panel empty",
+    people: list[str | Component] = [
+        f"{counted(facets.human_teams, 'human team')} heard its questions: see ",
+        page_link("where they buzzed", href=f"/teams?{dataset}"),
+        " and ",
+        page_link("its questions", href=f"/questions?{dataset}"),
+        ".",
+    ]
+    upload = page_link("here", href=f"/upload?{dataset}")
+    needs = "This page needs more runs than the dataset has. Add one by uploading a file of answers "
+    return panel(
+        f"No {what} yet",
+        html.P(people) if facets.human_teams else None,
+        html.P([needs, upload, ", or with"]),
+        html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
+        html.P(["Its questions as prompts for a model: ", *prompts(facets.dataset)]),
     )
 
 

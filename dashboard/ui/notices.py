@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from urllib.parse import urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import address, page_link
+from dashboard.http.paths import address
+from dashboard.ui.html import page_link
 from dashboard.ui.numbers import percent, short
+from dashboard.ui.section import banner, panel
 from data.plurals import counted
 from queries.engine.common_questions import Coverage
 from queries.engine.units import UnitCounts
 from queries.leaderboard import GradingDisagreement, GradingLeader
 from queries.metrics import CATALOGUE
+from queries.reviewed_samples import MeanEstimate, ReviewedRun, ReviewedRuns
 from queries.selection import Selection
 from queries.selection.facets import AGES, QUESTION, YEARS, Facets
 
@@ -91,23 +94,15 @@ def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pair
     """Return what a page shows instead of its content if no run takes part, or nothing was answered by all that do."""
     nobody = not coverage.taking_part
     runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
-    return html.Section(
-        [
-            html.H2(
-                "No run answered enough to be compared"
-                if nobody
-                else f"No question was answered by {_all(len(coverage.taking_part))}"
-            ),
-            html.P(f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or"),
-            html.P(page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all")))
-            if nobody
-            else None,
-            html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
-            html.P("Questions answered:"),
-            html.Ul(runs[:MAX_LISTED]),
-            html.P(f"and {len(runs) - MAX_LISTED} more") if len(runs) > MAX_LISTED else None,
-        ],
-        className="panel empty",
+    every = page_link("measure all runs on what all of them answered", href=_address(path, pairs, "all"))
+    return panel(
+        "No run answered enough to be compared" if nobody else f"No question was answered by {_all(len(coverage.taking_part))}",
+        f"{_nobody(coverage) if nobody else ''} Choose runs that answered the same questions, or",
+        html.P(every) if nobody else None,
+        html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
+        "Questions answered:",
+        html.Ul(runs[:MAX_LISTED]),
+        f"and {len(runs) - MAX_LISTED} more" if len(runs) > MAX_LISTED else None,
     )
 
 
@@ -223,7 +218,7 @@ def disagreement_notice(
             href=_with_keys(path, pairs, HIDE, "" if hidden else "1"),
         ),
     ]
-    return html.Aside([html.Div([html.Strong("Gradings differ. "), *parts])], className="banner", role="note")
+    return banner("Gradings differ.", *parts)
 
 
 def _leader_names(leaders: Sequence[GradingLeader]) -> str:
@@ -235,3 +230,46 @@ def _leader_names(leaders: Sequence[GradingLeader]) -> str:
 def _with_keys(path: str, pairs: Sequence[tuple[str, str]], key: str, value: str) -> str:
     kept = [pair for pair in pairs if pair[0] != key]
     return f"{path}?{urlencode([*kept, (key, value)] if value else kept)}"
+
+
+MAX_JUDGED = 3  # runs that a notice names
+
+
+def judge_notice(result: ReviewedRuns, link: str) -> html.Aside | None:
+    """Say which runs are graded by a judge that errs, and by how much; None if no sample is reviewed.
+
+    ``link`` is the address of the page of gradings.
+    """
+    runs = [run for run in result.runs if run.means]
+    if not runs:
+        return None
+    parts = [
+        f"{run.model} · {run.elicitation} is graded by a judge that {judge_error(run)}: "
+        f"{_estimate('accuracy', run.means['accuracy'])}"
+        for run in runs
+    ]
+    more = f"; and {len(parts) - MAX_JUDGED} more runs" if len(parts) > MAX_JUDGED else ""
+    text = f"{'; '.join(parts[:MAX_JUDGED])}{more}. Other values on this page are by the grading in force. "
+    return banner("Judges err.", text, page_link("All estimates", href=link))
+
+
+def judge_error(run: ReviewedRun) -> str:
+    """Say how often the judge of a reviewed run errs."""
+    assert run.judge_error is not None
+    return f"errs about {short(100 * run.judge_error, 0)} %" if run.judge_error else "erred on no reviewed answer"
+
+
+def _estimate(key: str, mean: MeanEstimate) -> str:
+    value, low, high, judged = (short(number) for number in (mean.value, mean.low, mean.high, mean.judged))
+    return f"{CATALOGUE[key].name.lower()} {value} ({low} to {high}) instead of {judged}"
+
+
+def left_out_note(left_out: Mapping[str, int]) -> html.P | None:
+    """Say which plays and buzzes of people a curve lacks, and why; None if it lacks none.
+
+    ``left_out`` counts plays or buzzes by what they are and why, in words.
+    """
+    if not left_out:
+        return None
+    parts = "; ".join(f"{reason}: {plays:,}" for reason, plays in left_out.items())
+    return html.P(f"Left out of the curves of people at the import: {parts}.", className="note left-out-plays")

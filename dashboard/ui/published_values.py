@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.ui.controls import menu
 from dashboard.ui.numbers import short
-from dashboard.ui.table import Cell
-from dashboard.ui.table import table as table_section
+from dashboard.ui.section import note, section
+from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from queries.metrics import Metric
 from queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
@@ -29,52 +31,42 @@ def parts_menu(key: str, by: str) -> Component | None:
     return menu("published", "Published values", {"": "None"} | {table.key: table.title for table in tables}, key)
 
 
-PRINTED = "number figure-printed"
-OWN = ("model", "elicitation", "items")  # columns that a published table also has
-
-
-def published_body(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
-    """Return the rows of a published table, in its order and without ranks. Only metrics that it has are filled in.
-
-    None if ``key`` is blank. ``shown`` are the last of the ``columns`` of the leaderboard.
-    """
+def published_body(key: str) -> Body | None:
+    """Return the rows of a published table, in its order and without ranks, for the leaderboard. None if ``key`` is blank."""
     if not key:
         return None
     table, rows = published_rows(key)
-    heading = html.Th(
-        [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")],
-        colSpan=columns,
-        scope="rowgroup",
-        className="printed",
-    )
-    blank = columns - len(OWN) - len(shown)
-    return html.Tbody([html.Tr(heading), *(_reference_row(table, row, shown, blank) for row in rows)], className="published")
+    title = [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")]
+    return Body([PrintedRow(table, row) for row in rows], title, "printed", {"className": "published"})
 
 
-def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric], blank: int) -> html.Tr:
-    answers = row.values.get(COUNT)
-    return html.Tr(
-        [
-            html.Th(
-                [html.Span(row.model, className="name"), html.Span(table.title, className="cited")],
-                scope="row",
-                title=f"Printed in {table.paper}, {table.table}",
-            ),
-            html.Td(" · ".join(part for part in (row.elicitation, row.slice) if part)),
-            html.Td("" if answers is None else f"{answers:,.0f}", className="number"),
-            *(html.Td("", className="number") for _ in range(blank)),
-            *(
-                html.Td(short(row.values[metric.key]), className="number figure-printed", title=_title(row, metric, table))
-                if metric.key in row.values
-                else html.Td("", className="number")
-                for metric in shown
-            ),
-        ]
-    )
+class PrintedRow(NamedTuple):
+    """A row of a published table."""
 
+    table: PublishedTable
+    row: PublishedRow
 
-def _title(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
-    return f"{metric.name} = {row.values[metric.key]!r}, printed in {table.paper}, {table.table}"
+    def name(self) -> Cell:
+        """Return its model, and where it was printed."""
+        words = [html.Span(self.row.model, className="name"), html.Span(self.table.title, className="cited")]
+        return Cell(words, f"Printed in {self.table.paper}, {self.table.table}")
+
+    def elicitation(self) -> str:
+        """Return what is known of the elicitation, and the part of the questions."""
+        return " · ".join(part for part in (self.row.elicitation, self.row.slice) if part)
+
+    def answers(self) -> str:
+        """Return the number of answers; blank if it was not printed."""
+        answers = self.row.values.get(COUNT)
+        return "" if answers is None else f"{answers:,.0f}"
+
+    def value(self, metric: Metric) -> Cell:
+        """Return a value; blank if it was not printed."""
+        value = self.row.values.get(metric.key)
+        if value is None:
+            return Cell("")
+        title = f"{metric.name} = {value!r}, printed in {self.table.paper}, {self.table.table}"
+        return Cell(short(value), title, "number figure-printed")
 
 
 def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
@@ -85,7 +77,7 @@ def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
     columns = {metric.key for metric in shown} | {COUNT}
     others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
     unseen = f" It also has {', '.join(others)}, which are not columns here." if others else ""
-    return html.P(f"{table.title}: {table.caveat}{unseen}", className="note")
+    return note(f"{table.title}: {table.caveat}{unseen}")
 
 
 def published_parts(key: str, metric: Metric) -> html.Section:
@@ -97,32 +89,21 @@ def published_parts(key: str, metric: Metric) -> html.Section:
     parts = list(dict.fromkeys(row.slice or "" for row in rows))
     values = {(row.model, row.elicitation, row.slice): row.values.get(metric.key) for row in rows}
     models = list(dict.fromkeys((row.model, row.elicitation) for row in rows))
-    body: Component
+    body: Component | str
     if any(value is not None for value in values.values()):
-        head: list[Cell] = ["Model", "Confidence", *(html.Th(part, scope="col", className="number") for part in parts)]
-        body = table_section(
-            head,
-            [
-                html.Tr(
-                    [html.Th(model, scope="row"), html.Td(elicitation or "")]
-                    + [
-                        html.Td(short(values.get((model, elicitation, part))), className="number figure-printed")
-                        for part in parts
-                    ]
-                )
-                for model, elicitation in models
-            ],
-            f"{printed.title}, as printed",
-            "board across",
-        )
+        columns = [PageColumn("Model", itemgetter(0)), PageColumn("Confidence", lambda model: model[1] or "")]
+        columns += [_part_column(part, values) for part in parts]
+        body = html_table(columns, models, f"{printed.title}, as printed", "board across")
     else:
         others = " and ".join(dict.fromkeys(name for row in rows for name in row.values))
-        body = html.P(f"It has {others}, not {metric.name}.", className="note")
-    return html.Section(
-        [
-            html.H2(f"{printed.title}: {metric.name} as printed, not computed here"),
-            html.P(f"{printed.paper}, {printed.about}. {printed.caveat}", className="note"),
-            body,
-        ],
-        className="section published-parts",
+        body = f"It has {others}, not {metric.name}."
+    return section(
+        f"{printed.title}: {metric.name} as printed, not computed here",
+        f"{printed.paper}, {printed.about}. {printed.caveat}",
+        body,
+        class_name="section published-parts",
     )
+
+
+def _part_column(part: str, values: Mapping[tuple[str, str | None, str | None], float | None]) -> PageColumn:
+    return PageColumn(part, lambda model: Cell(values.get((*model, part)), kind="number figure-printed"), number=True)

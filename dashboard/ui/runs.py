@@ -19,6 +19,7 @@ from dashboard.service import service
 from dashboard.ui.figure import INK, OTHERS
 from dashboard.ui.html import aria, data
 from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names, shorten_middle
+from dashboard.ui.table import Content, PageColumn
 from data.plurals import counted
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric
@@ -96,6 +97,24 @@ def name_text(name: str) -> html.Span:
 def named(colour: str | None, name: str) -> list[html.Span]:
     """Return a run's name after a dot in its colour."""
     return [swatch(colour), name_text(name)]
+
+
+def run_column(
+    names: Mapping[str, str],
+    colours: Mapping[str, str] | None = None,
+    part: Callable[[Any], Any] = lambda row: row,
+    heading: Content = "Run",
+) -> PageColumn:
+    """Return the column that names the run of a row, after a dot in its colour if there are colours.
+
+    ``part`` returns the part of a row that has the attribute ``run``.
+    """
+
+    def name(row: Any) -> Content:
+        run = part(row).run
+        return names[run] if colours is None else named(colours.get(run), names[run])
+
+    return PageColumn(heading, name)
 
 
 def run_cell(name: str, colour: str | None) -> html.Th:

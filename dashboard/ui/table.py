@@ -1,44 +1,189 @@
-"""Plain tables, which scroll on their own if they are wider than the page."""
+"""Tables of pages, which scroll on their own if they are wider than the page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.registry.tables import Table
 from dashboard.ui.html import aria
-from dashboard.ui.numbers import DASH
+from dashboard.ui.numbers import DASH, short
 
-Cell = str | Component
+Content = str | Component | Sequence[Any] | None
 
 
-def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name: str | None = None) -> html.Div:
-    """Return a table of rows. Each heading is aligned like the cell below it in the first row.
+class Cell(NamedTuple):
+    """A cell with more than its value: a tooltip, a class, or attributes that scripts read.
 
-    Each row starts with ``html.Th(scope="row")``. ``label`` says what the table holds, for screen readers. A heading that is an
-    ``html.Th`` is used as it is.
+    ``content`` is written like any value of its column. ``kind`` is the class of the cell, by default that of its column.
     """
-    first = rows[0].children if rows else []
-    sides = [getattr(cell, "className", None) or "" for cell in first] or [""] * len(head)
-    columns = [
-        name if isinstance(name, html.Th) else html.Th(name, scope="col", className="number" if side == "number" else "")
-        for name, side in zip(head, sides, strict=True)
+
+    content: object
+    title: str | None = None
+    kind: str | None = None
+    attributes: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class PageColumn:
+    """A column of a table on a page.
+
+    Attributes:
+        heading: its heading; an ``html.Th`` is used as it is.
+        value: a function of a row, or the key of a declared column, or else the name of an attribute of a row. Numbers get three
+            decimals or, if they are whole, commas; None is a dash. A ``Cell`` says more.
+        form: writes values that are not None, if not in the usual style.
+        why: a function of a row: why its value is missing, as the tooltip of the dash.
+        about: the tooltip of the heading.
+        number: whether cells are aligned right; by default, whether a value is a number.
+    """
+
+    heading: Content
+    value: str | Callable[[Any], object]
+    form: Callable[[Any], Content] | None = None
+    why: Callable[[Any], str | None] | None = None
+    about: str = ""
+    number: bool | None = None
+
+    def cell(self, row: Any) -> Cell:
+        """Return the cell of a row. The value must be a function."""
+        assert callable(self.value)
+        value = self.value(row)
+        cell = value if isinstance(value, Cell) else Cell(value)
+        if cell.content is None and self.why and (reason := self.why(row)):
+            cell = cell._replace(title=f"None, because {reason}")
+        return cell
+
+    def write(self, value: object) -> Content:
+        """Return a value as it is written."""
+        if value is None:
+            return DASH
+        if self.form:
+            return self.form(value)
+        if isinstance(value, float):
+            return short(value)
+        return f"{value:,}" if isinstance(value, int) else value  # type: ignore[return-value]
+
+
+Columns = Iterable["PageColumn | str | None"]
+
+
+@dataclass(frozen=True)
+class Body:
+    """Some rows of a table, below a line that spans all columns, if there is a title and any row.
+
+    ``kind`` is the class of that line, and ``attributes`` those of the body.
+    """
+
+    rows: Sequence[Any]
+    title: Content = None
+    kind: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def html_table(
+    columns: Columns,
+    rows: Iterable[Any],
+    label: str,
+    class_name: str | None = None,
+    *,
+    declared: Table | None = None,
+    of_row: Callable[[Any], Mapping[str, Any]] | None = None,
+    **attributes: Any,
+) -> html.Div:
+    """Return a table. The first column names the rows.
+
+    Args:
+        columns: what is shown; a text is the key of a column of ``declared``, with its heading. None is left out.
+        rows: the rows, or a ``Body`` for each group of rows.
+        label: what the table holds, for screen readers.
+        declared: the table of a view, whose columns can be shown by their keys.
+        of_row: the attributes of a row.
+        attributes: those of the table.
+    """
+    shown = [_resolved(column, declared) for column in columns if column is not None]
+    listed = list(rows)
+    bodies = [part for part in listed if isinstance(part, Body)] or [Body(listed)]
+    cells = [[[column.cell(row) for column in shown] for row in body.rows] for body in bodies]
+    numbers = [
+        any(_is_number(line[place].content) for lines in cells for line in lines) if column.number is None else column.number
+        for place, column in enumerate(shown)
     ]
-    inside = html.Table([html.Thead(html.Tr(columns)), html.Tbody(list(rows))], className=class_name)
+    parts: list[Component] = [html.Thead(html.Tr([_heading(*pair) for pair in zip(shown, numbers, strict=True)]))]
+    for body, lines in zip(bodies, cells, strict=True):
+        if body.title is not None and not lines:
+            continue
+        spans = {"colSpan": len(shown), "scope": "rowgroup", **_stated(className=body.kind)}
+        top = [] if body.title is None else [html.Tr(html.Th(body.title, **spans))]
+        written = [
+            html.Tr([_name(line[0], shown[0]), *map(_td, line[1:], shown[1:], numbers[1:])], **(of_row(row) if of_row else {}))
+            for row, line in zip(body.rows, lines, strict=True)
+        ]
+        parts.append(html.Tbody([*top, *written], **body.attributes))
+    inside = html.Table(parts, className=class_name, **attributes)
     return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
 
 
-def dash(reason: str | None) -> Cell:
-    """Return a dash in place of a number or an interval, with the reason as its title."""
-    return html.Span(DASH, title=f"None, because {reason}", className="number") if reason else DASH
+def _resolved(column: PageColumn | str, declared: Table | None) -> PageColumn:
+    """Return a column whose value is a function."""
+    known = {} if declared is None or callable(declared.columns) else {known.key: known for known in declared.columns}
+    if isinstance(column, str):
+        column = PageColumn(known[column].heading, column)
+    if callable(column.value):
+        return column
+    return replace(column, value=known[column.value].value if column.value in known else attrgetter(column.value))
 
 
-def row(name: Cell | Sequence[Component], *cells: Cell) -> html.Tr:
-    """Return a row: its name, and its cells. Cells of plain text, or of class ``number``, are aligned right."""
-    first = html.Th(name if isinstance(name, str | Component) else list(name), scope="row")
+def _is_number(content: object) -> bool:
+    return isinstance(content, int | float) and not isinstance(content, bool)
 
-    def side(cell: Cell) -> str:
-        return "number" if isinstance(cell, str) or getattr(cell, "className", "") == "number" else ""
 
-    return html.Tr([first, *(html.Td(cell, className=side(cell)) for cell in cells)])
+def _heading(column: PageColumn, number: bool) -> Component:
+    if isinstance(column.heading, html.Th):
+        return column.heading
+    return html.Th(column.heading, scope="col", **_stated(className="number" if number else "", title=column.about))
+
+
+def _name(cell: Cell, column: PageColumn) -> html.Th:
+    return html.Th(column.write(cell.content), scope="row", **_stated(className=cell.kind, title=cell.title), **cell.attributes)
+
+
+def _td(cell: Cell, column: PageColumn, number: bool) -> html.Td:
+    kind = cell.kind if cell.kind is not None else "number" if number else ""
+    return html.Td(column.write(cell.content), **_stated(className=kind, title=cell.title), **cell.attributes)
+
+
+def _stated(**attributes: str | None) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value}
+
+
+def interval(
+    low: str | Callable[[Any], float | None] = "low",
+    high: str | Callable[[Any], float | None] = "high",
+    why: Callable[[Any], str | None] | None = None,
+    heading: str = "95 % interval",
+) -> PageColumn:
+    """Return a column of intervals, "low to high"; ``why`` is as in ``PageColumn``."""
+    start, end = (attrgetter(side) if isinstance(side, str) else side for side in (low, high))
+    return PageColumn(heading, lambda row: span(start(row), end(row)), why=why, number=True)
+
+
+def span(low: float | None, high: float | None, form: Callable[[float | None], str] = short) -> str | None:
+    """Return an interval as "low to high"; None without one."""
+    return None if low is None or high is None else f"{form(low)} to {form(high)}"
+
+
+def bracketed(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return a value with its interval in brackets, if there is one."""
+    text = short(value, digits)
+    return text if value is None or low is None or high is None else f"{text} [{short(low, digits)}, {short(high, digits)}]"
+
+
+def noted(value: Content, *notes: str | None) -> list[Any]:
+    """Return a value above small notes; blank ones are left out."""
+    return [value, *(html.Span(note, className="row-note") for note in notes if note)]

@@ -18,7 +18,7 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
-from dashboard.access.identity_and_rights import RequestDenied
+from dashboard.access.providers import RequestDenied
 from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes

@@ -20,10 +20,10 @@ from threading import BoundedSemaphore, Lock
 
 import msgspec
 
-from dashboard.process import logs
-from dashboard.process.end_with_parent import watch_parent
-from dashboard.registry.messages import error_message
+from dashboard.http import logs
+from dashboard.http.messages import error_message
 from dashboard.settings import read_settings
+from dashboard.uploads.end_with_parent import watch_parent
 from dashboard.uploads.summaries import IncomingRun, incoming_runs, runs_below_the_line
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import Content, import_paths

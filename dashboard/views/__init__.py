@@ -1,6 +1,6 @@
-"""Views, a folder each, without an ``__init__.py``.
+"""Views: each is a module or, if it is long, a folder without an ``__init__.py``.
 
-``view.py`` declares address, keys and tables, ``page.py`` lays out the page, ``addresses.py`` has addresses that are no views.
+The module, or ``page.py`` of the folder, declares address, keys and tables, and lays out the page.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from pathlib import Path
 
 from flask import Flask
 
-PARTS = ("view", "page", "addresses")
+FOLDER = Path(__file__).parent
 
 
 def register_all(server: Flask) -> None:
-    """Import what all folders declare, which registers it, and serve the ``ROUTES`` of pages: what their scripts request."""
-    for path in sorted(Path(__file__).parent.glob("*/*.py")):
-        if path.stem in PARTS:
-            module = importlib.import_module(f"{__name__}.{path.parent.name}.{path.stem}")
-            for address, answer in getattr(module, "ROUTES", {}).items():
-                server.add_url_rule(address, view_func=answer, strict_slashes=False)
+    """Import what all views declare, which registers it, and serve the ``ROUTES`` of pages: what their scripts request."""
+    for path in sorted(FOLDER.rglob("[a-z]*.py")):
+        module = importlib.import_module(".".join([__name__, *path.relative_to(FOLDER).with_suffix("").parts]))
+        for address, answer in getattr(module, "ROUTES", {}).items():
+            server.add_url_rule(address, view_func=answer, strict_slashes=False)

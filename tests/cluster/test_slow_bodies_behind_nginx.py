@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.process.slow_clients import MAX_BODY
+from dashboard.http.slow_clients import MAX_BODY
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.nginx import balancer

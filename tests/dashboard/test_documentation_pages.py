@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from dashboard.views.docs import page as documentation_pages
+from dashboard.views import docs as documentation_pages
 from tests.helpers.paths import ROOT
 
 NAMES = [document.name for document in documentation_pages.documents()]

@@ -12,7 +12,7 @@ from data.importing.report import Hint
 @pytest.fixture(scope="module")
 def page_hints(app):
     """The hints of the upload page. Pages can be imported only once there is an app."""
-    from dashboard.views.upload import page as upload
+    from dashboard.views import upload
 
     return upload.HINTS
 

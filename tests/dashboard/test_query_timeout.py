@@ -122,7 +122,7 @@ def test_responses_that_take_too_long_are_ended(limited, patient, monkeypatch, t
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the system's folder is shared with other tests
     client = limited.test_client()
     run = patient.test_client().get("/api/v1/runs?dataset=tone").json["runs"][0]["run"]
-    monkeypatch.setattr("dashboard.views.runs.view.responses", lambda *_: Table(ENDLESS, {}))
+    monkeypatch.setattr("dashboard.views.runs.responses", lambda *_: Table(ENDLESS, {}))
     before = set(tmp_path.iterdir())
     for form in ("csv", "parquet"):
         answer = client.get(f"/api/v1/runs/{run}/responses.{form}")

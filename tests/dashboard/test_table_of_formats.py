@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.registry.format_docs import documentation, in_guide
+from dashboard.cli.format_docs import documentation, in_guide
 from data.readers import formats
 from tests.helpers.paths import ROOT
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from dashboard.registry.messages import what_changed
+from dashboard.http.messages import what_changed
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
 from data.store.run_withdrawal import restore, withdraw

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from dashboard.views.which_ece.sections import review_words
+from dashboard.views.which_ece import review_words
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection

@@ -11,18 +11,82 @@ from dash.development.base_component import Component
 from dashboard.registry.composed import across_datasets, across_diagrams, tags_of
 from dashboard.registry.keys import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, column, columns, fields, parts
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import cluster_words
 from dashboard.ui.numbers import percent
+from dashboard.ui.section import controls, heading, note
 from dashboard.views.across.sections import across_section, across_table, diagrams_section, transfer_section
 from data.plurals import counted
-from queries.across import Across, AcrossDiagrams
+from queries.across import Across, AcrossCell, AcrossDiagrams
+from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.leaderboard import MIN_DISPUTED
-from queries.metrics import CATALOGUE, METRICS
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.selection import CONVENTIONS
 from queries.selection.facets import QUESTION
 from queries.selection.parameter_kinds import Flag
+from queries.selection.view_parameters_base import Parameters
+
+
+class AcrossKeys(Parameters, frozen=True):
+    """Which metric is compared across which datasets."""
+
+    metric: AcrossMetric = CATALOGUE["net_score"]
+    datasets: AcrossDatasets = ()
+    rows: AcrossRows = "models"
+    pool: AcrossTag = ""
+    failed: Annotated[bool, Flag("`1`: failed calls count as wrong in accuracies and as 0 in the net score")] = False
+    conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
+
+
+ACROSS = serve(
+    "across",
+    across_datasets,
+    AcrossKeys,
+    """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where the model is
+        over- or underconfident. Filters on runs and questions do not apply: values are those of each dataset's leaderboard.""",
+    Table(
+        "The same as CSV, a row per model and dataset.",
+        rows=lambda answer: [(row, *cell) for row in answer.rows for cell in row.cells.items()],
+        columns=(
+            *columns("model", "elicitation", at=0),
+            column("dataset", lambda row: row[1]),
+            *fields(AcrossCell, at=2),
+            *columns("mean_rank", "mean_place", "ranked_on", at=0),
+        ),
+        file=lambda answer: f"across-{answer.metric}",
+    ),
+    Table(
+        "Means over the runs with each value of a tag (`pool=`) as CSV, a row per value and dataset. `runs` counts the runs.",
+        rows=lambda answer: [
+            (group.value, dataset, len(cell.runs), cell.mean, cell.low, cell.high, cell.questions)
+            for group in answer.groups
+            for dataset, cell in group.cells.items()
+        ],
+        columns=parts("value", "dataset", "runs", "mean", "low", "high", "questions"),
+        name="groups",
+        file=lambda answer: f"across-{answer.metric}-groups",
+    ),
+    selected=False,
+)
+DIAGRAMS = serve(
+    "across/diagrams",
+    across_diagrams,
+    AcrossKeys,
+    """The bins of the reliability diagram of each model on each dataset, as `/api/v1/reliability` gives them for one
+        dataset. `metric` and `pool` have no effect.""",
+    Table(
+        "The same as CSV, a row per model, dataset and bin.",
+        rows=lambda answer: [(diagram, part) for diagram in answer.diagrams for part in diagram.bins],
+        columns=(*columns("dataset", "run", "model", "elicitation", at=0), *fields(ReliabilityBin, at=1)),
+    ),
+    selected=False,
+    ignored=("metric", "pool"),
+)
+
 
 PATH = "/across"
 DEFAULT_METRIC = "net_score"
@@ -64,41 +128,29 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
     diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
-    rows = "run" if request.parameters.rows == "runs" else "model"
+    every_run = request.parameters.rows == "runs"
     pools = {"": "None"} | {tag: tag for tag in tags}
+    counts = f"{counted(len(result.rows), 'run' if every_run else 'model')} on {counted(len(result.datasets), 'dataset')}"
     return [
-        html.Div(
-            [
-                html.H1("All datasets"),
-                html.P(
-                    f"{metric.name} of {counted(len(result.rows), rows)} on {counted(len(result.datasets), 'dataset')}",
-                    className="lead",
-                ),
-            ],
-            className="heading",
-        ),
-        html.Div(
-            [
-                menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
-                menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
-                menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
-                menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
-                several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
-            ],
-            className="controls",
+        heading("All datasets", f"{metric.name} of {counts}"),
+        controls(
+            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, "runs" if every_run else ""),
+            menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
+            menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
+            several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
         ),
         _disputed(result),
         across_table(result, metric),
-        html.P(
-            ("" if request.parameters.rows == "runs" else ONE_RUN)
+        note(
+            ("" if every_run else ONE_RUN)
             + "Each dataset is measured as on its leaderboard, without filters on runs and questions. "
             + "Brackets are 95 % intervals."
             + "".join(_clusters(result))
-            + (POOLED if result.groups else ""),
-            className="note",
+            + (POOLED if result.groups else "")
         ),
         across_section(result, metric),
-        diagrams_section(result, diagrams) if diagrams else None,
+        diagrams_section(result, diagrams, DIAGRAMS.tables[0]) if diagrams else None,
         transfer_section(result),
     ]
 
@@ -109,7 +161,7 @@ def _disputed(result: Across) -> html.P | None:
     if not shares:
         return None
     text = f"Gradings of runs differ on many answers of {', '.join(shares)}. The leaderboard there names the leader under each."
-    return html.P(text, className="note", role="note")
+    return note(text, role="note")
 
 
 def _clusters(result: Across) -> Iterator[str]:
@@ -118,10 +170,6 @@ def _clusters(result: Across) -> Iterator[str]:
         if dataset.cluster != QUESTION:
             words = cluster_words(dataset.cluster)
             yield f" On {dataset.title}, questions with {words} depend on each other, so intervals count clusters of these."
-
-
-def _written(rows: str) -> str:
-    return "" if rows == "models" else rows
 
 
 PAGE = register(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 
 from dash import html
 
+from dashboard.http.paths import address, run_path
+from dashboard.registry.tables import Table
 from dashboard.ui.figure import FAINT, GRID, INK, PlotlyJson, axis, downwards, figure, layout, plain
-from dashboard.ui.html import address, page_link, run_path
+from dashboard.ui.html import page_link
 from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import DASH, short
-from dashboard.ui.table import Cell, row, table
+from dashboard.ui.numbers import short
+from dashboard.ui.section import section
+from dashboard.ui.table import Cell, Columns, PageColumn, html_table, interval, noted, span
 from data.plurals import counted
 from queries.across import (
     Across,
@@ -44,90 +47,91 @@ MEAN_RANK = (
 
 def across_table(result: Across, metric: Metric) -> html.Div:
     """Return the table: a row per model, a column per dataset, with value, interval and rank. Each value links to its run."""
-    head: list[Cell] = ["Model"]
-    if metric.ranks:
-        head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
     titles = distinct_short_names([column.title for column in result.datasets], MAX_HEAD_LENGTH)
-    head += [_dataset_head(column, title) for column, title in zip(result.datasets, titles, strict=True)]
-    rows = [
-        html.Tr(
-            [
-                html.Th(
-                    [html.Span(line.model, className="name"), html.Span(line.elicitation, className="row-note")], scope="row"
-                ),
-                *([_mean_rank(line)] if metric.ranks else []),
-                *(_cell(line.cells.get(column.dataset), column.ranked) for column in result.datasets),
-            ]
-        )
-        for line in result.rows
-    ]
-    rows += [_group_row(group, result, metric) for group in result.groups]
-    return table(head, rows, f"{metric.name} by model and dataset", "board across")
+    return html_table(
+        [
+            PageColumn("Model", lambda line: noted(html.Span(_name(line, result.tag), className="name"), _about(line))),
+            PageColumn("Mean rank", _mean_rank, about=MEAN_RANK, number=True) if metric.ranks else None,
+            *(_dataset_column(column, title) for column, title in zip(result.datasets, titles, strict=True)),
+        ],
+        [*result.rows, *result.groups],
+        f"{metric.name} by model and dataset",
+        "board across",
+        of_row=lambda line: {"className": "group"} if isinstance(line, AcrossGroup) else {},
+    )
 
 
-def _group_row(group: AcrossGroup, result: Across, metric: Metric) -> html.Tr:
-    """The row of the runs that share one value of a tag: their means."""
-    name = [html.Span(f"{result.tag}: {group.value}", className="name"), html.Span("mean over runs", className="row-note")]
-    cells = [_mean(group.cells.get(column.dataset)) for column in result.datasets]
-    return html.Tr([html.Th(name, scope="row"), *([html.Td("")] if metric.ranks else []), *cells], className="group")
+def _name(line: AcrossRow | AcrossGroup, tag: str) -> str:
+    return f"{tag}: {line.value}" if isinstance(line, AcrossGroup) else line.model
 
 
-def _mean(group: RunGroup | None) -> html.Td:
+def _about(line: AcrossRow | AcrossGroup) -> str:
+    return "mean over runs" if isinstance(line, AcrossGroup) else line.elicitation
+
+
+def _mean(group: RunGroup | None) -> Cell:
+    """The mean of the runs that share one value of a tag."""
     if group is None:
-        return html.Td("", className="number", title="No ranked run with this tag")
+        return Cell("", "No ranked run with this tag")
     if group.mean is None:
-        return html.Td(DASH, className="number missing", title="The metric is undefined for every run")
-    interval = f"[{short(group.low)}, {short(group.high)}]" if group.low is not None else ""
-    notes = [html.Span(note, className="row-note") for note in (interval, counted(len(group.runs), "run")) if note]
-    return html.Td([short(group.mean), *notes], className="number")
+        return Cell(None, "The metric is undefined for every run", "number missing")
+    return Cell(noted(short(group.mean), _brackets(group), counted(len(group.runs), "run")))
 
 
-def _dataset_head(column: AcrossDataset, title: str) -> html.Th:
+def _mean_rank(line: AcrossRow | AcrossGroup) -> object:
+    if isinstance(line, AcrossGroup) or line.mean_rank is None:
+        return "" if isinstance(line, AcrossGroup) else None
+    return noted(short(line.mean_rank, 1), f"on {counted(line.ranked_on, 'dataset')}")
+
+
+def _dataset_column(column: AcrossDataset, title: str) -> PageColumn:
     link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"Leaderboard of {column.title}")
     note = counted(column.questions, "question") + (", simulated people" if column.simulated else "")
-    return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
+
+    def cell(line: AcrossRow | AcrossGroup) -> Cell:
+        if isinstance(line, AcrossGroup):
+            return _mean(line.cells.get(column.dataset))
+        return _cell(line.cells.get(column.dataset), column.ranked)
+
+    return PageColumn(noted(link, note), cell, number=True)
 
 
-def _mean_rank(line: AcrossRow) -> html.Td:
-    if line.mean_rank is None:
-        return html.Td(DASH, className="number")
-    on = html.Span(f"on {counted(line.ranked_on, 'dataset')}", className="row-note")
-    return html.Td([short(line.mean_rank, 1), on], className="number")
+def _brackets(cell: RunGroup | AcrossCell) -> str:
+    return f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
 
 
-def _cell(cell: AcrossCell | None, ranked: int) -> html.Td:
+def _cell(cell: AcrossCell | None, ranked: int) -> Cell:
     if cell is None:
-        return html.Td("", className="number", title="No run of this model")
+        return Cell("", "No run of this model")
     if cell.value is None:
-        return html.Td(DASH, className="number missing", title=cell.missing)
-    interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
+        return Cell(None, cell.missing, "number missing")
     rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
-    notes = [html.Span(note, className="row-note") for note in (interval, rank) if note]
     title = f"Run {cell.run}, measured on {counted(cell.questions, 'question')}"
-    return html.Td([page_link(short(cell.value), href=run_path(cell.run), title=title), *notes], className="number")
+    return Cell(noted(page_link(short(cell.value), href=run_path(cell.run), title=title), _brackets(cell), rank))
+
+
+MODEL = PageColumn("Model", lambda line: f"{line.model} · {line.elicitation}")
 
 
 def across_section(result: Across, metric: Metric) -> html.Section:
     """Return the heat map; its table lists value and rank by dataset."""
-    rows = [
-        row(f"{line.model} · {line.elicitation}", *(_place(line.cells.get(column.dataset)) for column in result.datasets))
-        for line in result.rows
-    ]
     shown = {
         "zero": "orange above 0, blue below",
         "none": "orange where low, blue where high",
     }.get(metric.direction, "blue for the best on a dataset, orange for the last")
-    text = table(["Model", *(column.title for column in result.datasets)], rows, "Value and rank by model and dataset")
-    return html.Section(
-        [html.H2("At a glance"), figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text)],
-        className="section",
-    )
+    places = [PageColumn(column.title, _place(column.dataset), number=True) for column in result.datasets]
+    text = html_table([MODEL, *places], result.rows, "Value and rank by model and dataset")
+    return section("At a glance", figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text))
 
 
-def _place(cell: AcrossCell | None) -> str:
-    if cell is None or cell.value is None:
-        return DASH
-    return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
+def _place(dataset: str) -> Callable[[AcrossRow], str | None]:
+    def place(line: AcrossRow) -> str | None:
+        cell = line.cells.get(dataset)
+        if cell is None or cell.value is None:
+            return None
+        return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
+
+    return place
 
 
 def transfer_section(result: Across) -> html.Section:
@@ -138,17 +142,11 @@ def transfer_section(result: Across) -> html.Section:
         html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
         for line in result.rows
     ]
-    return html.Section(
-        [
-            html.H2("Does calibration carry over?"),
-            html.P(
-                "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
-                "is on its own: of twenty calibrated results, about one is named by chance.",
-                className="note",
-            ),
-            html.Ul(models, className="transfer"),
-        ],
-        className="section",
+    return section(
+        "Does calibration carry over?",
+        "Mean confidence minus accuracy: over- or underconfident if its 95 % interval does not contain 0. Each interval "
+        "is on its own: of twenty calibrated results, about one is named by chance.",
+        html.Ul(models, className="transfer"),
     )
 
 
@@ -244,37 +242,31 @@ CAPTION = (
 )
 
 
-def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
-    """Return the figure and its table."""
+def diagrams_section(result: Across, diagrams: AcrossDiagrams, table: Table) -> html.Section:
+    """Return the figure and its table, of which ``table`` declares the columns."""
     titles = {column.dataset: column.title for column in result.datasets}
-    rows = [
-        html.Tr(
-            [
-                html.Th(f"{diagram.model} · {diagram.elicitation}", scope="row"),
-                html.Td(titles[diagram.dataset]),
-                html.Td(DASH if bin_.lower is None or bin_.upper is None else f"{bin_.lower:g} to {bin_.upper:g}"),
-                html.Td(f"{bin_.items:,}", className="number"),
-                html.Td(short(bin_.mean_confidence), className="number"),
-                html.Td(short(bin_.accuracy), className="number"),
-                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
-            ]
-        )
-        for diagram in diagrams.diagrams
-        for bin_ in diagram.bins
-        if bin_.items
+    columns: Columns = [
+        PageColumn("Model", lambda row: f"{row[0].model} · {row[0].elicitation}"),
+        PageColumn("Dataset", lambda row: titles[row[0].dataset]),
+        PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
+        "items",
+        "mean_confidence",
+        "accuracy",
+        interval(lambda row: row[1].low, lambda row: row[1].high),
     ]
-    head = ["Model", "Dataset", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
-    drawn = across_diagrams_figure(result, diagrams.diagrams)
+    rows = [row for row in table.rows(diagrams) if row[1].items]
     left_out = ""
     if len(result.datasets) > MAX_DATASETS:
         left_out = f"The first {MAX_DATASETS} of {len(result.datasets)} datasets are drawn. Choose others above."
-    return html.Section(
-        [
-            html.H2("Reliability of each model on each dataset"),
-            html.P(left_out, className="note") if left_out else None,
-            figure("across-diagrams", drawn, CAPTION, table(head, rows, "Bins by model and dataset")),
-        ],
-        className="section",
+    return section(
+        "Reliability of each model on each dataset",
+        left_out,
+        figure(
+            "across-diagrams",
+            across_diagrams_figure(result, diagrams.diagrams),
+            CAPTION,
+            html_table(columns, rows, "Bins by model and dataset", declared=table),
+        ),
     )
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dash import html
 
 from dashboard.ui.figure import INK
 from dashboard.ui.numbers import DASH, percent, short
-from dashboard.ui.runs import RunColours, run_cell
-from dashboard.ui.table import table
+from dashboard.ui.runs import RunColours, named, run_column
+from dashboard.ui.section import section
+from dashboard.ui.table import Cell, Content, PageColumn, html_table, noted, span
 from data.plurals import counted
 from queries.buzzing import CategoryOutcomes, PeopleMedian
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
-from queries.buzzing.people_median import Share
+from queries.buzzing.people_median import RunAndMedian, Share
 from queries.selection.facets import Facets
 
 
@@ -27,31 +28,25 @@ def buzz_categories(
     """
     if len(facets.categories) < 2 or not result.groups:
         return None
-    rows = []
-    for group in result.groups:
-        by_category = {outcome.category: outcome for outcome in group.categories}
-        cells = [_cell(by_category.get(category)) for category in result.categories]
-        rows.append(html.Tr([_name(group, names, colours), _cell(_total(group)), *cells]))
-    head = ["Who", "All", *(category or "not stated" for category in result.categories)]
-    return html.Section(
-        [
-            html.H2("Correct buzzes per incorrect buzz, by category"),
-            html.P(
-                "Above 1, more buzzes are correct than incorrect. Counts are shown below. Runs buzz at the threshold in use.",
-                className="note",
-            ),
-            table(head, rows, "Correct buzzes per incorrect buzz, by category", "board across"),
-        ],
-        className="section",
+
+    def name(group: BuzzOutcomes) -> Content:
+        if group.kind == "human":
+            return named(INK, "People")
+        if group.kind == "model":
+            return named(None, f"{group.name} (played as a team)")
+        return named(colours.get(group.name), names.get(group.name, group.name))
+
+    def cell_of(category: str | None) -> Callable[[BuzzOutcomes], Cell]:
+        return lambda group: _cell({outcome.category: outcome for outcome in group.categories}.get(category))
+
+    columns = [PageColumn("Who", name), PageColumn("All", lambda group: _cell(_total(group)), number=True)]
+    columns += [PageColumn(category or "not stated", cell_of(category), number=True) for category in result.categories]
+    title = "Correct buzzes per incorrect buzz, by category"
+    return section(
+        title,
+        "Above 1, more buzzes are correct than incorrect. Counts are shown below. Runs buzz at the threshold in use.",
+        html_table(columns, result.groups, title, "board across"),
     )
-
-
-def _name(group: BuzzOutcomes, names: Mapping[str, str], colours: RunColours) -> html.Th:
-    if group.kind == "human":
-        return run_cell("People", INK)
-    if group.kind == "model":
-        return run_cell(f"{group.name} (played as a team)", None)
-    return run_cell(names.get(group.name, group.name), colours.get(group.name))
 
 
 def _total(group: BuzzOutcomes) -> CategoryOutcome:
@@ -61,15 +56,17 @@ def _total(group: BuzzOutcomes) -> CategoryOutcome:
     return CategoryOutcome(None, heard, correct, incorrect, correct / incorrect if incorrect else None)
 
 
-def _cell(outcome: CategoryOutcome | None) -> html.Td:
+def _cell(outcome: CategoryOutcome | None) -> Cell:
     if outcome is None:
-        return html.Td(DASH, className="number missing", title="No question of this category was heard")
-    counts = html.Span(f"{outcome.correct:,} : {outcome.incorrect:,}", className="row-note")
+        return Cell(None, NOT_HEARD, "number missing")
+    counts = f"{outcome.correct:,} : {outcome.incorrect:,}"
     title = f"{counted(outcome.heard, 'question')} heard"
     if outcome.ratio is None:
-        why = "no buzz" if not outcome.correct else "no incorrect buzz"
-        return html.Td([DASH, counts], className="number", title=f"{title}, {why}")
-    return html.Td([short(outcome.ratio, 1), counts], className="number", title=title)
+        title += ", no buzz" if not outcome.correct else ", no incorrect buzz"
+    return Cell(noted(short(outcome.ratio, 1), counts), title)
+
+
+NOT_HEARD = "No question of this category was heard"
 
 
 NOTE = (
@@ -83,38 +80,34 @@ def people_median_section(result: PeopleMedian, names: Mapping[str, str], colour
     runs = [run for run in result.runs if run.earlier]
     if not runs:
         return None
-    by_words = [
-        html.Tr([run_cell(names[run.run], colours.get(run.run)), _share_cell(run.earlier, run.questions)]
-                + [_share_cell(share, run.questions) for share in run.within])
-        for run in runs
-    ]  # fmt: skip
-    categories = list(dict.fromkeys(part.category for run in runs for part in run.categories))
-    by_category = []
-    for run in runs:
-        parts = {part.category: part for part in run.categories}
-        cells = [
-            _share_cell(parts[name].earlier, parts[name].questions) if name in parts else _share_cell(None, 0)
-            for name in categories
+
+    def within(place: int) -> Callable[[RunAndMedian], Cell]:
+        return lambda run: _share_cell(run.within[place], run.questions)
+
+    def cell_of(category: str | None) -> Callable[[RunAndMedian], Cell]:
+        parts = {run.run: part for run in runs for part in run.categories if part.category == category}
+        return lambda run: _share_cell(part.earlier, part.questions) if (part := parts.get(run.run)) else _share_cell(None, 0)
+
+    def earlier(heading: str) -> list[PageColumn]:
+        return [
+            run_column(names, colours),
+            PageColumn(heading, lambda run: _share_cell(run.earlier, run.questions), number=True),
         ]
-        by_category.append(
-            html.Tr([run_cell(names[run.run], colours.get(run.run)), _share_cell(run.earlier, run.questions), *cells])
-        )
-    label = "Right before people, or within some words of their median"
-    earlier = "Earlier than people, by category"
-    return html.Section(
-        [
-            html.H2("Earlier than people"),
-            html.P(NOTE, className="note"),
-            table(["Run", "Right before the median", *map(_by, result.words)], by_words, label, "board across"),
-            *(
-                [html.H3(earlier), table(["Run", "All", *(name or "not stated" for name in categories)], by_category, earlier,
-                                         "board across")]
-                if len(categories) > 1
-                else []
-            ),
-        ],
-        className="section",
-    )  # fmt: skip
+
+    by_words = [PageColumn(_by(words), within(place), number=True) for place, words in enumerate(result.words)]
+    categories = dict.fromkeys(part.category for run in runs for part in run.categories)
+    by_category = [PageColumn(name or "not stated", cell_of(name), number=True) for name in categories]
+    label, title = "Right before people, or within some words of their median", "Earlier than people, by category"
+    return section(
+        "Earlier than people",
+        NOTE,
+        html_table([*earlier("Right before the median"), *by_words], runs, label, "board across"),
+        *(
+            [html.H3(title), html_table([*earlier("All"), *by_category], runs, title, "board across")]
+            if len(categories) > 1
+            else []
+        ),
+    )
 
 
 def _by(words: int) -> str:
@@ -123,12 +116,9 @@ def _by(words: int) -> str:
     return f"By {abs(words)} words {'after' if words > 0 else 'before'} it"
 
 
-def _share_cell(share: Share | None, questions: int) -> html.Td:
+def _share_cell(share: Share | None, questions: int) -> Cell:
     if share is None:
-        return html.Td(DASH, className="number missing", title="No question of this category was heard")
-    interval = DASH if share.low is None else f"{percent(share.low)} to {percent(share.high)}"
-    return html.Td(
-        [percent(share.share), html.Span(interval, className="row-note")],
-        className="number",
-        title=counted(questions, "question") + (f"; no interval, because {share.no_interval}" if share.no_interval else ""),
-    )
+        return Cell(None, NOT_HEARD, "number missing")
+    why = f"; no interval, because {share.no_interval}" if share.no_interval else ""
+    shown = noted(percent(share.share), span(share.low, share.high, percent) or DASH)
+    return Cell(shown, counted(questions, "question") + why)

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
 from dash import html
-from dash.development.base_component import Component
 
-from dashboard.ui.figure import (
-    INK,
-    MAX_ROW_LABEL_LENGTH,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    downwards,
-    end_labels,
-    figure,
-    layout,
-    panel_axes,
-    panels,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data
-from dashboard.ui.left_out_plays import left_out_note
-from dashboard.ui.numbers import DASH, short
-from dashboard.ui.runs import RunColours, legend, run_cell
-from dashboard.ui.table import table
+from dashboard.ui.notices import left_out_note
+from dashboard.ui.numbers import short
+from dashboard.ui.runs import RunColours, legend, named
+from dashboard.ui.section import note, section
+from dashboard.ui.table import Cell, Content, PageColumn, html_table
 from data.plurals import counted
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
@@ -39,128 +24,118 @@ MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
     """Return cumulative buzzes over the fraction of the question revealed, as a figure and a table."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
-    parts: list[Component | None] = [html.H2("Buzzes along the question")]
+    words = "Runs buzz at their thresholds in use."
     if any(curve.name == "Q1" for curve in drawn):
-        note = (
+        words = (
             "People: quartiles of teams by correct buzzes on these questions, each pooled over the questions that its teams "
-            "heard. Runs buzz at their thresholds in use."
+            f"heard. {words}"
         )
-    else:
-        note = "Runs buzz at their thresholds in use."
     gaps: dict[str, list[str]] = {}
     for curve in curves.curves:
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
-    parts += [html.P([note, *not_drawn], className="note"), left_out_note(curves.left_out_plays)]
-    if drawn:
-        parts.append(
-            figure(
-                "curves",
-                curves_figure(curves, names, colours),
-                "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
-                _curves_table(curves, names),
-                legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
-            )
-        )
-    return html.Section(parts, className="buzz-curves")
+    shown = fig.figure(
+        "curves",
+        curves_figure(curves, names, colours),
+        "Cumulative buzzes over the fraction of the question revealed. Solid: correct; dotted: incorrect",
+        _curves_table(curves, names),
+        legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
+    )
+    return section(
+        "Buzzes along the question",
+        note([words, *not_drawn]),
+        left_out_note(curves.left_out_plays),
+        *([shown] if drawn else []),
+        class_name="buzz-curves",
+    )
 
 
 def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
-    at = [round(mark * (len(curves.revealed) - 1)) for mark in MARKS]
-    rows = []
-    for curve in curves.curves:
-        for kind in ("correct", "incorrect"):
-            values = getattr(curve, kind)
-            if values is None:
-                continue
-            rows.append(
-                html.Tr(
-                    [
-                        html.Th(curve_name(curve, names), scope="row"),
-                        html.Td(kind),
-                        *(html.Td(short(values[index]), className="number") for index in at),
-                        html.Td(f"{curve.teams:,}" if curve.kind == "human" else "", className="number"),
-                        html.Td(f"{curve.heard:,}", className="number"),
-                    ]
-                )
-            )
-    head = ["Who", "Buzzes", *(f"by {mark:.0%}" for mark in MARKS), "Teams", "Questions heard"]
-    return table(head, rows, "Cumulative buzzes per question heard")
+    def by(mark: float) -> Callable[[tuple[BuzzCurve, str]], float]:
+        place = round(mark * (len(curves.revealed) - 1))
+        return lambda row: getattr(row[0], row[1])[place]
+
+    columns = [
+        PageColumn("Who", lambda row: curve_name(row[0], names)),
+        PageColumn("Buzzes", lambda row: row[1]),
+        *(PageColumn(f"by {mark:.0%}", by(mark)) for mark in MARKS),
+        PageColumn("Teams", lambda row: row[0].teams if row[0].kind == "human" else "", number=True),
+        PageColumn("Questions heard", lambda row: row[0].heard),
+    ]
+    kinds = [(curve, kind) for curve in curves.curves for kind in ("correct", "incorrect") if getattr(curve, kind) is not None]
+    return html_table(columns, kinds, "Cumulative buzzes per question heard")
 
 
-RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
+RATES = {
+    "given_correct": "P(buzz | correct)", "given_incorrect": "P(buzz | incorrect)", "buzz_rate": "Buzzes per clue",
+    "survey_score": "Survey score",
+}  # fmt: skip
+
+
+BOUNDS = {"given_correct": "correct_rate", "given_incorrect": "incorrect_rate"}  # rates that people's are at least
 
 
 def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
     """Return P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table."""
     people = [team for team in rates.teams if team.kind == "human" and team.teams]
-    note = (
+    words = (
         "How often a run buzzes when its guess is correct, and when it is not, clue by clue up to the first buzz. The further "
         "apart, the better it knows what it knows. "
     )
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
-        note += (
+        words += (
             "People are the players of a human collection, who guessed at every clue and said where they would buzz. Their rows "
             "are means over players."
         )
     elif people:
-        note += (
+        words += (
             "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their correct "
             "and incorrect buzzes per clue heard are lower bounds."
         )
     else:
-        note += "No human team heard these questions."
-    rows = [
-        html.Tr(
-            [
-                run_cell(names[run.run], colours.get(run.run)),
-                *(
-                    html.Td(short(getattr(run, key)), className="number", title=run.missing.get(key, ""), **data(key=key))
-                    for key in ("given_correct", "given_incorrect", *(key for key, _ in RATES))
-                ),
-            ],
-            **data(run=run.run),
-        )
-        for run in rates.runs
-    ]
-    rows += [_team_row(team) for team in rates.teams if team.teams]
-    head = ["Who", "P(buzz | correct)", "P(buzz | incorrect)", *(label for _, label in RATES)]
-    return html.Section(
-        [
-            html.H2("Buzzing when right, holding back when wrong"),
-            html.P(note, className="note"),
-            figure(
-                "habits",
-                buzz_rates_figure(rates, names, colours),
-                "○ given a correct guess, × given an incorrect one"
-                + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
-            ),
-            table(head, rows, "Buzz rates", "habits"),
-        ],
-        className="habits-section",
+        words += "No human team heard these questions."
+
+    def name(row: RunBuzzRates | TeamBuzzRates) -> Content:
+        if isinstance(row, RunBuzzRates):
+            return named(colours.get(row.run), names[row.run])
+        return named(fig.INK, _team_name(row)) if row.kind == "human" else named(None, f"{row.name} (model)")
+
+    columns = [PageColumn(heading, _rate(key), number=True) for key, heading in RATES.items()]
+    return section(
+        "Buzzing when right, holding back when wrong",
+        words,
+        fig.figure(
+            "habits",
+            buzz_rates_figure(rates, names, colours),
+            "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ people, lower bounds" if people and not known else ""),
+        ),
+        html_table(
+            [PageColumn("Who", name), *columns],
+            [*rates.runs, *(team for team in rates.teams if team.teams)],
+            "Buzz rates",
+            "habits",
+            of_row=lambda row: data(run=row.run) if isinstance(row, RunBuzzRates) else {},
+        ),
+        class_name="habits-section",
     )
 
 
-def _team_row(team: TeamBuzzRates) -> html.Tr:
-    """Mean rates of several teams; lower bounds if what they would have answered is not recorded."""
-    human = team.kind == "human"
-    name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
-    mean = f"; a mean over {counted(team.teams, 'team')}"
-    bounds = [
-        html.Td(
-            short(chance) if chance is not None else DASH if rate is None else f"≥ {short(rate)}",
-            className="number",
-            title=team.missing.get(key, "") + mean,
-        )
-        for key, chance, rate in (
-            ("given_correct", team.given_correct, team.correct_rate),
-            ("given_incorrect", team.given_incorrect, team.incorrect_rate),
-        )
-    ]
-    values = [html.Td(short(getattr(team, key)), className="number", title=team.missing.get(key, "")) for key, _ in RATES]
-    return html.Tr([run_cell(name, INK if human else None), *bounds, *values])
+def _rate(key: str) -> Callable[[RunBuzzRates | TeamBuzzRates], Cell]:
+    """A rate of a run, or the mean of several teams; a lower bound if what they would have answered is not recorded."""
+
+    def cell(row: RunBuzzRates | TeamBuzzRates) -> Cell:
+        value, missing = getattr(row, key), row.missing.get(key, "")
+        if isinstance(row, RunBuzzRates):
+            return Cell(value, missing, attributes=data(key=key))
+        if key not in BOUNDS:
+            return Cell(value, missing)
+        bound = getattr(row, BOUNDS[key])
+        shown = f"≥ {short(bound)}" if value is None and bound is not None else value
+        return Cell(shown, f"{missing}; a mean over {counted(row.teams, 'team')}")
+
+    return cell
 
 
 WIDTH, HEIGHT = 430, 300  # pixels of a panel
@@ -187,31 +162,31 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
     top = max(ceil(top * 10 + 0.2) / 10, 0.1)
     runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in colours]
-    run_names = run_labels(names, runs, LABEL)
+    run_names = fig.run_labels(names, runs, LABEL)
     data, labels = [], []
     for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
         ends: list[tuple[str, float, str]] = []
         # People are drawn above the runs, so that they stay visible among many.
         for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
             person = curve.kind == "human"
-            line: PlotlyJson = run_line(colours, curve.name)
+            line: PlotlyJson = fig.run_line(colours, curve.name)
             if person:
-                line = {"color": INK, "width": 3 if curve.name == "people" else 1.8}
+                line = {"color": fig.INK, "width": 3 if curve.name == "people" else 1.8}
             values = getattr(curve, kind)
             data.append({
-                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)),
+                "type": "scatter", "mode": "lines", "name": fig.plain(curve_name(curve, names)),
                 "meta": {"run": curve.name, "kind": kind},
-                "x": curves.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
+                "x": curves.revealed, "y": [round(value, 5) for value in values], **fig.panel_axes(panel),
                 "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in colours,
                 "opacity": TINTS[curve.name] if person else 1,
                 "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
             })  # fmt: skip
             if person:
-                ends.append((LABELS[curve.name], values[-1], INK))
+                ends.append((LABELS[curve.name], values[-1], fig.INK))
             elif curve.name in run_names:
                 ends.append((run_names[curve.name], values[-1], colours[curve.name]))
-        labels += end_labels(ends, 0, top, HEIGHT, panel_axes(panel), 1.012)
-    figure = panels(
+        labels += fig.end_labels(ends, 0, top, HEIGHT, fig.panel_axes(panel), 1.012)
+    figure = fig.panels(
         data,
         ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
         x={
@@ -235,11 +210,12 @@ def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mappi
     """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
-    rows = [*(plain(names[run.run]) for run in runs), *map(_team_name, people)]
+    rows = [*(fig.plain(names[run.run]) for run in runs), *map(_team_name, people)]
+    labels = fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH)
     between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
-        between["y"] += [plain(names[run.run])] * 2 + [None]
+        between["y"] += [fig.plain(names[run.run])] * 2 + [None]
     data: list[PlotlyJson] = [
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
         _dots(runs, names, colours, "given_correct", "circle-open"),
@@ -251,13 +227,13 @@ def buzz_rates_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mappi
     ]
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             ROW * len(rows) + 64,
-            xaxis=axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis(
-                range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
+            xaxis=fig.axis("probability of buzzing", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis(
+                range=fig.downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": fig.INK},
                 categoryorder="array", categoryarray=rows, tickvals=rows,
-                ticktext=[*run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values(), *map(_team_name, people)],
+                ticktext=[*labels.values(), *map(_team_name, people)],
             ),
         ),
     }  # fmt: skip
@@ -271,10 +247,10 @@ def _dots(
     runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
 ) -> PlotlyJson:
     kind = number.removeprefix("given_")
-    shades = [colours.get(run.run, OTHERS) for run in runs]
+    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
     return {
         "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
-        "x": [getattr(run, number) for run in runs], "y": [plain(names[run.run]) for run in runs], "cliponaxis": False,
+        "x": [getattr(run, number) for run in runs], "y": [fig.plain(names[run.run]) for run in runs], "cliponaxis": False,
         "marker": {
             "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
         },
@@ -292,7 +268,7 @@ def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> Plotl
         "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
         "x": [getattr(team, f"given_{kind}") for team in known], "y": [_team_name(team) for team in known], "cliponaxis": False,
         "customdata": [team.teams for team in known],
-        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
+        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 2.5, "color": fig.INK}},
         "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>mean over %{{customdata:,}} players<extra></extra>",
     }  # fmt: skip
 
@@ -303,7 +279,7 @@ def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJs
     return {
         "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
         "y": [_team_name(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
-        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
+        "marker": {"symbol": symbol, "size": 10, "color": fig.INK, "line": {"width": 1.5, "color": fig.INK}},
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
         "mean over %{customdata:,} teams<extra></extra>",
     }  # fmt: skip

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.figure import (
-    GRID,
-    INK,
-    MAX_ROW_LABEL_LENGTH,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    downwards,
-    end_labels,
-    figure,
-    label_margin,
-    layout,
-    padded,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.html import data, page_link
 from dashboard.ui.numbers import DASH, percent, short
-from dashboard.ui.runs import RunColours, legend, named, run_cell
-from dashboard.ui.table import row, table
+from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.section import note, section
+from dashboard.ui.table import Cell, PageColumn, html_table
 from dashboard.ui.threshold_sliders import MAX_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
@@ -46,75 +33,82 @@ def threshold_explorer_section(
     drawable = [run for run in explorer.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(explorer.runs) <= MAX_SLIDERS
-    ends = span(explorer, drawable)
-    parts: list[Component | None] = [html.H2("Thresholds"), html.P(threshold_rule(explorer, names), className="note")]
     if valued:
-        parts.append(
-            figure(
-                "wins",
-                wins_figure(valued, names, colours, explorer.scale, ends, few),
-                "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
-                curve_table(valued, names),
-                legend([run.run for run in valued], names, colours),
-            )
+        wins: Component | str = fig.figure(
+            "wins",
+            wins_figure(valued, names, colours, explorer.scale, span(explorer, drawable), few),
+            "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
+            curve_table(valued, names),
+            legend([run.run for run in valued], names, colours),
         )
     else:
         why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in explorer.runs]
-        reason = "; ".join(dict.fromkeys(filter(None, why)))
-        parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
+        wins = f"There are no expected wins to draw: {'; '.join(dict.fromkeys(filter(None, why)))}."
+    sliders: Component | None = html.Div(no_sliders(len(explorer.runs), bool(given)), className="note")
     if few:
-        parts.append(threshold_rows(explorer, drawable, names, colours, given, scale) if drawable else None)
-    else:
-        parts.append(html.Div(no_sliders(len(explorer.runs), bool(given)), className="note"))
-    parts.append(outcomes_table(explorer, names, colours))
-    parts.append(html.P(page_link("Where each run buzzes, question by question", href=questions), className="note"))
-    return html.Section(parts, className="explorer")
-
-
-TEAM_COLUMNS = ("Run", "Wins", "95 % interval", "Uncertain wins", "Neither", "People win", "95 % interval", "Questions")
+        sliders = threshold_rows(explorer, drawable, names, colours, given, scale) if drawable else None
+    return section(
+        "Thresholds",
+        threshold_rule(explorer, names),
+        wins,
+        sliders,
+        outcomes_table(explorer, names, colours),
+        note(page_link("Where each run buzzes, question by question", href=questions)),
+        class_name="explorer",
+    )
 
 
 def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
     """Return how often each run wins, loses or does neither against a human team, as a figure and a table."""
     played = [run for run in explorer.runs if run.outcome.win is not None]
-    title = html.H2("Against the human teams")
+    title = "Against the human teams"
     if not played:
         why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
-        without = html.P(f"There is no win probability: {why}.", className="note")
-        return html.Section([title, without], className="rooms")
-    note = (
+        return section(title, f"There is no win probability: {why}.", class_name="rooms")
+    words = (
         "One question against one human team, drawn at random from those that heard it, which does what it did in its own "
         "match. A run wins by answering correctly first, and loses if the team answers correctly and the run has not. "
         "Intervals are over questions, with the threshold fixed."
     )
     if any(run.outcome.unsure for run in played):
-        note += (
+        words += (
             " Hatched: wins over teams whose question others ended before the run buzzed. What these teams would have done is "
             "not recorded; they count as not having answered."
         )
-    rows = [row(named(colours.get(run.run), names[run.run]), *_outcome(run), f"{run.heard:,}") for run in played]
-    return html.Section(
-        [
-            title,
-            html.P(note, className="note"),
-            figure(
-                "rooms",
-                outcomes_figure(played, names, colours),
-                "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
-                "colour of the text: won by people",
-                table(TEAM_COLUMNS, rows, "Against the human teams"),
-            ),
-        ],
-        className="rooms",
+    columns = [
+        run_column(names, colours),
+        PageColumn("Wins", lambda run: run.outcome.win, percent),
+        PageColumn("95 % interval", lambda run: interval_text(run, "win", percent), number=True),
+        PageColumn("Uncertain wins", lambda run: run.outcome.unsure, percent, number=True),
+        PageColumn("Neither", lambda run: 1 - run.outcome.win - run.outcome.loss, percent),
+        PageColumn("People win", lambda run: run.outcome.loss, percent),
+        PageColumn("95 % interval", lambda run: interval_text(run, "loss", percent), number=True),
+        PageColumn("Questions", "heard"),
+    ]
+    return section(
+        title,
+        words,
+        fig.figure(
+            "rooms",
+            outcomes_figure(played, names, colours),
+            "Share of questions. In the run's colour: won by the run (hatched: uncertain); light: won by neither; in the "
+            "colour of the text: won by people",
+            html_table(columns, played, title),
+        ),
+        class_name="rooms",
     )
 
 
-def _outcome(run: RunThresholds) -> tuple[str, ...]:
-    outcome = run.outcome
-    assert outcome.win is not None and outcome.loss is not None
-    neither = 1 - outcome.win - outcome.loss
-    win, loss = (interval_text(run, name, percent) for name in ("win", "loss"))
-    return percent(outcome.win), win, percent(outcome.unsure), percent(neither), percent(outcome.loss), loss
+def _outcome(key: str, meaning: str, run: RunThresholds) -> Cell:
+    title = run.missing.get("optimum" if key == "best" else key) or meaning
+    content: list[Component | str] = [_cell(run, key)]
+    if key in run.intervals:
+        title += f"; 95 % interval {interval_text(run, key, short)}"
+    elif key in run.no_interval:
+        title += f"; no interval, because {run.no_interval[key]}"
+    if key == "score" and key in run.intervals:
+        content.append(html.Div(interval_text(run, key, lambda end: short(end, 2)), className="by"))
+    return Cell(content, title, attributes=data(key=key))
 
 
 LISTED = 12  # steps of a run's curve in the table
@@ -142,26 +136,14 @@ COLUMNS = (
 
 def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
     """Return a row per run: its threshold and the outcomes at it."""
-    rows = []
-    for run in explorer.runs:
-        cells: list[Component] = [run_cell(names[run.run], colours.get(run.run))]
-        for key, _, meaning in COLUMNS:
-            title = _missing(run, key) or meaning
-            content: list[Component | str] = [_cell(run, key)]
-            if key in run.intervals:
-                title += f"; 95 % interval {interval_text(run, key, short)}"
-            elif key in run.no_interval:
-                title += f"; no interval, because {run.no_interval[key]}"
-            if key == "score" and key in run.intervals:
-                content.append(html.Div(interval_text(run, key, lambda end: short(end, 2)), className="by"))
-            cells.append(html.Td(content, className="number", title=title, **data(key=key)))
-        rows.append(html.Tr(cells, **data(run=run.run)))
-    head = [html.Th(label, scope="col", title=meaning, className="number") for _, label, meaning in COLUMNS]
-    return table(["Run", *head], rows, "Outcomes of each threshold", "outcomes")
-
-
-def _missing(run: RunThresholds, key: str) -> str | None:
-    return run.missing.get("optimum" if key == "best" else key)
+    columns = [PageColumn(label, partial(_outcome, key, meaning), None, None, meaning, True) for key, label, meaning in COLUMNS]
+    return html_table(
+        [run_column(names, colours), *columns],
+        explorer.runs,
+        "Outcomes of each threshold",
+        "outcomes",
+        of_row=lambda run: data(run=run.run),
+    )
 
 
 def _cell(run: RunThresholds, key: str) -> str:
@@ -187,22 +169,19 @@ def _interval(run: RunThresholds) -> str:
 
 def curve_table(runs: Sequence[RunThresholds], names: Names) -> html.Div:
     """Return some evenly spaced steps of each run's curve. Each run needs a curve."""
-    rows = []
+    steps = []
     for run in runs:
-        curve = run.curve
-        assert curve is not None and curve.expected_wins is not None
-        last = len(curve.thresholds) - 1
-        rows += [
-            row(
-                names[run.run],
-                f"{curve.thresholds[step]:.4g}".replace("-", "\u2212"),
-                short(curve.expected_wins[step]),
-                short(curve.score[step], 2) if curve.score else DASH,
-                percent(curve.win[step]) if curve.win else DASH,
-            )
-            for step in sorted({round(index * last / (LISTED - 1)) for index in range(LISTED)})
-        ]
-    return table(["Run", "Threshold", "Expected wins", "Points", "Won"], rows, "Expected wins at some thresholds of each run")
+        assert run.curve is not None
+        last = len(run.curve.thresholds) - 1
+        steps += [(run, run.curve, step) for step in sorted({round(index * last / (LISTED - 1)) for index in range(LISTED)})]
+    columns = [
+        run_column(names, part=itemgetter(0)),
+        PageColumn("Threshold", lambda at: at[1].thresholds[at[2]], lambda value: f"{value:.4g}".replace("-", "\u2212")),
+        PageColumn("Expected wins", lambda at: at[1].expected_wins[at[2]]),
+        PageColumn("Points", lambda at: at[1].score[at[2]] if at[1].score else None, lambda value: short(value, 2)),
+        PageColumn("Won", lambda at: at[1].win[at[2]] if at[1].win else None, percent),
+    ]
+    return html_table(columns, steps, "Expected wins at some thresholds of each run")
 
 
 def interval_text(run: RunThresholds, key: str, form: Callable[[float], str]) -> str:
@@ -239,8 +218,8 @@ def wins_figure(
         assert curve is not None and curve.expected_wins is not None
         x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
         data.append({
-            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run,
-            "line": {**run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
+            "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "meta": run.run,
+            "line": {**fig.run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
             "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
             "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
         })  # fmt: skip
@@ -250,31 +229,31 @@ def wins_figure(
         best, colour = run.optimum, colours[run.run]
         until = "" if best.until is None else f" to {best.until:.4g}"
         data.append({
-            "type": "scatter", "mode": "markers", "name": f"best of {plain(names[run.run])}", "meta": run.run,
+            "type": "scatter", "mode": "markers", "name": f"best of {fig.plain(names[run.run])}", "meta": run.run,
             "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
             "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
-            "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"{fig.plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
     peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
-    labels = run_labels(names, [*peaks])
-    bottom, top = padded(wins, zero=True)
+    labels = fig.run_labels(names, [*peaks])
+    bottom, top = fig.padded(wins, zero=True)
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
-            yaxis=axis("expected wins per question", range=[bottom, top]),
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels(
+            xaxis=fig.axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
+            yaxis=fig.axis("expected wins per question", range=[bottom, top]),
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(
                 [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
             ),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
                     "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
-                    "y1": 5.5, "fillcolor": colours.get(run.run, OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
+                    "y1": 5.5, "fillcolor": colours.get(run.run, fig.OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
                 }
                 for run in used
             ],
@@ -290,8 +269,8 @@ def _interval_band(run: RunThresholds, name: str) -> str:
 
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Draw how often each run wins against a human team (hatched: uncertain), how often nobody wins, and how often it loses."""
-    labels = [plain(names[run.run]) for run in runs]
-    shades = [colours.get(run.run, OTHERS) for run in runs]
+    labels = [fig.plain(names[run.run]) for run in runs]
+    shades = [colours.get(run.run, fig.OTHERS) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
@@ -315,22 +294,23 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
                 ),
             },
             {
-                **bar, "name": "neither", "x": neither, "marker": {"color": GRID},
+                **bar, "name": "neither", "x": neither, "marker": {"color": fig.GRID},
                 "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{no_box}",
             },
             {
-                **bar, "name": "loses", "x": lost, "marker": {"color": INK},
+                **bar, "name": "loses", "x": lost, "marker": {"color": fig.INK},
                 "customdata": [_interval_band(run, "loss") for run in runs],
                 "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{no_box}",
             },
         ],
-        "layout": layout(
+        "layout": fig.layout(
             ROW * len(runs) + 58,
             barmode="stack",
-            xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
-            yaxis=axis(
-                range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK},
-                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], MAX_ROW_LABEL_LENGTH).values()),
+            xaxis=fig.axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
+            yaxis=fig.axis(
+                range=fig.downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": fig.INK},
+                tickvals=labels,
+                ticktext=list(fig.run_labels(names, [run.run for run in runs], fig.MAX_ROW_LABEL_LENGTH).values()),
             ),
         ),
     }  # fmt: skip

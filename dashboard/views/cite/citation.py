@@ -9,16 +9,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from dashboard.http.paths import address
 from dashboard.registry.addresses import VERSION
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.pages import Page, PageRequest, find_page, read_page
 from dashboard.registry.views import filled_path
 from dashboard.service import service
-from dashboard.ui.html import address
+from dashboard.settings import VERSION as CLUELINE
 from dashboard.ui.notices import cluster_words
 from dashboard.ui.numbers import CURVE_NAMES
-from dashboard.version import VERSION as CLUELINE
 from dashboard.views.cite.tables import as_latex, as_markdown, paper_table
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, State

@@ -1,20 +1,45 @@
-"""The page that shows everything a paper needs to cite a view."""
+"""Everything a paper needs to cite a view, as a page and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
+from flask import Response, has_request_context, request
 from flask import request as http_request
 
+from dashboard.http.messages import rules_that_changed
+from dashboard.http.paths import address
+from dashboard.http.responses import json_response
+from dashboard.registry.addresses import get
 from dashboard.registry.keys import View
-from dashboard.registry.messages import rules_that_changed
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
-from dashboard.ui.html import address, aria, data, page_link
-from dashboard.ui.table import row, table
+from dashboard.service import service
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.section import heading, note, section
+from dashboard.ui.table import PageColumn, html_table
 from dashboard.views.cite.citation import Citation, cite
+from queries.selection.view_parameters_base import Parameters
+
+
+class CiteParameters(Parameters, frozen=True):
+    """Which view is cited."""
+
+    view: Annotated[str, View("the page to cite: its path and query, percent-encoded as one value; `/` by default")] = "/"
+
+
+@get("/api/v1/cite", CiteParameters)
+def get_citation(parameters: CiteParameters) -> Response:
+    """Everything a paper needs to cite a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on
+    methods, BibTeX entries for the metrics, and a Python script that gets the same numbers.
+    """
+    # Outside a request, the best guess is a server on this machine.
+    server = request.host_url.rstrip("/") if has_request_context() else f"http://localhost:{service().settings.port}"
+    return json_response(cite(parameters.view, server))
+
 
 PATH = "/cite"
 
@@ -30,17 +55,11 @@ def draw(request: PageRequest[CitePage]) -> Sequence[Component | None]:
     view = request.parameters.view or address("/", [("dataset", request.selection.dataset)])
     citation = cite(view, http_request.host_url.rstrip("/"))
     return [
-        html.Div(
-            [
-                html.P([page_link("Back to the view", href=view)], className="crumbs"),
-                html.H1(f"Cite: {citation.title}"),
-                html.P(
-                    "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
-                    "same, it shows the same digits; otherwise it says what changed.",
-                    className="lead",
-                ),
-            ],
-            className="heading question-heading",
+        heading(
+            f"Cite: {citation.title}",
+            "What a paper needs from this view. The link pins the data: as long as the questions and these runs are the "
+            "same, it shows the same digits; otherwise it says what changed.",
+            crumbs=page_link("Back to the view", href=view),
         ),
         *citation_sections(citation),
     ]
@@ -54,38 +73,32 @@ def citation_sections(citation: Citation) -> list[Component | None]:
 
     If the view pins an earlier data version, what has changed since comes first.
     """
-    rows = [row(line[0], *line[1:]) for line in citation.rows]
     left_out = citation.total - len(citation.rows)
     rules = citation.rules_changed
+    columns = [PageColumn(name, itemgetter(place)) for place, name in enumerate(citation.columns)]
+    csv = html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")
     return [
-        html.P(f"{rules_that_changed(rules)} The figures below are today's.", className="note", role="note") if rules else None,
+        note(f"{rules_that_changed(rules)} The figures below are today's.", role="note") if rules else None,
         _text("Permanent link", citation.permalink, f"Data version {citation.version}."),
         _text("Methods", citation.methods, "Check it against your view before you print it.", prose=True),
-        html.Section(
-            [
-                html.Div([html.H2("Table"), html.A("CSV", href=citation.csv, className="quiet", title="All columns and digits")],
-                         className="heading"),
-                table(citation.columns, rows, "The table as printed") if rows else html.P("No rows.", className="note"),
-                html.P(f"{left_out:,} further rows are in the CSV.", className="note") if left_out else None,
-            ],
-            className="section",
+        section(
+            html.Div([html.H2("Table"), csv], className="heading"),
+            html_table(columns, citation.rows, "The table as printed") if citation.rows else "No rows.",
+            f"{left_out:,} further rows are in the CSV." if left_out else None,
         ),
         _text("LaTeX", citation.latex, "Needs the package booktabs."),
         _text("Markdown", citation.markdown),
         _text("BibTeX", citation.bibtex or "% nothing to cite", "The papers that the metrics come from."),
         _text("Python", citation.script, "Prints the same table in full precision. See docs/client.md for what it needs."),
-    ]  # fmt: skip
+    ]
 
 
-def _text(title: str, text: str, note: str = "", prose: bool = False) -> html.Section:
+def _text(title: str, text: str, about: str = "", prose: bool = False) -> html.Section:
     """A text with a button that copies it."""
-    return html.Section(
-        [
-            html.Div(
-                [html.H2(title), html.Button("Copy", type="button", className="quiet", **data(copy="text"))], className="heading"
-            ),
-            html.P(note, className="note") if note else None,
-            html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
-        ],
-        className="section citation",
+    button = html.Button("Copy", type="button", className="quiet", **data(copy="text"))
+    return section(
+        html.Div([html.H2(title), button], className="heading"),
+        about,
+        html.Pre(text, className="prose" if prose else "", tabIndex="0", role="region", **aria(label=title)),
+        class_name="section citation",
     )

@@ -5,37 +5,121 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import address, question_path
 from dashboard.registry.cited import Cited, paired
 from dashboard.registry.composed import selected_runs
-from dashboard.registry.keys import Margin, WantedDifference, default_metric, known_run, metric_names
+from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu, several
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import address, question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import pair_notice
 from dashboard.ui.runs import run_colours, run_names
-from dashboard.views.compare.power import power_section
+from dashboard.ui.section import controls, heading
 from dashboard.views.compare.sections import (
     differences_table,
     furthest_apart,
     metric_differences,
+    power_section,
     questions_section,
     wins_table,
 )
-from dashboard.views.compare.view import COMPARE, CompareKeys
 from data.plurals import counted
-from queries.compare import comparison, question_differences
+from queries.compare import Comparison, Difference, compare, comparison, comparisons, question_differences
 from queries.engine.common_questions import coverage
+from queries.engine.equivalence import Equivalence
 from queries.engine.primary_metric import primary_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
-from queries.power import power
+from queries.power import MetricPower, power
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, MetricList
+from queries.selection.view_parameters_base import Parameters
+
+
+class CompareKeys(Parameters, frozen=True):
+    """Which two runs are compared, by which metrics, and which difference does not matter."""
+
+    a: Annotated[str, known_run("id of the first of two runs to compare")]
+    b: Annotated[str, known_run("id of the second of two runs to compare")]
+    metrics: Metrics = METRICS
+    margin: Margin = None
+
+
+class PairsKeys(Parameters, frozen=True):
+    """Which runs are compared, and by which metrics."""
+
+    a: Annotated[str | None, known_run("id of a run to compare with all others; by default every pair of runs")] = None
+    metrics: Metrics = METRICS
+
+
+class PowerKeys(CompareKeys, frozen=True):
+    """Which two runs are compared, on which metrics, and which difference should be detectable."""
+
+    d: WantedDifference = None
+
+
+def _rows(comparison: Comparison) -> list[tuple[Comparison, str, Difference]]:
+    return [(comparison, key, difference) for key, difference in comparison.metrics.items()]
+
+
+DIFFERENCES = (
+    column("a", lambda row: row[0].a.run),
+    column("b", lambda row: row[0].b.run),
+    *columns("questions", at=0),
+    column("metric", lambda row: row[1]),
+    column("value_a", lambda row: row[2].a),
+    column("value_b", lambda row: row[2].b),
+    *with_interval(fields(Difference, at=2, without=("a", "b", "margin")), "difference"),
+)
+
+
+def _in_margin(name: str) -> Column:
+    return column(f"margin_{name}", lambda row: getattr(row[2].margin, name, None))
+
+
+def _with_margin(answer: object, keys: CompareKeys) -> tuple[Column, ...]:
+    return (*DIFFERENCES, *map(_in_margin, Equivalence.__struct_fields__ if keys.margin is not None else ()))
+
+
+COMPARE = serve(
+    "compare",
+    compare,
+    CompareKeys,
+    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and those
+        questions. With a `margin`, also whether the runs are `equal`, `different` or `undecided`.""",
+    Table("The differences as CSV, a row per metric.", _rows, _with_margin),
+)
+PAIRS = serve(
+    "pairs",
+    comparisons,
+    PairsKeys,
+    """Differences of every pair of runs or, with `a`, of that run and each other run, with p-values adjusted for all pairs
+        (Holm) and, except for the primary metric, for all other metrics.""",
+    Table(
+        "The same as CSV, a row per pair of runs and metric.",
+        rows=lambda answer: [row for pair in answer.comparisons for row in _rows(pair)],
+        columns=DIFFERENCES,
+    ),
+)
+POWER = serve(
+    "power",
+    power,
+    PowerKeys,
+    """How large a difference between two runs their common questions show with 80 % power (p < 0.05), how many questions a
+        difference `d` needs, how many it takes to show that runs are equal within a `margin` or differ by as much, and what
+        other numbers of questions would show.""",
+    Table(
+        "The same as CSV, a row per metric, without the curve over numbers of questions.",
+        rows=lambda answer: answer.metrics,
+        columns=fields(MetricPower, without=("curve",)),
+    ),
+)
+
 
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
@@ -91,25 +175,16 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
-        html.Div(
-            [
-                html.H1("Compare"),
-                html.P(
-                    f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Compare",
+            f"{request.facets.title}: where two runs differ; {counted(result.questions, 'question')} answered by both",
         ),
         _other_questions(request),
-        html.Div(
-            [
-                menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
-                menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
-                menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
-            ],
-            className="controls",
+        controls(
+            menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
+            menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
+            menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+            several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
         questions_section(questions, metric, names, tones, link),
         furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,

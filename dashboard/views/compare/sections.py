@@ -1,66 +1,60 @@
-"""Two runs question by question, the difference in each metric, and wins by category."""
+"""Two runs question by question, the difference in each metric, wins by category, and power."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, figure, layout, padded, plain
 from dashboard.ui.html import page_link
 from dashboard.ui.names import MAX_NAME_LENGTH, distinct_short_names
 from dashboard.ui.numbers import DASH, p_value_text, short
 from dashboard.ui.runs import name_text, named
-from dashboard.ui.table import dash, row, table
+from dashboard.ui.section import controls, note, section, side_by_side
+from dashboard.ui.table import PageColumn, html_table, interval
 from data.plurals import counted
 from queries.compare import CategoryWins, Comparison, Difference, QuestionDifferences, QuestionDot, SingleComparison
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.equivalence import Equivalence
 from queries.metrics import CATALOGUE, Metric
+from queries.power import MAX_QUESTIONS, MetricPower
 
-MAX_QUESTIONS = 200  # rows of the table of questions
+MAX_LISTED = 200  # rows of the table of questions
 Pair = tuple[str, str]  # a value of the first run and one of the second
 
 
 def questions_section(
     result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, link: Callable[[str], str]
-) -> html.Div | html.P:
+) -> html.Div | html.P | None:
     """Return every question as a dot, next to a histogram of the differences; a sentence if there are no questions.
 
     ``link`` maps a question id to its address.
     """
     if not result.questions:
-        return html.P(f"No question has {metric.name} for both runs.", className="note")
-    return html.Div(
-        [
-            figure(
-                "scatter", scatter_figure(result.dots, metric, link("ID"), names, tones), _scatter_title(metric, result),
-                questions_table(result, names, link),
-            ),
-            figure(
-                "differences", differences_figure(result, metric, tones),
-                f"Differences of {metric.name} over {counted(result.questions, 'question')}",
-            ),
-        ],
-        className="side-by-side",
-    )  # fmt: skip
+        return note(f"No question has {metric.name} for both runs.")
+    scatter = scatter_figure(result.dots, metric, link("ID"), names, tones)
+    title = f"Differences of {metric.name} over {counted(result.questions, 'question')}"
+    return side_by_side(
+        figure("scatter", scatter, _scatter_title(metric, result), questions_table(result, names, link)),
+        figure("differences", differences_figure(result, metric, tones), title),
+    )
 
 
-def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
+def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P | None:
     """Return links to the list of questions, sorted by the difference of both runs from either end.
 
     ``first_above`` and ``second_above`` are the addresses of the list that starts with the questions where the first, or the
     second, run has the higher value.
     """
-    return html.P(
-        [
-            page_link("Questions where they differ most", href=first_above),
-            f" by {metric.name}: {names[0]} above {names[1]}, or ",
-            page_link("the other way round", href=second_above),
-        ],
-        className="note",
-    )
+    first, second = page_link("Questions where they differ most", first_above), page_link("the other way round", second_above)
+    return note([first, f" by {metric.name}: {names[0]} above {names[1]}, or ", second])
 
 
 def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
@@ -75,7 +69,8 @@ def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair,
 def differences_table(result: SingleComparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
     """Return each metric of both runs, their difference, and which run is better."""
 
-    def better(metric: Metric, difference: Difference) -> Component:
+    def better(row: tuple[Metric, Difference]) -> Component:
+        metric, difference = row
         if metric.direction == "zero":
             return html.Span(DASH, title="0 is best: a difference does not say which run is nearer to 0")
         if difference.better is None or difference.p_holm is None:
@@ -85,34 +80,25 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
-    rows = [
-        row(
-            metric.name,
-            short(difference.a),
-            short(difference.b),
-            short(difference.difference),
-            f"{short(difference.low)} to {short(difference.high)}"
-            if difference.low is not None
-            else dash(difference.no_interval),
-            p_value_text(difference.p_holm),
-            better(metric, difference),
-        )
-        for metric in shown
-        for difference in [result.metrics[metric.key]]
-        if difference.difference is not None
+    measured = [(metric, result.metrics[metric.key]) for metric in shown]
+    columns = [
+        PageColumn("Metric", lambda row: row[0].name),
+        PageColumn(name_text(names[0]), lambda row: row[1].a),
+        PageColumn(name_text(names[1]), lambda row: row[1].b),
+        PageColumn("Difference", lambda row: row[1].difference),
+        interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[1].no_interval),
+        PageColumn("Adjusted p", lambda row: row[1].p_holm, p_value_text, number=True),
+        PageColumn("Better", better),
     ]
-    left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
+    left_out = [metric.name for metric, difference in measured if difference.difference is None]
     return html.Div(
         [
-            table(
-                ["Metric", *map(name_text, names), "Difference", "95 % interval", "Adjusted p", "Better"], rows, "Metrics of both"
-            ),
-            html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
-            html.P(
+            html_table(columns, [row for row in measured if row[1].difference is not None], "Metrics of both"),
+            note(f"Missing for one or both: {', '.join(left_out)}.") if left_out else None,
+            note(
                 f"Over the common questions; p-values are two-sided and, except by {CATALOGUE[result.primary].name}, the primary "
                 f"metric here, adjusted for all {counted(result.other_metrics, 'other metric')} of this dataset. "
-                "Intervals are not adjusted: one can leave out 0 although the difference is not clear.",
-                className="note",
+                "Intervals are not adjusted: one can leave out 0 although the difference is not clear."
             ),
         ],
         className="section",
@@ -121,33 +107,36 @@ def differences_table(result: SingleComparison, shown: Sequence[Metric], names: 
 
 def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
     """Return the first dots of the scatter plot as a table. ``link`` maps a question id to its address."""
-    rows = [
-        row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MAX_QUESTIONS]
-    ]
+    rows: list[QuestionDot | None] = [*result.dots[:MAX_LISTED]]
+    more = f"and {result.questions - len(rows):,} more: /api/v1/compare has them all"
     if len(rows) < result.questions:
-        rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
-    return table(["Question", *map(name_text, names)], rows, "Question by question")
+        rows.append(None)
+    columns = [
+        PageColumn("Question", lambda dot: more if dot is None else page_link(dot.question_id, link(dot.question_id))),
+        PageColumn(name_text(names[0]), lambda dot: "" if dot is None else dot.a),
+        PageColumn(name_text(names[1]), lambda dot: "" if dot is None else dot.b),
+    ]
+    return html_table(columns, rows, "Question by question")
 
 
 def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
     """Return the number of questions in each category on which either run is better; None if there are no categories."""
     if not wins:
         return None
-    parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
-    rows = []
-    for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
-        total = first + second + ties
-        bar = html.Div(
-            [
-                html.Span(className="share", style={"width": f"{100 * number / total:.2f}%", "background": tone})
-                for number, tone in ((first, tones[0]), (ties, OTHERS), (second, tones[1]))
-            ],
-            className="shares",
-        )
-        rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
-    better = [html.Span([name_text(name), " better"]) for name in names]
-    head: list[str | Component] = ["Category", better[0], "alike", better[1], "Shares"]
-    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
+    parts = [(win.category or "not stated", win.a, win.ties, win.b) for win in wins]
+    parts.append(("all", sum(win.a for win in wins), sum(win.ties for win in wins), sum(win.b for win in wins)))
+
+    def bar(part: tuple[str, int, int, int]) -> Component:
+        widths = [
+            {"width": f"{100 * number / sum(part[1:]):.2f}%", "background": tone}
+            for number, tone in zip(part[1:], (tones[0], OTHERS, tones[1]), strict=True)
+        ]
+        return html.Div([html.Span(className="share", style=width) for width in widths], className="shares")
+
+    heads: list[Any] = ["Category", [name_text(names[0]), " better"], "alike", [name_text(names[1]), " better"]]
+    columns = [PageColumn(head, itemgetter(place)) for place, head in enumerate(heads)]
+    table = html_table([*columns, PageColumn("Shares", bar)], parts, "Wins by category")
+    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table], className="section")
 
 
 def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
@@ -270,5 +259,119 @@ def forest_figure(
                 f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False,
             ),
             yaxis=axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+        ),
+    }  # fmt: skip
+
+
+def power_section(result: MetricPower, metric: Metric, equivalence: Equivalence | None) -> html.Section | None:
+    """Return the detectable difference in words and as a curve, and whether the runs are equal within a margin.
+
+    If the metric has no standard error, only the reason is left why nothing can be said of the margin; None without a margin.
+    ``equivalence`` is None where no margin is stated.
+    """
+    if result.error is None:
+        return html.Section(note(equality_sentence(result, equivalence))) if equivalence else None
+    columns = [PageColumn("Questions", itemgetter(0)), PageColumn("Difference", itemgetter(1), difference_text)]
+    return section(
+        f"How many questions does it take, by {metric.name}?",
+        html.P(power_sentence(result)),
+        controls(
+            difference_menu("d", "Difference that matters to you", result.target),
+            difference_menu("margin", "Equal if they differ by less than", result.margin),
+        ),
+        html.P(equality_sentence(result, equivalence)) if equivalence else None,
+        figure(
+            "power",
+            power_figure(result),
+            "Smallest difference detected with 80 % power, by the number of questions. Dot: these questions"
+            + ("" if result.target is None else "; dotted: the difference that matters to you"),
+            html_table(columns, result.curve, "Detectable difference by number of questions"),
+        ),
+        "Two-sided t-test at 5 %, with the spread over the questions that both answered. This assumes that "
+        "further questions resemble these. State the difference before looking at the measured one: how many questions a "
+        "measured difference needs only repeats its p-value. /api/v1/power takes any difference (d=0.02) and metric.",
+    )
+
+
+def power_sentence(result: MetricPower) -> str:
+    """Say which difference the questions could have shown, and how many questions the difference needs that the reader states."""
+    questions = counted(result.questions, "question")
+    if result.units != result.questions:
+        questions += f" in {counted(result.units, 'cluster')}"
+    if result.detectable is None:
+        first = f"With {questions}, no difference can be detected, however large."
+    else:
+        first = (
+            f"With {questions}, a difference of {difference_text(result.detectable)} would have been detected with 80 % power."
+        )
+    if result.target is None:
+        return first
+    return f"{first} Detecting {difference_text(result.target)} takes {_needed(result.needed)}."
+
+
+def equality_sentence(result: MetricPower, equivalence: Equivalence) -> str:
+    """Say whether the runs are equal within the margin, and how many questions it takes to show that, or the contrary."""
+    margin = difference_text(result.margin or 0.0)
+    if equivalence.verdict is None:
+        verdict = f"Whether they are equal within {margin} is undefined, because {equivalence.undefined}."
+    else:
+        low, high = (difference_text(end or 0.0) for end in (equivalence.low, equivalence.high))
+        verdict = f"With a margin of {margin}: {equivalence.verdict} (90 % interval of the difference {low} to {high})."
+    if result.error is None:
+        return verdict
+    if not result.margin:
+        return f"{verdict} No number of questions shows that two runs do not differ at all."
+    return (
+        f"{verdict} Showing that equal runs differ by less takes {_needed(result.needed_equal)}, and showing a difference of "
+        f"{margin} takes {_needed(result.needed_different)}."
+    )
+
+
+def _needed(questions: int | None) -> str:
+    return f"more than {MAX_QUESTIONS:,} questions" if questions is None else counted(questions, "question")
+
+
+def difference_text(value: float) -> str:
+    """Return a difference with three decimals or, if it is smaller than that shows, with two digits.
+
+    >>> difference_text(0.0312), difference_text(-0.0000178), difference_text(0.0)
+    ('0.031', '−0.000018', '0.000')
+    """
+    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(abs(value)))), 12))
+
+
+TICKS = (10, 30, 100, 300, 1000, 3000, 10000)
+
+
+def power_figure(result: MetricPower) -> PlotlyJson:
+    """Draw a falling curve over a logarithmic axis, a dot at the present number of questions, a line at the stated difference."""
+    questions, differences = [size for size, _ in result.curve], [difference for _, difference in result.curve]
+    present = [result.questions] if result.detectable is not None else []
+    ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
+    wanted = [] if result.target is None else [result.target]
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "lines", "x": questions, "y": differences,
+                "line": {"color": "var(--run-1)", "width": 2},
+                "hovertemplate": "%{x:,} questions detect %{y:.3f}<extra></extra>",
+            },
+            {
+                "type": "scatter", "mode": "markers", "x": present, "y": [result.detectable] if present else [],
+                "marker": {"color": "var(--run-1)", "size": 10, "line": {"color": INK, "width": 1}},
+                "hovertemplate": "these %{x:,} questions detect %{y:.3f}<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            260,
+            xaxis=axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
+            yaxis=axis("Detectable difference", range=padded([*differences, *wanted, result.detectable], zero=True)),
+            shapes=[
+                {
+                    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": target, "y1": target,
+                    "line": {"color": MUTED, "width": 1, "dash": "dot"},
+                }
+                for target in wanted
+            ],
         ),
     }  # fmt: skip

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.ui.figure import (
-    FAINT,
-    INK,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    end_labels,
-    grey_first,
-    label_margin,
-    layout,
-    padded,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from queries.decide import CurveDifference, Decisions, PeopleDecisions, RunDecisions
 
 HEIGHT, AXIS = 320, 60  # pixels of a figure, and of the space below and above its axis
@@ -50,27 +36,28 @@ def _over_t(
     zero: bool = False,
     people: PeopleDecisions | None = None,
 ) -> PlotlyJson:
-    ordered = grey_first([*curves], colours)
+    ordered = fig.grey_first([*curves], colours)
     data = [_line(run, decisions.thresholds, curves[run], names, colours, "t = %{x:.2f}: %{y:.3f}") for run in ordered]
     if people:
         data.append({
             "type": "scatter", "mode": "lines", "name": "people",
             "x": decisions.thresholds[:-1], "y": _rounded(people.net_score.values),
-            "line": {"color": INK, "width": 2, "dash": "dot"}, "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
+            "line": {"color": fig.INK, "width": 2, "dash": "dot"},
+            "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
-    bottom, top = padded(shown, zero=zero)
+    bottom, top = fig.padded(shown, zero=zero)
     middle = len(decisions.thresholds) // 2
     ends = [(run, curves[run][middle]) for run in ordered if run in colours]
-    labels = run_labels(names, [run for run, _ in ends])
+    labels = fig.run_labels(names, [run for run, _ in ends])
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis(title, range=[bottom, top]),
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels(
+            xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis(title, range=[bottom, top]),
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(
                 [(labels[run], value or 0.0, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS
             ),
             shapes=[_marker(t)],
@@ -88,17 +75,26 @@ def difference_figure(difference: CurveDifference, thresholds: Sequence[float], 
     }  # fmt: skip
     values = _rounded(difference.difference)
     line = {
-        "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": INK, "width": 2},
+        "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": fig.INK, "width": 2},
         "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
         "hovertemplate": "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
     }  # fmt: skip
-    zero = {"type": "line", "name": "zero", "xref": "x", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"color": FAINT, "width": 1}}
+    zero = {
+        "type": "line",
+        "name": "zero",
+        "xref": "x",
+        "x0": 0,
+        "x1": 1,
+        "y0": 0,
+        "y1": 0,
+        "line": {"color": fig.FAINT, "width": 1},
+    }
     return {
         "data": [band, line],
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT - 60,
-            xaxis=axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis("difference of scores", range=padded([*edges, *values], zero=True)),
+            xaxis=fig.axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis("difference of scores", range=fig.padded([*edges, *values], zero=True)),
             shapes=[_marker(t), zero],
         ),
     }
@@ -116,24 +112,26 @@ def coverage_figure(
         return [1 - value if accuracy and value is not None else value for value in values]
 
     runs = {run.run: run for run in decisions.runs}
-    ordered = grey_first([*runs], colours)
+    ordered = fig.grey_first([*runs], colours)
     curves = {run: risk_or_accuracy(runs[run].risks) for run in ordered}
     noun, of_answers = ("accuracy", "accuracy of the answers") if accuracy else ("risk", "share of errors among the answers")
     if forecasts:
         noun = of_answers = f"mean outcome of the {'likelier' if accuracy else 'less likely'} side"
     hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
     data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
-    bottom, top = padded([value for trace in data for value in trace["y"]])
+    bottom, top = fig.padded([value for trace in data for value in trace["y"]])
     ends = [(run, curves[run][-1] or 0.0) for run in ordered if run in colours]
-    labels = run_labels(names, [run for run, _ in ends])
+    labels = fig.run_labels(names, [run for run, _ in ends])
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis("share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"),
-            yaxis=axis(of_answers, range=[bottom, top]),
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
+            xaxis=fig.axis(
+                "share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"
+            ),
+            yaxis=fig.axis(of_answers, range=[bottom, top]),
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
             shapes=[_dot(runs[run], risk_or_accuracy(runs[run].risk), colours, t) for run in ordered],
         ),
     }
@@ -143,7 +141,7 @@ def _line(
     run: str, x: Sequence[float], y: Sequence[float | None], names: Names, colours: Mapping[str, str], hover: str
 ) -> PlotlyJson:
     return {
-        "type": "scatter", "mode": "lines", "name": plain(names[run]), "meta": run, "line": run_line(colours, run),
+        "type": "scatter", "mode": "lines", "name": fig.plain(names[run]), "meta": run, "line": fig.run_line(colours, run),
         "showlegend": run in colours, "x": [*x][: len(y)], "y": _rounded(y),
         "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
     }  # fmt: skip
@@ -164,7 +162,7 @@ def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, 
     return {
         "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
         "xanchor": run.answered[place], "yanchor": 0 if value is None else value, "visible": value is not None,
-        "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": colours.get(run.run, OTHERS),
+        "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": colours.get(run.run, fig.OTHERS),
         "line": {"color": "var(--paper)", "width": 1.5},
     }  # fmt: skip
 

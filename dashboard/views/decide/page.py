@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,18 +12,153 @@ from dash.development.base_component import Component
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import FirstCurve, SecondCurve
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, parts
+from dashboard.registry.views import serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
+from dashboard.ui.figure import (
+    Names,
+    figure,
+)
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.messages import nothing_selected
-from dashboard.ui.runs import highlighted_runs, run_colours, run_names
-from dashboard.views.decide.curves import coverage_section, murphy_section, net_section, people_note
-from dashboard.views.decide.slider import cost_slider, decisions_table, state
+from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_names
+from dashboard.ui.section import controls, heading, note, section
+from dashboard.views.decide.figures import coverage_figure, difference_figure, murphy_figure, net_figure
+from dashboard.views.decide.slider import (
+    cost_slider,
+    coverage_table,
+    curve_table,
+    decisions_table,
+    difference_table,
+    state,
+    verdict,
+)
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
-from queries.decide import Decisions, decide
+from queries.decide import Decisions, PeopleDecisions, decide
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
+from queries.selection.view_parameters_base import Parameters
+
+
+class DecideKeys(Parameters, frozen=True):
+    """Which two runs are compared."""
+
+    a: FirstCurve = ""
+    b: SecondCurve = ""
+
+
+def _rows(answer: Decisions) -> Iterator[tuple[object, ...]]:
+    for run in answer.runs:
+        curves = (
+            run.murphy, run.answered, run.risk, run.best_threshold, run.net_score.values, run.net_score.low, run.net_score.high,
+            run.best_score.values, run.best_score.low, run.best_score.high,
+        )  # fmt: skip
+        for t, *values in zip(answer.thresholds[:-1], *(curve[: len(answer.thresholds) - 1] for curve in curves), strict=True):
+            yield run.run, run.model, run.elicitation, t, *values
+    if answer.people:
+        net = answer.people.net_score
+        for t, *earned in zip(answer.thresholds[:-1], net.values, net.low, net.high, strict=False):
+            yield None, "people", None, t, *[None] * 4, *earned, *[None] * 3
+
+
+DECIDE = serve(
+    "decide",
+    decide,
+    DecideKeys,
+    """Answer or abstain, at each t from 0 to 1: Murphy curves and net scores, the share answered and its risk, risk by
+        coverage, the best threshold, and what thresholds chosen so on other questions earn; AURC, AUGRC, PRR and accuracy
+        at coverage; the difference of two runs with a simultaneous band over all t; and people's net scores.""",
+    Table(
+                "The curves as CSV, a row per run and t below 1. Rows for people have a blank `run`.",
+                rows=_rows,
+                columns=parts(
+                    "run", "model", "elicitation", "t", "murphy", "answered", "risk", "best_threshold", "net_score",
+                    "net_score_low", "net_score_high", "best_score", "best_score_low", "best_score_high",
+                ),
+            ),
+)  # fmt: skip
+
+
+def people_note(people: PeopleDecisions) -> html.P | None:
+    """Say what the line of people is, and how far it can be compared with those of runs."""
+    return note(
+        f"People: {counted(people.teams, 'human team')} that heard a question {people.heard:,} times and buzzed right in "
+        f"{people.right:.0%} and wrong in {people.wrong:.0%} of these. People state no confidence. Their line shows what these "
+        "same buzzes would earn at each cost; at another cost they might have buzzed differently. A run is asked at every clue, "
+        "a team decides once per question, and a question that others ended counts as not answered: the two compare only "
+        "roughly."
+    )
+
+
+def net_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
+    """Return the net scores of runs and people over t."""
+    runs = [run.run for run in result.runs]
+    return section(
+        "Net score",
+        figure(
+            "net",
+            net_figure(result, names, colours, t),
+            "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is better",
+            curve_table(result, names, "net_score"),
+            legend(runs, names, colours, "People, at their buzzes (dotted)" if result.people else ""),
+        ),
+    )
+
+
+def murphy_section(
+    result: Decisions, names: Names, menus: Sequence[Component], chosen_here: bool, colours: RunColours, t: float
+) -> html.Section:
+    """Return the Murphy curves of all runs, and the difference of two with its band.
+
+    ``menus`` choose these two; ``chosen_here`` is as in ``verdict``.
+    """
+    parts: list[Component] = [
+        figure(
+            "murphy",
+            murphy_figure(result, names, colours, t),
+            "Mean elementary score over t; lower is better. The area below a line is the run's Brier score. A run whose line is "
+            "below another's throughout scored better here, whatever a wrong answer costs",
+            curve_table(result, names, "murphy"),
+            legend([run.run for run in result.runs], names, colours),
+        )
+    ]
+    if difference := result.difference:
+        parts += [
+            controls(*menus),
+            verdict(difference, names, chosen_here),
+            figure(
+                "murphy-difference",
+                difference_figure(difference, result.thresholds, t),
+                f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {counted(difference.questions, 'question')} "
+                "that both answered: below 0 the first is better. The band covers the whole curve with 95 % confidence. Any two "
+                "curves meet near 0 and 1",
+                difference_table(difference),
+            ),
+        ]
+    return section("Murphy curves", *parts)
+
+
+def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float, *, forecasts: bool) -> html.Section:
+    """Return risk and accuracy over the share of items answered. ``forecasts``: whether answers are forecasts."""
+    risk = "Share of errors among the most confident items (risk), over the share answered. Lower is better"
+    right = "Accuracy of the most confident items, over the share answered. Higher is better"
+    if forecasts:
+        risk = "Mean outcome of the less likely side of the surest forecasts (risk), over their share. Lower is better"
+        right = "Mean outcome of the likelier side of the surest forecasts, over their share. Higher is better"
+    figures = [
+        figure(
+            name,
+            coverage_figure(result, names, colours, t, accuracy=accuracy, forecasts=forecasts),
+            f"{caption}. \u25cf the share with confidence above t",
+            coverage_table(result, names, accuracy=accuracy),
+            legend([run.run for run in result.runs], names, colours),
+        )
+        for name, caption, accuracy in (("risk-coverage", risk, False), ("accuracy-coverage", right, True))
+    ]
+    return section("Coverage", *figures)
+
 
 PATH = "/decide"
 CITED = ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr")
@@ -48,16 +183,10 @@ def draw(request: PageRequest[DecidePage]) -> Sequence[Component | None]:
     compared = [result.difference.a, result.difference.b] if result.difference else []
     every = run_names(compared) | names
     return [
-        html.Div(
-            [
-                html.H1("Answer or abstain"),
-                html.P(
-                    f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
-                    f"{counted(len(result.runs), 'run')}",
-                    className="lead",
-                ),
-            ],
-            className="heading",
+        heading(
+            "Answer or abstain",
+            f"{request.facets.title}: what it is worth to answer only when a run is confident enough; "
+            f"{counted(len(result.runs), 'run')}",
         ),
         cost_slider(t),
         decisions_table(result, names, colours, t, forecasts=request.facets.forecasts),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 
 from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, html
 
 from dashboard.ui.controls import control, labelled
 from dashboard.ui.html import data
 from dashboard.ui.numbers import short
-from dashboard.ui.runs import RunColours, run_cell
-from dashboard.ui.table import Cell, table
+from dashboard.ui.runs import RunColours, named
+from dashboard.ui.table import Cell, Content, PageColumn, bracketed, html_table
 from dashboard.views.decide.figures import nearest
 from queries.decide import (
     DECIDE_METRICS,
@@ -27,7 +29,6 @@ KEY = "t"
 DEFAULT_THRESHOLD = str(Conventions().t)
 MAX_STRETCHES = 4  # of thresholds that are listed in a sentence on measured curves
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # thresholds in the tables of figures
-FOLLOWING = ("net_score", "best_threshold", "best_score")  # columns that follow the slider
 # Without an interval: a best threshold is the place of a maximum, whose bootstrap intervals do not cover.
 POINTS = ("best_threshold",)
 DIGITS = 4  # decimals of the values that the browser shows
@@ -55,7 +56,7 @@ def state(decisions: Decisions) -> dcc.Store:
     """Return the data that the browser needs to follow the slider."""
     runs = {
         run.run: {
-            **{name: _columns(run, name) for name in FOLLOWING},
+            **{name: _columns(run, name) for name in COLUMNS},
             "answered": _rounded(run.answered),
             "risk": _rounded(run.risk),
         }
@@ -75,54 +76,57 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.{DIGITS}f}") for value in values]
 
 
+COLUMNS = {  # that follow the slider: headings and their tooltips
+    "net_score": ("Net score at t", "Score per item if the run answers above t. Higher is better"),
+    "best_threshold": (
+        "Own best threshold",
+        "With hindsight, answering above it would have earned the most at this cost. For a calibrated run it is near t",
+    ),
+    "best_score": (
+        "Net score at own threshold",
+        "Score per item above a best threshold, which for each fifth of the questions was chosen on the other four",
+    ),
+}
+
+
 def decisions_table(
     decisions: Decisions, names: Mapping[str, str], colours: RunColours, t: float, *, forecasts: bool
 ) -> html.Div:
     """Return a row per run: net score at t, own best threshold at that cost, and selective-prediction metrics, with intervals."""
-    place, metrics = nearest(t), [metric.worded(forecasts) for metric in DECIDE_METRICS]
-    rows = [
-        html.Tr(
-            [
-                run_cell(names[run.run], colours.get(run.run)),
-                *(html.Td(_at(run, part, place), className="number", **data(part=part)) for part in FOLLOWING),
-                *(_metric_cell(run, metric.key) for metric in DECIDE_METRICS),
-            ],
-            **data(run=run.run),
-        )
-        for run in decisions.runs
+
+    def name(row: RunDecisions | PeopleDecisions) -> Content:
+        return named(colours.get(row.run), names[row.run]) if isinstance(row, RunDecisions) else "People"
+
+    following = [
+        PageColumn(heading, partial(_following, part, nearest(t)), about=about, number=True)
+        for part, (heading, about) in COLUMNS.items()
     ]
-    if decisions.people:
-        dashes = [html.Td("\u2013", className="number") for _ in range(len(FOLLOWING) - 1 + len(DECIDE_METRICS))]
-        net = html.Td(_at(decisions.people, "net_score", place), className="number", **data(part="net_score"))
-        rows.append(html.Tr([html.Th("People", scope="row"), net, *dashes], **data(run="")))
-    head: list[Cell] = [
-        "Run",
-        html.Span("Net score at t", title="Score per item if the run answers above t. Higher is better"),
-        html.Span(
-            "Own best threshold",
-            title="With hindsight, answering above it would have earned the most at this cost. For a calibrated run it is near t",
-        ),
-        html.Span(
-            "Net score at own threshold",
-            title="Score per item above a best threshold, which for each fifth of the questions was chosen on the other four",
-        ),
-        *(html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in metrics),
+    metrics = [
+        PageColumn(metric.label, partial(_metric_cell, metric.key), about=f"{metric.name}. {metric.words}", number=True)
+        for metric in (metric.worded(forecasts) for metric in DECIDE_METRICS)
     ]
-    return table(head, rows, "What answers are worth", "decide")
+    return html_table(
+        [PageColumn("Run", name), *following, *metrics],
+        [*decisions.runs, *([decisions.people] if decisions.people else [])],
+        "What answers are worth",
+        "decide",
+        of_row=lambda row: data(run=row.run if isinstance(row, RunDecisions) else ""),
+    )
 
 
-def _at(row: RunDecisions | PeopleDecisions, part: str, place: int) -> str:
+def _following(part: str, place: int, row: RunDecisions | PeopleDecisions) -> Cell:
     """A column's value with its interval; ``assets/decide.js`` writes the same text."""
-    return _with_interval(*(values[place] for values in _columns(row, part)))
+    if isinstance(row, PeopleDecisions) and part != "net_score":
+        return Cell(None)
+    value, low, high = (*(values[place] for values in _columns(row, part)), None, None)[:3]
+    return Cell(bracketed(value, low, high), attributes=data(part=part))
 
 
-def _with_interval(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    return short(value) if value is None or low is None or high is None else f"{short(value)} [{short(low)}, {short(high)}]"
-
-
-def _metric_cell(run: RunDecisions, key: str) -> html.Td:
-    cell: MetricValue = run.metrics[key]
-    return html.Td(_with_interval(cell.value, cell.low, cell.high), className="number", title=cell.missing or "")
+def _metric_cell(key: str, row: RunDecisions | PeopleDecisions) -> Cell:
+    if isinstance(row, PeopleDecisions):
+        return Cell(None)
+    cell: MetricValue = row.metrics[key]
+    return Cell(bracketed(cell.value, cell.low, cell.high), cell.missing)
 
 
 def verdict(difference: CurveDifference, names: Mapping[str, str], chosen_here: bool) -> html.P:
@@ -170,48 +174,43 @@ def _who_is_better(stretches: Sequence[Stretch], names: Mapping[str, str]) -> st
 
 def curve_table(decisions: Decisions, names: Mapping[str, str], part: str) -> html.Div:
     """Return the text equivalent of a figure over t; ``part`` is ``murphy`` or ``net_score``."""
-    rows = [
-        html.Tr([
-            html.Th(names[run.run], scope="row"),
-            *(html.Td(short(_values(run, part)[nearest(mark)]), className="number") for mark in MARKS),
-        ])
-        for run in decisions.runs
-    ]  # fmt: skip
+    rows: list[tuple[str, Sequence[float | None]]] = [
+        (names[run.run], run.murphy if part == "murphy" else run.net_score.values) for run in decisions.runs
+    ]
     if part == "net_score" and decisions.people:
-        net = decisions.people.net_score.values
-        cells = [html.Td(short(net[nearest(mark)]), className="number") for mark in MARKS]
-        rows.append(html.Tr([html.Th("People", scope="row"), *cells]))
-    return table(["Run", *(f"t = {mark:g}" for mark in MARKS)], rows, "By t")
+        rows.append(("People", decisions.people.net_score.values))
+    return _curves(rows, {f"t = {mark:g}": nearest(mark) for mark in MARKS}, "By t")
 
 
-def _values(run: RunDecisions, part: str) -> Sequence[float | None]:
-    return run.murphy if part == "murphy" else run.net_score.values
+def _curves(rows: Sequence[tuple[str, Sequence[float | None]]], places: Mapping[str, int], label: str) -> html.Div:
+    """Return a row per name, with its values at some places."""
+
+    def at(place: int) -> Callable[[tuple[str, Sequence[float | None]]], float | None]:
+        return lambda row: row[1][place]
+
+    columns = [PageColumn(heading, at(place), number=True) for heading, place in places.items()]
+    return html_table([PageColumn("Run", lambda row: row[0]), *columns], rows, label)
 
 
 def coverage_table(decisions: Decisions, names: Mapping[str, str], *, accuracy: bool) -> html.Div:
     """Return the text equivalent of a figure over coverage."""
-    places = [round(mark * len(decisions.coverages)) - 1 for mark in (*MARKS, 1.0)]
-    rows = []
-    for run in decisions.runs:
-        values = [run.risks[place] for place in places]
-        cells = [short(1 - value if accuracy and value is not None else value) for value in values]
-        rows.append(html.Tr([html.Th(names[run.run], scope="row"), *(html.Td(cell, className="number") for cell in cells)]))
-    return table(["Run", *(f"{mark:.0%}" for mark in (*MARKS, 1.0))], rows, "By share answered")
+    rows = [
+        (names[run.run], [1 - risk if accuracy and risk is not None else risk for risk in run.risks]) for run in decisions.runs
+    ]
+    places = {f"{mark:.0%}": round(mark * len(decisions.coverages)) - 1 for mark in (*MARKS, 1.0)}
+    return _curves(rows, places, "By share answered")
 
 
 def difference_table(difference: CurveDifference) -> html.Div:
     """Return the text equivalent of the figure of the difference."""
-    rows = [
-        html.Tr([
-            html.Th(f"{mark:g}", scope="row"),
-            *(
-                html.Td(short(values[nearest(mark)]), className="number")
-                for values in (difference.difference, difference.low, difference.high)
-            ),
-        ])
-        for mark in MARKS
-    ]  # fmt: skip
-    return table(["t", "Difference", "Band from", "to"], rows, "Difference of two runs")
+    curves: dict[str, Sequence[float | None]] = {
+        "Difference": difference.difference,
+        "Band from": difference.low,
+        "to": difference.high,
+    }
+    rows = [(f"{mark:g}", *(values[nearest(mark)] for values in curves.values())) for mark in MARKS]
+    columns = [PageColumn(heading, itemgetter(place)) for place, heading in enumerate(("t", *curves))]
+    return html_table(columns, rows, "Difference of two runs")
 
 
 clientside_callback(

@@ -8,12 +8,14 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access.json_bodies import InvalidJson, decode_json, read_body
-from dashboard.registry.addresses import api, document, get, get_selected, pairs
+from dashboard.http.json_bodies import InvalidJson, decode_json, read_body
+from dashboard.http.responses import csv_response, json_response
+from dashboard.registry.addresses import accept, get, get_selected, pairs
 from dashboard.registry.keys import GUESSES
-from dashboard.registry.responses import csv_response, json_response
+from dashboard.registry.tables import RUN_FIRST, Table, columns
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.views.runs.addresses import no_such_run
+from dashboard.views.runs import no_such_run
 from data.store.gradings import (
     DRAWN,
     MAX_NOTE_LENGTH,
@@ -23,12 +25,30 @@ from data.store.gradings import (
     correct_grades,
     draw_for_review,
 )
-from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses
+from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
 from queries.reviewed_samples import MEANS, ReviewSample, review_sample, reviewed_runs
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
 from queries.selection.parameter_kinds import BadRequest, Whole
 from queries.selection.view_parameters_base import NoParameters, Parameters
+
+GRADINGS = serve(
+    "gradings",
+    gradings,
+    NoParameters,
+    """The gradings of each run that has several: where each comes from, the accuracy by it, and how far each two agree on
+        the answers of the selection (share of answers, Cohen's kappa).""",
+    Table(
+        "The agreements as CSV, a row per pair of gradings of a run.",
+        rows=lambda answer: [(run, pair) for run in answer.runs for pair in run.agreements],
+        columns=(
+            *RUN_FIRST,
+            *columns("answers", at=0),
+            *columns("a", "b", "agreeing", "agreement", "kappa", at=1),
+        ),
+    ),
+)
+
 
 MAX_GRADES = 1000  # grades that one request can correct
 MAX_DRAWN = 10_000  # answers of one draw
@@ -83,7 +103,7 @@ def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
     return json_response(service().ask(graded_guesses, selection, run_id, parameters.show or "differ", parameters.limit))
 
 
-@api.post("/api/v1/runs/<run_id>/grades")
+@accept("POST", "/api/v1/runs/<run_id>/grades")
 def post_grades(run_id: str) -> Response:
     """Correct grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`. `correct` is true, false, a
     number from 0 to 1, or null to undo earlier corrections. Without `clue`, a correction applies to every clue with this guess.
@@ -136,9 +156,6 @@ def _read() -> list[Correction]:
     ]
 
 
-document("POST /api/v1/runs/<run_id>/grades", post_grades, NoParameters)
-
-
 @get_selected("/api/v1/gradings/reviewed", NoParameters)
 def get_reviewed(query: Request[NoParameters]) -> Response:
     """The runs of which answers were drawn at random for review: how often the first grading errs, and means over all answers
@@ -169,7 +186,7 @@ def get_review(parameters: NoParameters, run_id: str) -> Response:
     return json_response(_sample(run_id))
 
 
-@api.post("/api/v1/runs/<run_id>/review")
+@accept("POST", "/api/v1/runs/<run_id>/review")
 def post_review(run_id: str) -> Response:
     """Draw answers of a run at random for review: `{"size": 100, "seed": 7}`; without `seed`, one is drawn, too. Questions are
     drawn, and one answer of each. Responds as `GET` does. Reviewers then grade them (`POST /api/v1/runs/<run_id>/grades`), also
@@ -194,6 +211,3 @@ def post_review(run_id: str) -> Response:
 
 def _sample(run_id: str) -> ReviewSample:
     return service().ask(review_sample, service().ask(run_facts, run_id).run)
-
-
-document("POST /api/v1/runs/<run_id>/review", post_review, NoParameters)

@@ -2,26 +2,222 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path, run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import data, page_link, question_path, run_path
-from dashboard.views.gradings.sections import agreement_table, draw_button, gradings_list, guesses_table, review_section
-from dashboard.views.gradings.view import GRADINGS
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.notices import judge_error
+from dashboard.ui.numbers import DASH, percent, short
+from dashboard.ui.quizbowl import draw_text
+from dashboard.ui.section import heading, note, panel, section
+from dashboard.ui.table import Cell, PageColumn, html_table, interval
+from dashboard.views.gradings.addresses import GRADINGS
 from data.plurals import counted
 from data.store.gradings import REVIEWED
-from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
-from queries.reviewed_samples import review_sample, reviewed_runs
+from queries.gradings import (
+    SHOWN,
+    GradeCorrection,
+    GradedGuess,
+    GradedGuesses,
+    GradedRun,
+    GradingAgreement,
+    Gradings,
+    RunGrading,
+    Show,
+    graded_guesses,
+    gradings,
+)
+from queries.metrics import CATALOGUE
+from queries.reviewed_samples import ReviewedRun, ReviewSample, review_sample, reviewed_runs
 from queries.selection.view_parameters_base import NoParameters
+
+SOURCES = {
+    "import": "the first grading, which came with the run",
+    "column": "a column of its file",
+    "added": "added by a later import",
+    "rules": "by Clueline's rules",
+    "review": "with reviewers' corrections",
+}
+CHOICES = (("Right", "1", "y"), ("Wrong", "0", "n"), ("Undo", "", "u"))  # label, what is sent, key
+
+
+def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> html.Div:
+    """Return a row for each pair of gradings of each run. ``link`` maps a run id to the address of its guesses."""
+
+    def name(row: tuple[GradedRun, GradingAgreement]) -> list[Component | str]:
+        run, pair = row
+        parts: list[Component | str] = [page_link(f"{run.model} · {run.elicitation}", href=link(run.run), class_name="name")]
+        if pair is run.agreements[0]:
+            parts.append(html.Div(f"differ on {run.differing:,} of {counted(run.answers, 'answer')}", className="by"))
+        return parts
+
+    def accuracy(row: tuple[GradedRun, GradingAgreement], side: str) -> float | None:
+        return {grading.name: grading.accuracy for grading in row[0].gradings}[getattr(row[1], side)]
+
+    columns = [
+        PageColumn("Run", name),
+        PageColumn("Grading", "a"),
+        PageColumn("Accuracy", partial(accuracy, side="a"), number=True),
+        PageColumn("Other grading", "b"),
+        PageColumn("Accuracy", partial(accuracy, side="b"), number=True),
+        PageColumn("Agree", "agreement", percent, number=True),
+        PageColumn("Cohen's κ", "kappa", number=True),
+    ]
+    rows = [(run, pair) for run in runs for pair in run.agreements]
+    return html.Div(html_table(columns, rows, "Agreement of gradings", declared=GRADINGS.tables[0]), className="runs")
+
+
+def gradings_list(gradings: Sequence[RunGrading]) -> html.Ul:
+    """Say where each grading of a run comes from."""
+    return html.Ul([html.Li(_origin(grading)) for grading in gradings], className="note")
+
+
+def _origin(grading: RunGrading) -> list[Component | str]:
+    words = SOURCES.get(grading.source, grading.source)
+    if grading.source == "review":
+        corrections = counted(grading.corrections, "correction")
+        words += f": {corrections}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
+    if grading.source == "added":
+        words += f", by {grading.by or 'the command line'} on {grading.at[:10]} {grading.at[11:16]} UTC"
+    return [html.Strong(grading.name), f", {words}; accuracy {short(grading.accuracy)}"]
+
+
+def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl: bool, writable: bool) -> html.Div:
+    """Return a row for each guess. The script ``assets/gradings.js`` moves through the rows and sends corrections.
+
+    There must be at least one guess. ``link`` maps a question id to its address.
+    """
+    names = [name for name in result.gradings if name != REVIEWED] + [REVIEWED]
+    buttons = [
+        html.Button(label, type="button", className="quiet", tabIndex="-1", **data(grade=value), **aria(keyshortcuts=key))
+        for label, value, key in CHOICES
+    ]
+
+    def answer_line(guess: GradedGuess) -> Cell:
+        answer = guess.answer or DASH
+        return Cell(draw_text(answer) if quizbowl else answer, kind="answer")
+
+    columns = [
+        PageColumn("Guess", partial(_guess, link)),
+        PageColumn("Answer line", answer_line),
+        *(PageColumn(name, partial(_grade, name), number=True) for name in names),
+        PageColumn(
+            "What the rules say",
+            lambda guess: [
+                guess.rule or DASH,
+                html.Ul([html.Li(_history(entry)) for entry in guess.corrections], className="history"),
+            ],
+        ),
+        PageColumn("Correct it", lambda guess: html.Span(buttons, className="choose")) if writable else None,
+    ]
+
+    def of_row(guess: GradedGuess) -> dict[str, Any]:
+        # Tab leads to the first row, arrows to the others.
+        return _row(result.run, guess, "0" if guess is result.guesses[0] else "-1") if writable else {}
+
+    return html.Div(
+        html_table(columns, result.guesses, "Guesses and their grades", "graded-guesses", of_row=of_row), className="runs"
+    )
+
+
+def _guess(link: Callable[[str], str], guess: GradedGuess) -> list[Component]:
+    question = page_link(guess.question_id, href=link(guess.question_id))
+    return [
+        html.Span(guess.guess or "no guess", className="guess" if guess.guess else "missing"),
+        html.Div([question, f", {_clues(guess.clues)}"], className="by"),
+    ]
+
+
+def _row(run: str, guess: GradedGuess, tab: str) -> dict[str, Any]:
+    """The attributes of a row that the script reads."""
+    given = json.dumps({"question_id": guess.question_id, "guess": guess.guess})
+    name = f"{guess.guess or 'no guess'} for question {guess.question_id}"
+    return {"tabIndex": tab, **data(run=run, graded=given), **aria(label=name)}
+
+
+def _grade(name: str, guess: GradedGuess) -> Cell:
+    """A grade as a mark; a probability as a number."""
+    value, role = guess.grades.get(name), data(cell=REVIEWED) if name == REVIEWED else {}
+    if value is None or value not in (0.0, 1.0):
+        return Cell(value, kind="number mark", attributes=role)
+    text, colour = ("✓ right", "right") if value else ("✗ wrong", "wrong")
+    return Cell(text, kind=f"number mark {colour}", attributes=role)
+
+
+def _history(entry: GradeCorrection) -> str:
+    verdict = {0.0: "wrong", 1.0: "right", None: "undone"}.get(entry.correct, f"{entry.correct} right")
+    where = "" if entry.clue is None else f" at {_clues([entry.clue])}"
+    note = f": {entry.note}" if entry.note else ""
+    return f"{verdict}{where} by {entry.by}, {entry.at[:10]} {entry.at[11:16]} UTC{note}"
+
+
+def _clues(clues: Sequence[int]) -> str:
+    """Clue numbers as pages show them, counted from 1.
+
+    >>> _clues([0]), _clues([0, 1, 2, 4])
+    ('clue 1', 'clues 1 to 3, 5')
+    """
+    spans: list[list[int]] = [[clues[0], clues[0]]] if clues else []
+    for before, clue in pairwise(clues):
+        if clue == before + 1:
+            spans[-1][1] = clue
+        else:
+            spans.append([clue, clue])
+    texts = [f"{low + 1}" if low == high else f"{low + 1} to {high + 1}" for low, high in spans]
+    return f"{'clue' if len(clues) == 1 else 'clues'} {', '.join(texts)}"
+
+
+NOTE = (
+    "Estimated from all answers, graded by the judge, and the drawn ones, graded by a person (prediction-powered inference). "
+    "Corrections of other answers count only for themselves."
+)
+
+
+def review_section(sample: ReviewSample, run: ReviewedRun | None, waiting: str) -> list[Component | None]:
+    """Return what is known from a random sample of a run's answers: how far its review is, and the estimates.
+
+    ``run`` is None without a sample. ``waiting`` is the address of the list of answers that wait for review.
+    """
+    if run is None or sample.questions is None or sample.at is None:
+        return []
+    drawn = (
+        f"{counted(sample.size, 'answer')} of {counted(sample.questions, 'question')} drawn at random for review by {sample.by}, "
+        f"{sample.at[:10]} {sample.at[11:16]} UTC, with seed {sample.seed}; {sample.reviewed:,} reviewed. "
+    )
+    left = sample.size - sample.reviewed
+    progress = note([drawn, page_link(f"Review {left:,} more", href=waiting)] if left else [drawn])
+    if run.missing:
+        return [progress, note(f"No estimates yet: {run.missing}.")]
+    columns = [
+        PageColumn("Metric", lambda row: CATALOGUE[row[0]].name),
+        PageColumn("By the judge alone", lambda row: row[1].judged),
+        PageColumn("Estimate", lambda row: row[1].value),
+        interval(lambda row: row[1].low, lambda row: row[1].high),
+    ]
+    return [
+        progress,
+        note([html.Strong(f"Graded by a judge that {judge_error(run)}. "), NOTE]),
+        html_table(columns, run.means.items(), "Means estimated from a reviewed sample"),
+    ]
+
+
+def draw_button(run: str) -> html.Div:
+    """Return the place where ``assets/gradings.js`` puts the controls that draw answers for review."""
+    return html.Div(className="review-draw grade-note", **data(run=run))
+
 
 PATH = "/gradings"
 MAX_LISTED = 100  # guesses
@@ -49,19 +245,14 @@ def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
     """Draw the agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
     run = request.parameters.graded_run or _default_run(request, compared)
-    heading = html.Div([html.H1("Gradings"), html.P(_lead(request, compared), className="lead")], className="heading")
+    top = heading("Gradings", _lead(request, compared))
     if not run:
-        empty = [html.H2("No runs yet"), html.P("A run is graded when it is imported.")]
-        return [heading, html.Section(empty, className="panel empty")]
+        return [top, panel("No runs yet", "A run is graded when it is imported.")]
 
     def link(name: str) -> str:
         return request.link(PATH, graded_run=name)
 
-    return [
-        heading,
-        agreement_table(compared.runs, link) if compared.runs else None,
-        _guesses(request, compared, run),
-    ]
+    return [top, agreement_table(compared.runs, link) if compared.runs else None, _guesses(request, compared, run)]
 
 
 def _lead(request: PageRequest[GradingsPage], compared: Gradings) -> str:
@@ -87,42 +278,37 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
     listed = {"" if name == default else name: label for name, label in options.items()}
     facts = next((graded.gradings for graded in compared.runs if graded.run == run), None)
     mode = service().access.page_mode()
-    return html.Section(
-        [
-            html.Div(
-                [
-                    html.H2("Guesses and their grades"),
-                    menu("graded_run", "Run", listed, "" if run == default else run),
-                    menu("show", "Where", {value: SHOW_NAMES[value] for value in SHOW_NAMES}, "" if show == SHOWN[0] else show),
-                ],
-                className="heading",
-            ),
-            gradings_list(facts) if facts else None,
-            *review_section(
-                service().ask(review_sample, run),
-                next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None),
-                request.link(PATH, graded_run=run, show="drawn"),
-            ),
-            None if mode == "off" else draw_button(run),
-            html.P(_counted(result, show), className="note"),
-            html.P([page_link("The run", href=request.link(run_path(run), dataset=None)), " · ",
-                    page_link(f"Leaderboard by the grading “{REVIEWED}”", href=request.link("/", grading=REVIEWED))
-                    if REVIEWED in result.gradings else "none of its grades has been corrected yet"], className="note"),
-            html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
-            None if mode == "off" else html.P([KEYS, html.Code(REVIEWED), "."], className="note"),
-            None if mode == "off" else html.Div(className="grade-note"),
-            html.P(className="status-message", role="status", id="grades-message"),
-            guesses_table(
-                result,
-                lambda question: request.link(question_path(request.selection.dataset, question), dataset=None),
-                quizbowl=request.facets.quizbowl,
-                writable=mode != "off",
-            )
-            if result.guesses
-            else None,
-        ],
-        className="section",
-    )  # fmt: skip
+    top = [
+        html.H2("Guesses and their grades"),
+        menu("graded_run", "Run", listed, "" if run == default else run),
+        menu("show", "Where", dict(SHOW_NAMES), "" if show == SHOWN[0] else show),
+    ]
+    leaderboard = page_link(f"Leaderboard by the grading “{REVIEWED}”", href=request.link("/", grading=REVIEWED))
+    corrected = leaderboard if REVIEWED in result.gradings else "none of its grades has been corrected yet"
+    return section(
+        html.Div(top, className="heading"),
+        gradings_list(facts) if facts else None,
+        *review_section(
+            service().ask(review_sample, run),
+            next(iter(service().ask(reviewed_runs, request.selection.on_runs([run])).runs), None),
+            request.link(PATH, graded_run=run, show="drawn"),
+        ),
+        None if mode == "off" else draw_button(run),
+        _counted(result, show),
+        note([page_link("The run", href=request.link(run_path(run), dataset=None)), " · ", corrected]),
+        OFF if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
+        None if mode == "off" else note([KEYS, html.Code(REVIEWED), "."]),
+        None if mode == "off" else html.Div(className="grade-note"),
+        html.P(className="status-message", role="status", id="grades-message"),
+        guesses_table(
+            result,
+            lambda question: request.link(question_path(request.selection.dataset, question), dataset=None),
+            quizbowl=request.facets.quizbowl,
+            writable=mode != "off",
+        )
+        if result.guesses
+        else None,
+    )
 
 
 def _counted(result: GradedGuesses, show: Show) -> str:

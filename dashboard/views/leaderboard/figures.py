@@ -6,23 +6,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
-from dashboard.ui.figure import (
-    FAINT,
-    INK,
-    MUTED,
-    OTHERS,
-    SIDE,
-    PlotlyJson,
-    axis,
-    end_labels,
-    grey_first,
-    label_margin,
-    layout,
-    padded,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.names import distinct_short_names
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
@@ -43,23 +28,23 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
     dense = len(rows) > MAX_SPACED_RUNS
     texts = distinct_short_names([names[row.run] for row in rows], LINE if dense else MAX_NAME_LENGTH)
-    labels = [plain(text) if dense else _lines(text) for text in texts]
+    labels = [fig.plain(text) if dense else _lines(text) for text in texts]
     places = list(range(len(rows)))
     lines = max((label.count("<br>") for label in labels), default=0)
     accuracy = [row.metrics["accuracy"].value for row in rows]
     confidence = [row.metrics["mean_confidence"].value for row in rows]
-    shades = [colours.get(row.run, OTHERS) for row in rows]
+    shades = [colours.get(row.run, fig.OTHERS) for row in rows]
     between: dict[str, list[float | int | None]] = {"x": [], "y": []}
     for place, low, high in zip(places, accuracy, confidence, strict=True):
         between["x"] += [low, high, None]
         between["y"] += [place, place, None]
     common = {
         "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
-        "customdata": [plain(names[row.run]) for row in rows],
+        "customdata": [fig.plain(names[row.run]) for row in rows],
     }  # fmt: skip
     return {
         "data": [
-            {"type": "scatter", "mode": "lines", **between, "line": {"color": FAINT, "width": 3}, "hoverinfo": "skip"},
+            {"type": "scatter", "mode": "lines", **between, "line": {"color": fig.FAINT, "width": 3}, "hoverinfo": "skip"},
             {
                 **common, "x": accuracy, "name": "Accuracy", "marker": {"size": 11, "color": shades},
                 "hovertemplate": "%{customdata}<br>accuracy %{x:.3f}<extra></extra>",
@@ -70,12 +55,12 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
                 "hovertemplate": "%{customdata}<br>mean confidence %{x:.3f}<extra></extra>",
             },
         ],
-        "layout": layout(
+        "layout": fig.layout(
             (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
-            xaxis=axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
-            yaxis=axis(
+            xaxis=fig.axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
+            yaxis=fig.axis(
                 range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,
-                tickfont={"size": 12, "color": INK},
+                tickfont={"size": 12, "color": fig.INK},
             ),
         ),
     }  # fmt: skip
@@ -84,7 +69,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
 def _lines(name: str) -> str:
     """A name wrapped into lines, so that the figure has room on a small screen; long words are not broken."""
     lines = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
-    return " <br>".join(plain(line) for line in lines) or plain(name)  # the space before each break keeps words separate
+    return " <br>".join(fig.plain(line) for line in lines) or fig.plain(name)  # the space before each break keeps words separate
 
 
 MAX_HEIGHT = 560  # pixels
@@ -99,24 +84,24 @@ def ranks_figure(
     The board needs intervals.
     """
     highlighted = [row for row in board.rows if row.run in colours]
-    labels = run_labels(names, [row.run for row in highlighted])
+    labels = fig.run_labels(names, [row.run for row in highlighted])
     # At least as high as the heat map next to it; with very many runs, lines are closer together.
-    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), SIDE * len(metrics) + 90)
+    height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), fig.SIDE * len(metrics) + 90)
     bottom, top = len(board.rows) + 0.6, 0.4
     # Bars of neighbouring runs are side by side and do not overlap.
     offsets = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
     data = []
     for row in sorted(board.rows, key=lambda row: row.run in colours):
         cells = [row.metrics[metric.key] for metric in metrics]
-        colour = colours.get(row.run, OTHERS)
+        colour = colours.get(row.run, fig.OTHERS)
         texts = [
             f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
             for metric, cell in zip(metrics, cells, strict=True)
         ]
         data.append({
-            "type": "scatter", "mode": "lines+markers", "name": plain(names[row.run]), "meta": row.run, "connectgaps": True,
+            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[row.run]), "meta": row.run, "connectgaps": True,
             "x": [index + offsets.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
-            "line": run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
+            "line": fig.run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
             "error_y": {
                 "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
                 "visible": row.run in colours,
@@ -129,15 +114,15 @@ def ranks_figure(
         })  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             height,
-            margin=label_margin(list(labels.values())),
-            annotations=end_labels(_ends(highlighted, metrics, labels, colours), bottom, top, height - AXIS),
-            xaxis=axis(
-                tickvals=list(range(len(metrics))), ticktext=[plain(metric.label) for metric in metrics], showgrid=False,
-                tickfont={"size": 11, "color": INK}, range=[-0.4, len(metrics) - 0.6],
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(_ends(highlighted, metrics, labels, colours), bottom, top, height - AXIS),
+            xaxis=fig.axis(
+                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], showgrid=False,
+                tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
             ),
-            yaxis=axis("rank", range=[bottom, top], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=MUTED),
+            yaxis=fig.axis("rank", range=[bottom, top], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=fig.MUTED),
         ),
     }  # fmt: skip
 
@@ -168,17 +153,17 @@ def release_dates_figure(
 ) -> PlotlyJson:
     """Draw a dot per run at its date, with its interval, and a stepped line through the best so far. Each run needs a value."""
     by_id = {run.run: run for run in runs}
-    labels = run_labels(names, [run for run in by_id if run in colours])
+    labels = fig.run_labels(names, [run for run in by_id if run in colours])
     data: list[PlotlyJson] = []
     best = [run for run in runs if run.best_so_far]
     if best:
         data.append({
             "type": "scatter", "mode": "lines", "x": [*(run.day for run in best), runs[-1].day],
             "y": [*(run.value for run in best), best[-1].value],
-            "line": {"color": FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
+            "line": {"color": fig.FAINT, "width": 2, "shape": "hv"}, "name": "Best so far", "hoverinfo": "skip",
         })  # fmt: skip
-    for run_id in grey_first([*by_id], colours):
-        run, colour = by_id[run_id], colours.get(run_id, OTHERS)
+    for run_id in fig.grey_first([*by_id], colours):
+        run, colour = by_id[run_id], colours.get(run_id, fig.OTHERS)
         reach = {} if run.low is None or run.high is None or run.value is None else {
             "error_y": {
                 "type": "data", "symmetric": False, "array": [run.high - run.value], "arrayminus": [run.value - run.low],
@@ -186,7 +171,7 @@ def release_dates_figure(
             }
         }  # fmt: skip
         data.append({
-            "type": "scatter", "mode": "markers", "meta": run_id, "name": plain(names[run_id]),
+            "type": "scatter", "mode": "markers", "meta": run_id, "name": fig.plain(names[run_id]),
             "showlegend": run_id in colours, "x": [run.day], "y": [run.value],
             "cliponaxis": False, "marker": {"size": 9, "color": colour}, "customdata": [run.released],
             "hovertemplate": "%{fullData.name}<br>%{customdata}: %{y:.3f}<extra></extra>",
@@ -196,17 +181,17 @@ def release_dates_figure(
     annotations = [
         {
             "name": "end-label", "x": by_id[run].day, "y": by_id[run].value, "text": label, "showarrow": False,
-            "xanchor": "left", "xshift": 8, "font": {"size": 11, "color": INK},
+            "xanchor": "left", "xshift": 8, "font": {"size": 11, "color": fig.INK},
         }
         for run, label in labels.items()
     ]  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
             annotations=annotations,
-            xaxis=axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": MUTED}),
-            yaxis=axis(plain(metric.name), range=padded(ends)),
+            xaxis=fig.axis("release date", type="date", range=_range(runs), tickfont={"size": 11, "color": fig.MUTED}),
+            yaxis=fig.axis(fig.plain(metric.name), range=fig.padded(ends)),
         ),
     }
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import DEFAULT_METRICS, Margin, default_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -17,10 +18,11 @@ from dashboard.service import service
 from dashboard.ui.controls import several
 from dashboard.ui.filters import filter_keys
 from dashboard.ui.frame import only_samples
-from dashboard.ui.html import data, run_path
+from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
+from dashboard.ui.section import heading
 from dashboard.views.leaderboard.sections import (
     ACCURACY_AND_CONFIDENCE,
     board_note,
@@ -105,38 +107,22 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     reference, heat = request.parameters.published, request.parameters.heat
     return [
         _story(request),
-        html.Div(
-            [
-                html.H1("Leaderboard"),
-                html.P(
-                    f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
-                    + counted(board.questions if board.common is None else board.common, "question")
-                    + _meaning(sort, metrics),
-                    className="lead",
-                ),
-                several(
-                    "metrics",
-                    "Columns",
-                    metric_names(CATALOGUE.values(), request.facets),
-                    [metric.key for metric in chosen],
-                    "Default columns",
-                    default=default_columns(request.facets),
-                ),
-                published_menu(reference),
-            ],
-            className="heading",
+        heading(
+            "Leaderboard",
+            f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
+            + counted(board.questions if board.common is None else board.common, "question")
+            + _meaning(sort, metrics),
+            several(
+                "metrics",
+                "Columns",
+                metric_names(CATALOGUE.values(), request.facets),
+                [metric.key for metric in chosen],
+                "Default columns",
+                default=default_columns(request.facets),
+            ),
+            published_menu(reference),
         ),
-        board_table(
-            board,
-            unranked,
-            shown,
-            request.selection,
-            sort,
-            colours,
-            reference,
-            heat,
-            partial(_run_page, request),
-        ),
+        board_table(board, unranked, shown, request.selection, sort, colours, reference, heat, partial(_run_page, request)),
         html.Div(
             [
                 board_note(board, names, margin, _zero_confidence_scores(shown)),

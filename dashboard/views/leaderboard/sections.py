@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.ui.controls import difference_menu
 from dashboard.ui.figure import agreement_figure, figure
-from dashboard.ui.html import page_link, question_path
-from dashboard.ui.numbers import CURVE_NAMES, DASH, short
+from dashboard.ui.html import page_link
+from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.quizbowl import draw_text
-from dashboard.ui.runs import RunColours, legend, named, run_names
-from dashboard.ui.table import row, table
+from dashboard.ui.runs import RunColours, legend, run_column, run_names
+from dashboard.ui.section import controls, note, side_by_side
+from dashboard.ui.table import Columns, PageColumn, html_table, interval
 from dashboard.views.leaderboard.figures import gap_figure, ranks_figure, release_dates_figure
+from dashboard.views.leaderboard.view import AGREEMENT, RELEASE_DATES
 from dashboard.views.question.figures import clues_figure, confidence_table
 from data.plurals import counted
 from queries.confident_early_mistake import EarlyMistake
@@ -31,7 +35,7 @@ MAX_NAMED = 6  # runs that a sentence names
 ALL_OF_THEM = "With 95 % confidence, every run that is truly best is among these"
 
 
-def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | None, baselines: str) -> html.P:
+def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | None, baselines: str) -> html.P | None:
     """Return the paragraph below the table: what its cells show, and what its ranked runs can be said to be.
 
     The board needs intervals. ``baselines`` is a sentence on what a trivial run would score, or blank.
@@ -49,14 +53,14 @@ def board_note(board: Leaderboard, names: Mapping[str, str], margin: float | Non
         parts += ["By the primary metric, these may be best: ", html.Span(_named(best, names), title=ALL_OF_THEM), ". "]
     if compared and margin is not None:
         parts.append(f"{_within_margin(compared, names, margin)} ")
-    return html.P([*parts, baselines], className="note")
+    return note([*parts, baselines])
 
 
 def margin_menu(board: Leaderboard, margin: float | None) -> html.Div | None:
     """Return the menu for the difference that does not matter; None with fewer than two ranked runs."""
     if sum(row.ranked for row in board.rows) < 2:
         return None
-    return html.Div([difference_menu("margin", "Equal if they differ by less than", margin)], className="controls")
+    return controls(difference_menu("margin", "Equal if they differ by less than", margin))
 
 
 def _within_margin(compared: Sequence[tuple[LeaderboardRow, Equivalence]], names: Mapping[str, str], margin: float) -> str:
@@ -117,19 +121,24 @@ ACCURACY_AND_CONFIDENCE = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """Return the figure and its table. The board needs ``ACCURACY_AND_CONFIDENCE``."""
-    rows = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(short(run.metrics[metric.key].value) for metric in ACCURACY_AND_CONFIDENCE),
-        )
-        for run in board.rows
-    ]
     return figure(
         "gap",
         gap_figure(board, names, colours),
         "Confidence against accuracy: a ring to the right of its dot means overconfidence, to the left underconfidence",
-        table(["Run", *(metric.name for metric in ACCURACY_AND_CONFIDENCE)], rows, "Confidence and accuracy"),
+        metrics_table(board, ACCURACY_AND_CONFIDENCE, "Confidence and accuracy", names, colours),
     )
+
+
+def metrics_table(
+    board: Leaderboard, metrics: Sequence[Metric], label: str, names: Mapping[str, str], colours: RunColours
+) -> html.Div:
+    """Return the values of some metrics, a row per run."""
+    columns = [PageColumn(metric.name, partial(_part, metric.key, "value")) for metric in metrics]
+    return html_table([run_column(names, colours), *columns], board.rows, label)
+
+
+def _part(key: str, part: str, run: LeaderboardRow) -> float | None:
+    return getattr(run.metrics[key], part)  # type: ignore[no-any-return]
 
 
 def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: RunColours) -> html.Div:
@@ -141,27 +150,29 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, s
     values = {metric.key: np.array([run.metrics[metric.key].value for run in board.rows], dtype=float) for metric in ranked}
     agreed = rank_correlations(ranked, values)
     ranks = [
-        row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].rank, 1) for metric in ranked))
-        for run in board.rows
+        PageColumn(metric.label, partial(_part, metric.key, "rank"), lambda rank: short(rank, 1), number=True)
+        for metric in ranked
     ]
-    agreement = [row(pair.a, pair.b, short(pair.tau), f"{pair.runs}") for pair in agreed]
-    return html.Div(
-        [
-            figure(
-                "ranks",
-                ranks_figure(board, ranked, names, colours),
-                "Rank by each metric, best on top; bars: ranks in 95 % of replicates, for each run by itself",
-                table(["Run", *(metric.label for metric in ranked)], ranks, "Ranks"),
-                legend([row.run for row in board.rows], names, colours),
+    return side_by_side(
+        figure(
+            "ranks",
+            ranks_figure(board, ranked, names, colours),
+            "Rank by each metric, best on top; bars: ranks in 95 % of replicates, for each run by itself",
+            html_table([run_column(names, colours), *ranks], board.rows, "Ranks"),
+            legend([row.run for row in board.rows], names, colours),
+        ),
+        figure(
+            "agreement",
+            agreement_figure(agreed, ranked),
+            "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
+            html_table(
+                [PageColumn("Metric", "a"), PageColumn("Metric", "b"), PageColumn("tau-b", "tau"), "runs"],
+                agreed,
+                "Agreement of rankings",
+                declared=AGREEMENT.tables[0],
             ),
-            figure(
-                "agreement",
-                agreement_figure(agreed, ranked),
-                "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
-                table(["Metric", "Metric", "tau-b", "Runs"], agreement, "Agreement of rankings"),
-            ),
-        ],
-        className="side-by-side wide-left",
+        ),
+        wide_left=True,
     )
 
 
@@ -175,15 +186,12 @@ def release_dates_section(
     runs = [run for run in result.runs if run.value is not None]
     if len({run.day for run in runs}) < MIN_DATES:
         return None
-    rows = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            run.released,
-            short(run.value),
-            DASH if run.low is None else f"{short(run.low)} to {short(run.high)}",
-            "yes" if run.best_so_far else "",
-        )
-        for run in runs
+    columns: Columns = [
+        run_column(names, colours),
+        "released",
+        PageColumn(metric.name, "value"),
+        interval(),
+        PageColumn("Best so far", "best_so_far", lambda best: "yes" if best else ""),
     ]
     left_out = [f"{counted(result.undated, 'run has', 'runs have')} no tag “released”"] if result.undated else []
     left_out += [f"{names[run]} has “{text}”, which is not a date" for run, text in result.unreadable.items()]
@@ -195,10 +203,10 @@ def release_dates_section(
                 release_dates_figure(runs, metric, names, colours),
                 f"{metric.name} of each run at the release date of its model, with its 95 % interval"
                 + (". The line is the best so far" if metric.ranks else ""),
-                table(["Run", "Released", metric.name, "95 % interval", "Best so far"], rows, f"{metric.name} by release date"),
+                html_table(columns, runs, f"{metric.name} by release date", declared=RELEASE_DATES.tables[0]),
                 legend([run.run for run in runs], names, colours),
             ),
-            html.P(f"Left out: {'; '.join(left_out)}. See docs/importing.md.", className="note") if left_out else None,
+            note(f"Left out: {'; '.join(left_out)}. See docs/importing.md.") if left_out else None,
         ],
         id="release-dates",
     )

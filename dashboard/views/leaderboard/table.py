@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from dash import html
@@ -14,8 +15,10 @@ from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.names import distinct_short_names
 from dashboard.ui.notices import answered, clues_answered
 from dashboard.ui.numbers import CURVE_NAMES, percent, short
-from dashboard.ui.published_values import published_body
+from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
+from dashboard.ui.section import note
+from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from data.plurals import counted
 from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from queries.engine.bootstrap import REPLICATES
@@ -63,89 +66,80 @@ def board_table(
     table of published values to show below; blank for none. ``heat`` says whether the better values of a column have a darker
     background. ``link`` maps a run id to the address of its page.
     """
-    scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
-    head = [
-        _head("Model", "model", sort, "The model"),
-        _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
-    ]
-    head.append(
-        html.Th(
-            "Answered",
-            scope="col",
-            className="number",
-            title="Questions of this selection that the run answered, and how many of their clues if not all",
-        )
-    )
-    states = [state for state in OTHER_STATES if any(state in row.shares for row in (*board.rows, *unranked))]
-    head += [
-        html.Th(
-            LABELS[state].capitalize(),
-            scope="col",
-            className="number",
-            title=FAILED_COUNT if state == "failed" and selection.failed else STATES[state],
-        )
-        for state in states
-    ]
-    head += [_head(_title(metric), metric.key, sort, _tooltip(metric, selection.conventions), number=True) for metric in shown]
-
     every = [*board.rows, *unranked]
-    names = dict(
-        zip([row.run for row in every], distinct_short_names([row.model for row in every], MAX_MODEL_NAME_LENGTH), strict=True)
+    short_names = distinct_short_names([row.model for row in every], MAX_MODEL_NAME_LENGTH)
+    names = dict(zip([row.run for row in every], short_names, strict=True))
+    states = [state for state in OTHER_STATES if any(state in row.shares for row in every)]
+    below = published_body(published)
+
+    def name(row: LeaderboardRow | PrintedRow) -> Cell:
+        if isinstance(row, PrintedRow):
+            return row.name()
+        link_to_run = page_link(names[row.run], href=link(row.run), class_name="name")
+        note = row.note and html.Span(row.note, className="row-note")
+        return Cell([swatch(colours.get(row.run)), link_to_run, note], f"{row.model}, run {row.run}")
+
+    def elicitation(row: LeaderboardRow | PrintedRow) -> str:
+        return row.elicitation() if isinstance(row, PrintedRow) else row.elicitation
+
+    columns = [
+        PageColumn(_head("Model", "model", sort, "The model"), name),
+        PageColumn(_head("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
+        PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
+        *(_state_column(state, selection) for state in states),
+        *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
+    ]
+    bodies = [
+        Body(board.rows),
+        Body([row for row in unranked if row.reference], REFERENCES, attributes={"className": "unranked"}),
+        Body([row for row in unranked if not row.reference], TOO_FEW, attributes={"className": "unranked"}),
+        *([below] if below else []),
+    ]
+    return html_table(
+        columns,
+        bodies,
+        "Leaderboard",
+        "board leaderboard heat" if heat else "board leaderboard",
+        of_row=lambda row: {} if isinstance(row, PrintedRow) else data(run=row.run),
     )
 
-    def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
-        return [
-            html.Tr(
-                [
-                    html.Th(
-                        [
-                            swatch(colours.get(row.run)),
-                            page_link(names[row.run], href=link(row.run), class_name="name"),
-                            row.note and html.Span(row.note, className="row-note"),
-                        ],
-                        scope="row",
-                        title=f"{row.model}, run {row.run}",
-                    ),
-                    html.Td(row.elicitation),
-                    html.Td(
-                        [
-                            answered(row.answered, board.questions),
-                            html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
-                            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked != row.note else None,
-                        ],
-                        className="number",
-                        title=f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
-                    ),
-                    *(_share(row, state) for state in states),
-                    *(_cell(row.metrics[metric.key], metric, selection.conventions, scales[metric.key]) for metric in shown),
-                ],
-                **data(run=row.run),
-            )
-            for row in rows
-        ]
 
-    def apart(title: str, rows: Sequence[LeaderboardRow]) -> html.Tbody | None:
-        line = html.Th(title, colSpan=len(head), scope="rowgroup")
-        return html.Tbody([html.Tr(line), *body(rows)], className="unranked") if rows else None
+ANSWERED = "Questions of this selection that the run answered, and how many of their clues if not all"
 
-    class_name = "board leaderboard heat" if heat else "board leaderboard"
-    below = published_body(published, shown, len(head))
-    return html.Div(
-        html.Table(
-            [
-                html.Thead(html.Tr(head)),
-                html.Tbody(body(board.rows)),
-                apart(REFERENCES, [row for row in unranked if row.reference]),
-                apart(TOO_FEW, [row for row in unranked if not row.reference]),
-                below,
-            ],
-            className=class_name,
-        ),
-        className="scroll",
-        tabIndex="0",
-        role="region",
-        **aria(label="Leaderboard"),
+
+def _answered(board: Leaderboard, row: LeaderboardRow | PrintedRow) -> Cell:
+    if isinstance(row, PrintedRow):
+        return Cell(row.answers())
+    return Cell(
+        [
+            answered(row.answered, board.questions),
+            html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
+            html.Span(row.unranked, className="row-note") if row.unranked and row.unranked != row.note else None,
+        ],
+        f"Measured on {counted(row.items, 'item')} of {counted(row.questions, 'question')}",
     )
+
+
+def _state_column(state: State, selection: Selection) -> PageColumn:
+    """The share of each run's responses in a state; blank where there are none."""
+
+    def share(row: LeaderboardRow | PrintedRow) -> Cell:
+        if isinstance(row, PrintedRow):
+            return Cell("")
+        part = row.shares.get(state)
+        return Cell("" if part is None else percent(part), counted(getattr(row, state), *COUNTED[state]))
+
+    about = FAILED_COUNT if state == "failed" and selection.failed else STATES[state]
+    return PageColumn(LABELS[state].capitalize(), share, about=about, number=True)
+
+
+def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard) -> PageColumn:
+    scale = ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows])
+
+    def cell(row: LeaderboardRow | PrintedRow) -> Cell:
+        return row.value(metric) if isinstance(row, PrintedRow) else _cell(row.metrics[metric.key], metric, conventions, scale)
+
+    return PageColumn(_head(_title(metric), metric.key, sort, _tooltip(metric, conventions), number=True), cell, number=True)
 
 
 def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
@@ -171,13 +165,6 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
         return -best_first if turned else best_first
 
     return sorted(rows, key=place)
-
-
-def _share(row: LeaderboardRow, state: State) -> html.Td:
-    """The share of a run's responses in a state; blank if there are none."""
-    share = row.shares.get(state)
-    title = counted(getattr(row, state), *COUNTED[state])
-    return html.Td("" if share is None else percent(share), className="number", title=title)
 
 
 def _title(metric: Metric) -> list[str | Component]:
@@ -246,13 +233,13 @@ class ColumnScale:
         return style
 
 
-def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> html.Td:
+def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> Cell:
     bounds = None
     if cell.bound_low is not None and cell.bound_high is not None:
         bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
     limits = html.Span(bounds or cell.no_bounds, className="row-note", title=BOUNDS) if bounds or cell.no_bounds else None
     if cell.value is None:
-        return html.Td(["–", limits], className="number missing", title=f"{metric.name} is missing: {cell.missing}")
+        return Cell(["–", limits], f"{metric.name} is missing: {cell.missing}", "number missing")
     curve = metric.human_curve(conventions)
     about = f"{metric.name} = {short(cell.value, 5)}, over {counted(cell.questions, 'question')}"
     about += f"; human curve: {CURVE_NAMES[curve]}" if curve else ""
@@ -267,24 +254,17 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
     about += "; may be best" if cell.may_be_best else ""
     if cell.method == "bootstrap" and cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
-    groups = letters(cell)
-    if _shortened_letters(groups) != groups:
-        about += f"; letters {groups}"
-    style = scale.style(cell)
-    return html.Td(
-        [
-            html.Span(short(cell.value), className="value"),
-            html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
-            html.Span(_shortened_letters(groups), className="letters", style={"width": f"{scale.letters}ch"})
-            if scale.letters
-            else None,
-            limits,
-        ],
-        className=" ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])]),
-        title=about,
-        style=style,
-        **data(metric=metric.key),
-    )
+    groups, style = letters(cell), scale.style(cell)
+    shown = _shortened_letters(groups)
+    about += f"; letters {groups}" if shown != groups else ""
+    content = [
+        html.Span(short(cell.value), className="value"),
+        html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
+        html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if scale.letters else None,
+        limits,
+    ]
+    kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])
+    return Cell(content, about, kind, {"style": style, **data(metric=metric.key)})
 
 
 def letters(cell: MetricCell) -> str:
@@ -329,4 +309,4 @@ def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
     if not missing:
         return None
     reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]
-    return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")
+    return note(f"Not shown, because missing for every run: {'; '.join(reasons)}.")

@@ -8,7 +8,7 @@ from typing import Annotated
 from dashboard.registry.cited import METRIC_INTERVALS, Cited
 from dashboard.registry.keys import IntervalsParameters, Margin, MetricsParameters
 from dashboard.registry.tables import HEADINGS, RUN, Column, Table, column, columns, fields
-from dashboard.registry.views import View, register
+from dashboard.registry.views import serve
 from data.store.answer_states import OTHER_STATES
 from queries.engine.equivalence import Equivalence
 from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
@@ -54,26 +54,22 @@ def _in_margin(metric: Metric, part: str) -> Callable[[LeaderboardRow], object]:
     return lambda row: getattr(row.metrics[metric.key].margin, part, None)
 
 
-LEADERBOARD = register(
-    View(
-        "leaderboard",
-        leaderboard,
-        LeaderboardKeys,
-        """Metrics and ranks of each run. With intervals, also intervals of the ranks, which runs `may_be_best`, and letters:
+LEADERBOARD = serve(
+    "leaderboard",
+    leaderboard,
+    LeaderboardKeys,
+    """Metrics and ranks of each run. With intervals, also intervals of the ranks, which runs `may_be_best`, and letters:
         runs that share a letter are not shown to differ. These are adjusted for all pairs of runs and, except for the
         `primary` metric, for all `other_metrics`. With a `margin`, each run is compared with the first one: `equal`,
         `different` or `undecided`. `gradings` has the share of answers on which the gradings of their run differ and, if it
         is over 5 %, the leader under each grading. `shares` of a row are the shares of its responses that are not answers
         with a confidence. Where answers lack a confidence, `bound_low` and `bound_high` are what any confidences of theirs
         could give.""",
-        (
-            Table(
-                "The same as CSV, a row per run with the value and rank of each metric, and bounds if answers lack a confidence.",
-                rows=lambda board: board.rows,
-                columns=_columns,
-            ),
-        ),
-    )
+    Table(
+        "The same as CSV, a row per run with the value and rank of each metric, and bounds if answers lack a confidence.",
+        rows=lambda board: board.rows,
+        columns=_columns,
+    ),
 )
 
 
@@ -83,24 +79,20 @@ class ReleaseDatesKeys(Parameters, frozen=True):
     metric: Annotated[Metric, MetricChoice("which metric; `brier` by default", METRICS)] = CATALOGUE["brier"]
 
 
-RELEASE_DATES = register(
-    View(
-        "release-dates",
-        release_dates,
-        ReleaseDatesKeys,
-        """A metric of each ranked run with the tag `released` (`2024`, `2024-05` or `2024-05-13`), by date, with its interval;
+RELEASE_DATES = serve(
+    "release-dates",
+    release_dates,
+    ReleaseDatesKeys,
+    """A metric of each ranked run with the tag `released` (`2024`, `2024-05` or `2024-05-13`), by date, with its interval;
         which runs were the best up to their date; and the runs without a date.""",
-        (Table("The same as CSV, a row per run with a date.", lambda answer: answer.runs, fields(DatedRun)),),
-    )
+    Table("The same as CSV, a row per run with a date.", lambda answer: answer.runs, fields(DatedRun)),
 )
-AGREEMENT = register(
-    View(
-        "agreement",
-        agreement,
-        MetricsParameters,
-        "Kendall's tau-b between the rankings by each pair of metrics.",
-        (Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),),
-    )
+AGREEMENT = serve(
+    "agreement",
+    agreement,
+    MetricsParameters,
+    "Kendall's tau-b between the rankings by each pair of metrics.",
+    Table("The same as CSV, a row per pair of metrics.", lambda answer: answer.pairs, fields(RankCorrelation)),
 )
 
 

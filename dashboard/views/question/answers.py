@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from dash import html
 from dash.development.base_component import Component
@@ -12,20 +13,19 @@ from dashboard.ui.controls import menu
 from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import DASH, short
+from dashboard.ui.numbers import short
 from dashboard.ui.runs import RunColours, named
+from dashboard.ui.section import section
+from dashboard.ui.table import Body, Cell, PageColumn, html_table
 from data.store.answer_states import WORDS
-from queries.buzzing import Buzzpoint
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
 from queries.question_order import QUESTION_METRICS
 
 SHOWN = ("calscore", "brier", "dist_ce")  # single-question metrics, each with a column if a run has a value
-ABOUT = {
-    "Buzzes": "The first clue at which its score is above its threshold",
-    "Correct": "Graded against the answer line, or as stated in the file; for LifeEval, the probability of being right",
-    "CalScore share": "(1 − h) g c / T at this clue: its contribution to the mean inside CalScore; above 0 is good",
-}
+BUZZES = "The first clue at which its score is above its threshold"
+CORRECT = "Graded against the answer line, or as stated in the file; for LifeEval, the probability of being right"
+SHARE = "(1 − h) g c / T at this clue: its contribution to the mean inside CalScore; above 0 is good"
 
 
 def answers_section(
@@ -50,13 +50,95 @@ def answers_section(
     title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
     orders = {"": "Import order", **{known.key: known.name for known in QUESTION_METRICS}}
     order = menu("metric", "Order by", orders, metric.key if metric else "")
-    return html.Section(
-        [
-            html.Div([title, order], className="heading"),
-            answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed),
-        ],
-        className="answers-section",
+    return section(
+        html.Div([title, order], className="heading"),
+        answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed),
+        class_name="answers-section",
     )
+
+
+@dataclass(frozen=True)
+class RunAtClue:
+    """What a run answered at a clue, counted from 0: the row of the table."""
+
+    run: RunResponses
+    clue: int
+    undisputed: bool
+
+    @cached_property
+    def answer(self) -> ClueResponse | None:
+        """The answer at the clue."""
+        return next((answer for answer in self.run.one_per_clue() if answer.clue == self.clue), None)
+
+    @cached_property
+    def guesses(self) -> list[str]:
+        """All guesses at the clue, of several samples or people."""
+        return [other.guess or "no answer" for other in self.run.clues if other.clue == self.clue and not other.failed]
+
+    def guess(self) -> Cell:
+        """Return the guess; of several, the most frequent."""
+        answer = self.answer
+        if answer is None or (self.undisputed and answer.disputed):
+            return Cell("disputed, so not listed" if answer else "not answered", kind="missing")
+        if answer.failed:
+            silent = answer.buzz is False and answer.sample is not None  # one of several people or samples
+            return Cell("no buzz" if silent else WORDS["failed"], kind="missing")
+        words: list[Component | str] = [answer.guess or "no answer"]
+        if len(self.guesses) > 1:
+            note = f" most frequent of {len(self.guesses)} answers"
+            words.append(html.Span(note, className="row-note", title=", ".join(self.guesses)))
+        if answer.disputed:
+            words.append(disputed_mark())
+        return Cell(words, kind="guess" if answer.guess else "missing")
+
+    @property
+    def shown(self) -> ClueResponse | None:
+        """The answer, if its grade and confidence are shown."""
+        answer = self.answer
+        return None if answer is None or answer.failed or (self.undisputed and answer.disputed) else answer
+
+    def grade(self) -> Cell:
+        """Return the grade; of several answers, the mean."""
+        answer = self.shown
+        if answer is None:
+            return Cell("", kind="")
+        if answer.graded == "table" or len(self.guesses) > 1 or 0 < answer.correct < 1:  # a share or a probability
+            return Cell(short(answer.correct), kind="number mark")
+        right = answer.correct >= 0.5
+        prompted = "matches only what would be prompted on" if answer.graded == "prompt" else ""
+        return Cell("✓" if right else "✗", prompted, f"number mark {'right' if right else 'wrong'}")
+
+    def confidence(self, colour: str) -> Cell:
+        """Return the confidence; of several answers, the mean."""
+        answer = self.shown
+        if answer is None:
+            return Cell("", kind="")
+        if not answer.answered:
+            return Cell(WORDS[answer.state], kind="missing")
+        return Cell(
+            [html.Span(className="meter", style={"--share": answer.confidence, "--shade": colour}), short(answer.confidence)]
+        )
+
+    def share(self) -> Cell:
+        """Return the contribution to CalScore."""
+        share = self.answer.contribution if self.answer else None
+        return Cell(share, kind="number bad" if share is not None and share < 0 else None)
+
+    def buzz(self) -> Cell:
+        """Return where the run buzzes, and at which threshold."""
+        point = self.run.buzzpoint
+        if point is None:
+            return Cell("", kind="")
+        if point.missing or point.threshold is None:
+            return Cell(None, point.missing)
+        threshold = f"{point.threshold:.4g}".replace("-", "\u2212")
+        why = f"Threshold {threshold}, its best on this selection" if point.best else f"Threshold {threshold}"
+        here = self.answer is not None and point.clue == self.clue
+        return Cell("never" if point.clue is None else f"clue {point.clue + 1}", why, "number here" if here else None)
+
+
+def _metric(key: str, row: RunAtClue) -> float | None:
+    return row.run.metrics[key]
 
 
 def answers_table(
@@ -73,31 +155,40 @@ def answers_table(
 
     Clues are counted from 0. Rows are in the order of ``runs``. ``undisputed`` is as in ``answers_section``.
     """
-    buzzes = any(run.buzzpoint for run in runs)
-    columns = ["Run", "Guess", "Correct", "Confidence"]
-    columns += ["CalScore share"] if question.human else []
-    columns += ["Buzzes"] if buzzes else []
-    head = [
-        html.Th(name, scope="col", className="" if name in ("Run", "Guess") else "number", title=ABOUT.get(name, ""))
-        for name in columns
-    ]
-    head += [
-        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} On this question alone.")
-        for metric in metrics
+
+    def colour(row: RunAtClue) -> str:
+        return colours.get(row.run.run, OTHERS)
+
+    columns = [
+        PageColumn("Run", lambda row: named(colour(row), names[row.run.run])),
+        PageColumn("Guess", RunAtClue.guess),
+        PageColumn("Correct", RunAtClue.grade, about=CORRECT, number=True),
+        PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
+        PageColumn("CalScore share", RunAtClue.share, about=SHARE, number=True) if question.human else None,
+        PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
+        *(
+            PageColumn(
+                metric.label,
+                partial(_metric, metric.key),
+                about=f"{metric.name}. {metric.words} On this question alone.",
+                number=True,
+            )
+            for metric in metrics
+        ),
     ]
     bodies = [
-        html.Tbody(
-            [
-                _row(run, clue.clue, question, names[run.run], colours.get(run.run, OTHERS), buzzes, metrics, undisputed)
-                for run in runs
-            ],
-            hidden=clue.clue != cursor,
-            **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
+        Body(
+            [RunAtClue(run, clue.clue, undisputed) for run in runs],
+            attributes={
+                "hidden": clue.clue != cursor,
+                **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
+            },
         )
         for clue in question.clues
     ]
-    table = html.Table([html.Thead(html.Tr(head)), *bodies], className="board answers", id="answers")
-    return html.Div(table, className="scroll", tabIndex="0", role="region", **aria(label="Answers at this clue"))
+    return html_table(
+        columns, bodies, "Answers at this clue", "board answers", of_row=lambda row: data(run=row.run.run), id="answers"
+    )
 
 
 def answers_title(question: Question, clue: int) -> str:
@@ -119,68 +210,3 @@ def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
     if value is None:
         return True, 0.0
     return False, {"lower": value, "zero": abs(value)}.get(metric.direction, -value)
-
-
-def _row(
-    run: RunResponses,
-    clue: int,
-    question: Question,
-    name: str,
-    colour: str,
-    buzzes: bool,
-    metrics: Sequence[Metric],
-    undisputed: bool,
-) -> html.Tr:
-    answer = next((answer for answer in run.one_per_clue() if answer.clue == clue), None)
-    guesses = [other.guess or "no answer" for other in run.clues if other.clue == clue and not other.failed]
-    cells: list[Component] = [
-        html.Th(named(colour, name), scope="row"),
-        *_answer(answer, colour, guesses, undisputed=undisputed),
-    ]
-    if question.human:
-        share = answer.contribution if answer else None
-        cells.append(html.Td(short(share), className="number bad" if share is not None and share < 0 else "number"))
-    if buzzes:
-        cells.append(_buzz(run.buzzpoint, clue if answer else None))
-    cells += [html.Td(short(run.metrics[metric.key]), className="number") for metric in metrics]
-    return html.Tr(cells, **data(run=run.run))
-
-
-def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str], *, undisputed: bool) -> list[html.Td]:
-    """Cells for the guess, its grade and the confidence. Several guesses: the most frequent, with means."""
-    if answer is None or (undisputed and answer.disputed):
-        text = "disputed, so not listed" if answer else "not answered"
-        return [html.Td(text, className="missing"), html.Td(""), html.Td("")]
-    if answer.failed:
-        silent = answer.buzz is False and answer.sample is not None  # one of several people or samples
-        return [html.Td("no buzz" if silent else WORDS["failed"], className="missing"), html.Td(""), html.Td("")]
-    words: list[Component | str] = [answer.guess or "no answer"]
-    if len(guesses) > 1:
-        note = f"most frequent of {len(guesses)} answers"
-        words.append(html.Span(f" {note}", className="row-note", title=", ".join(guesses)))
-    if answer.disputed:
-        words.append(disputed_mark())
-    guess = html.Td(words, className="guess" if answer.guess else "missing")
-    if answer.graded == "table" or len(guesses) > 1 or 0 < answer.correct < 1:  # a share or a probability
-        mark = html.Td(short(answer.correct), className="number mark")
-    else:
-        right = answer.correct >= 0.5
-        prompted = "matches only what would be prompted on" if answer.graded == "prompt" else ""
-        mark = html.Td("✓" if right else "✗", className=f"number mark {'right' if right else 'wrong'}", title=prompted)
-    if not answer.answered:
-        return [guess, mark, html.Td(WORDS[answer.state], className="missing")]
-    meter = html.Span(className="meter", style={"--share": answer.confidence, "--shade": colour})
-    return [guess, mark, html.Td([meter, short(answer.confidence)], className="number")]
-
-
-def _buzz(point: Buzzpoint | None, clue: int | None) -> html.Td:
-    """Where a run buzzes, and at which threshold."""
-    if point is None:
-        return html.Td("")
-    if point.missing or point.threshold is None:
-        return html.Td(DASH, className="number", title=point.missing or "")
-    threshold = f"{point.threshold:.4g}".replace("-", "\u2212")
-    why = f"Threshold {threshold}, its best on this selection" if point.best else f"Threshold {threshold}"
-    text = "never" if point.clue is None else f"clue {point.clue + 1}"
-    here = clue is not None and point.clue == clue
-    return html.Td(text, className="number here" if here else "number", title=why)

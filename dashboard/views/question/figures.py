@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dash import html
 
-from dashboard.ui.figure import (
-    FAINT,
-    INK,
-    MUTED,
-    OTHERS,
-    PlotlyJson,
-    axis,
-    downwards,
-    end_labels,
-    figure,
-    label_margin,
-    layout,
-    padded,
-    plain,
-    run_labels,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.names import distinct_short_names
-from dashboard.ui.numbers import CURVE_NAMES, DASH, short
+from dashboard.ui.numbers import CURVE_NAMES, short
 from dashboard.ui.runs import MAX_HIGHLIGHTED, RunColours, legend, named
-from dashboard.ui.table import row, table
+from dashboard.ui.table import Cell, Content, PageColumn, html_table
 from data.plurals import counted
 from data.store.answer_states import LABELS, WORDS
-from queries.question import ClueResponse, Question, RunResponses
+from queries.question import Question, RunResponses
 
 
 def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
@@ -40,7 +25,7 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
     if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
         return None
     if question.lifespan:
-        return figure(
+        return fig.figure(
             "lifespan",
             lifespan_figure(question, names, colours),
             "When such a person dies, and the span that each run bets on",
@@ -52,7 +37,7 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
     curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
     if question.human and question.human_curve != question.drawn_curve:
         curve += f". The CalScore share below has another h: {CURVE_NAMES[question.human_curve]}"
-    return figure(
+    return fig.figure(
         "clues", clues_figure(question, names, colours, cursor),
         f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),
         legend([run.run for run in question.runs], names, colours, "People" if question.human else ""),
@@ -60,28 +45,28 @@ def question_figure(question: Question, names: Mapping[str, str], colours: RunCo
 
 
 def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
-    """Return a row per run and one for people, a column per clue."""
-    rows = []
-    if question.human:
-        curve = getattr(question.human, question.drawn_curve)
-        rows.append(row("People, h", *map(short, curve)))
-    for run in question.runs:
-        answers = {answer.clue: answer for answer in run.one_per_clue()}
-        buzz = run.buzzpoint.clue if run.buzzpoint else None
-        cells = [_cell(answers.get(clue.clue), clue.clue == buzz) for clue in question.clues]
-        rows.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))
-    return table(["", *(f"Clue {clue.clue + 1}" for clue in question.clues)], rows, "Confidence by clue")
+    """Return a row per run and one for people, None, a column per clue."""
+    curve: Sequence[float] = getattr(question.human, question.drawn_curve) if question.human else ()
+
+    def at(place: int) -> Callable[[RunResponses | None], Cell]:
+        clue = question.clues[place].clue
+        return lambda run: Cell(curve[place]) if run is None else _confidence(run, clue)
+
+    columns = [PageColumn("", lambda run: "People, h" if run is None else names[run.run])]
+    columns += [PageColumn(f"Clue {clue.clue + 1}", at(place), number=True) for place, clue in enumerate(question.clues)]
+    return html_table(columns, [*([None] if question.human else []), *question.runs], "Confidence by clue")
 
 
-def _cell(answer: ClueResponse | None, buzzes: bool) -> html.Td:
-    """The cell of the answer at a clue; ``buzzes`` says whether the run buzzes there."""
+def _confidence(run: RunResponses, clue: int) -> Cell:
+    """The cell of the answer at a clue, with a mark if the run buzzes there."""
+    answer = next((answer for answer in run.one_per_clue() if answer.clue == clue), None)
     if answer is None:
         text, title = "–", "not answered"
     else:
         mark = "✓" if answer.correct >= 0.5 else "✗"
         text = f"{short(answer.confidence)} {mark}" if answer.answered else LABELS[answer.state]
         title = answer.guess or "no answer"
-    return html.Td(f"{text} ◇" if buzzes else text, className="number", title=title)
+    return Cell(f"{text} ◇" if run.buzzpoint and run.buzzpoint.clue == clue else text, title)
 
 
 ROW = 24  # pixels per run
@@ -97,15 +82,15 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     assert life is not None and question.radius is not None
     guesses = [(run, [number for answer in run.clues if (number := _number(answer.guess)) is not None]) for run in question.runs]
     rows = [(run, numbers) for run, numbers in guesses if numbers]
-    labels = [plain(names[run.run]) for run, _ in rows]
+    labels = [fig.plain(names[run.run]) for run, _ in rows]
     bars = {
-        "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": FAINT},
+        "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": fig.FAINT},
         "customdata": life.ages, "hovertemplate": "dies at %{customdata}: %{y:.2%}<extra></extra>", "name": "Life table",
     }  # fmt: skip
     spans = [
         {
-            "type": "scatter", "yaxis": "y2", "name": plain(names[run.run]), "meta": run.run,
-            **_guesses(run, numbers, question.radius, plain(names[run.run]), colours.get(run.run, OTHERS)),
+            "type": "scatter", "yaxis": "y2", "name": fig.plain(names[run.run]), "meta": run.run,
+            **_guesses(run, numbers, question.radius, fig.plain(names[run.run]), colours.get(run.run, fig.OTHERS)),
         }
         for run, numbers in rows
     ]  # fmt: skip
@@ -114,17 +99,19 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     first = question.minimum_age or 0
     return {
         "data": [bars, *spans],
-        "layout": layout(
+        "layout": fig.layout(
             height,
             bargap=0,
-            xaxis=axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
-            yaxis=axis("probability", domain=[split + 0.04, 1], range=padded(life.probability, zero=True), tickformat=".0%"),
-            yaxis2=axis(
-                domain=[0, split], type="category", range=downwards(len(rows)), showgrid=False,
-                tickfont={"size": 12, "color": INK}, categoryorder="array", categoryarray=labels,
+            xaxis=fig.axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
+            yaxis=fig.axis(
+                "probability", domain=[split + 0.04, 1], range=fig.padded(life.probability, zero=True), tickformat=".0%",
+            ),
+            yaxis2=fig.axis(
+                domain=[0, split], type="category", range=fig.downwards(len(rows)), showgrid=False,
+                tickfont={"size": 12, "color": fig.INK}, categoryorder="array", categoryarray=labels,
             ),
             shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
-                     "line": {"color": MUTED, "width": 1, "dash": "dot"}}],
+                     "line": {"color": fig.MUTED, "width": 1, "dash": "dot"}}],
         ),
     }  # fmt: skip
 
@@ -134,14 +121,14 @@ def _guesses(run: RunResponses, guesses: Sequence[float], radius: int, label: st
     if len(guesses) > 1:
         return {
             "mode": "markers", "x": [*guesses], "y": [label] * len(guesses),
-            "marker": {"size": 9, "color": colour, "opacity": 0.55, "line": {"color": INK, "width": 1}},
+            "marker": {"size": 9, "color": colour, "opacity": 0.55, "line": {"color": fig.INK, "width": 1}},
             "hovertemplate": "%{y}<br>guess %{x:g}<extra></extra>",
         }  # fmt: skip
     (guess,) = guesses
     return {
         "mode": "lines+markers", "x": [guess - radius, guess, guess + radius], "y": [label] * 3,
         "line": {"color": colour, "width": 5},
-        "marker": {"size": [0, 11, 0], "color": colour, "line": {"color": INK, "width": 1}},
+        "marker": {"size": [0, 11, 0], "color": colour, "line": {"color": fig.INK, "width": 1}},
         "hovertemplate": _hover(run, guess, radius),
     }  # fmt: skip
 
@@ -186,55 +173,55 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         curve = getattr(question.human, question.drawn_curve)
         data.insert(0, {
             "type": "scatter", "mode": "lines", "name": "People", "showlegend": False, "x": [0, *words], "y": [0, *curve],
-            "line": {"color": INK, "width": 2.5, "shape": "hv"},
+            "line": {"color": fig.INK, "width": 2.5, "shape": "hv"},
             "hovertemplate": "people: h = %{y:.3f}<br>%{x} words<extra></extra>",
         })  # fmt: skip
         data += _rail(question)
     main = MAIN if question.human else (0.0, 1.0)
-    named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(a.answered for a in run.clues)])
+    named = fig.run_labels(names, [run.run for run in question.runs if run.run in colours and any(a.answered for a in run.clues)])
     last = {run.run: [c for answer in run.clues if (c := answer.confidence) is not None][-1] for run in runs if run.run in named}
     ends = [(label, last[run], colours[run]) for run, label in named.items()]
-    ends += [("People", curve[-1], INK)] if question.human else []
-    labels = end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
+    ends += [("People", curve[-1], fig.INK)] if question.human else []
+    labels = fig.end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
     line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     shapes = [
         {**line, "x0": words[cursor], "x1": words[cursor], "line": {"color": "var(--cursor)", "width": 2}, "name": "cursor"},
-        *({**line, "x0": word, "x1": word, "line": {"color": FAINT, "width": 1, "dash": "dot"}} for word in marks),
+        *({**line, "x0": word, "x1": word, "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}} for word in marks),
     ]
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            margin=label_margin([label for label, _, _ in ends]),
+            margin=fig.label_margin([label for label, _, _ in ends]),
             hoveranywhere=True,  # assets/question.js follows the mouse
             shapes=shapes,
             annotations=labels,
-            xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
-            yaxis=axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
-            yaxis2=axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
+            xaxis=fig.axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
+            yaxis=fig.axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
+            yaxis2=fig.axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
         ),
     }
 
 
 def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    colour = colours.get(run.run, OTHERS)
+    colour = colours.get(run.run, fig.OTHERS)
     answers = [answer for answer in run.one_per_clue() if answer.answered]
     right = [answer.correct >= 0.5 for answer in answers]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
     return {
-        "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run, "showlegend": False,
+        "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[run.run]), "meta": run.run, "showlegend": False,
         "x": [question.clues[answer.clue].word_end for answer in answers],
         "y": [answer.confidence for answer in answers],
-        "line": run_line(colours, run.run),
+        "line": fig.run_line(colours, run.run),
         "marker": {
             "size": 9 if run.run in colours else 4, "color": colour, "symbol": symbols,
             "line": {"color": colour, "width": 2 if run.run in colours else 1},
         },
         "customdata": [
-            [answer.clue, plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
+            [answer.clue, fig.plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
             for answer, ok in zip(answers, right, strict=True)
         ],
         "hovertemplate": "%{fullData.name}<br>%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}<extra></extra>",
@@ -247,10 +234,10 @@ def _unanswered(run: RunResponses, question: Question, names: Mapping[str, str],
     answers = [answer for answer in run.one_per_clue() if not answer.answered]
     words = [question.clues[answer.clue].word_end for answer in answers]
     return {
-        "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "showlegend": False, "cliponaxis": False,
+        "type": "scatter", "mode": "markers", "name": fig.plain(names[run.run]), "showlegend": False, "cliponaxis": False,
         "x": words, "y": [0.0] * len(words), "customdata": [WORDS[answer.state] for answer in answers],
         "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
-        "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, OTHERS), "line": {"width": 1.5}},
+        "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 1.5}},
     }  # fmt: skip
 
 
@@ -260,10 +247,10 @@ def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], c
     assert clue is not None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
     return {
-        "type": "scatter", "mode": "markers", "name": f"Own buzz of {plain(names[run.run])}", "showlegend": False,
+        "type": "scatter", "mode": "markers", "name": f"Own buzz of {fig.plain(names[run.run])}", "showlegend": False,
         "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False,
         "hovertemplate": "%{fullData.name}<extra></extra>",
-        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
+        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
     }  # fmt: skip
 
 
@@ -273,17 +260,17 @@ def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colou
     assert point is not None and point.clue is not None
     confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
     return {
-        "type": "scatter", "mode": "markers", "name": f"Buzz of {plain(names[run.run])}", "showlegend": False,
+        "type": "scatter", "mode": "markers", "name": f"Buzz of {fig.plain(names[run.run])}", "showlegend": False,
         "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,
-        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
+        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, fig.OTHERS), "line": {"width": 2}},
     }  # fmt: skip
 
 
 def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A run's entry in the legend: only its colour, because its markers show what was correct."""
     return {
-        "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "x": [None], "y": [None],
-        "line": {"color": colours.get(run.run, OTHERS), "width": 3}, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": fig.plain(names[run.run]), "x": [None], "y": [None],
+        "line": {"color": colours.get(run.run, fig.OTHERS), "width": 3}, "hoverinfo": "skip",
     }  # fmt: skip
 
 
@@ -296,12 +283,12 @@ def _rail(question: Question) -> list[PlotlyJson]:
         at: dict[int, list[str]] = {}
         for buzz in question.human.buzzes:
             if buzz.correct is correct:
-                at.setdefault(min(buzz.word + 1, end), []).append(plain(f"{buzz.team}, word {buzz.word}"))
+                at.setdefault(min(buzz.word + 1, end), []).append(fig.plain(f"{buzz.team}, word {buzz.word}"))
         outcome = "correct" if correct else "incorrect"
         traces.append({
             "type": "scatter", "mode": "text", "xaxis": "x", "yaxis": "y2", "name": "Buzzes", "showlegend": False,
             "x": list(at), "y": [level] * len(at), "text": [sign * len(teams) for teams in at.values()],
-            "textfont": {"size": 15, "color": INK if correct else MUTED, "weight": 700},
+            "textfont": {"size": 15, "color": fig.INK if correct else fig.MUTED, "weight": 700},
             "customdata": ["<br>".join(teams) for teams in at.values()],
             "hovertemplate": f"{outcome} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
         })  # fmt: skip
@@ -312,24 +299,28 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
     """Return the distributions of people and runs, as a figure and a table. The question must have votes."""
     votes = question.votes
     assert votes is not None
-    rows = [row("People", *(short(share) for share in votes.shares), "")]
-    rows += [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
-            short(run.metrics["dist_ce"]),
-        )
-        for run in question.runs
+    people: Sequence[float] = votes.shares
+
+    def share(place: int) -> Callable[[RunResponses | None], float | None]:
+        return lambda run: people[place] if run is None else run.shares[place] if run.shares else None
+
+    def name(run: RunResponses | None) -> Content:
+        return "People" if run is None else named(colours.get(run.run), names[run.run])
+
+    columns = [
+        PageColumn("", name),
+        *(PageColumn(class_, share(place), number=True) for place, class_ in enumerate(votes.classes)),
+        PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]
     few = all(run.run in colours for run in question.runs)
     without = any(run.shares is None for run in question.runs)
-    return figure(
+    return fig.figure(
         "votes",
         votes_figure(question, names, colours),
         f"Bars: the shares of {counted(sum(votes.votes), 'human vote')}. Dots: the share that each run gives the class"
         + ("" if few else f", grey if more than {MAX_HIGHLIGHTED} runs are shown")
         + (". Runs without a full distribution have no dots" if without else ""),
-        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+        html_table(columns, [None, *question.runs], "Shares of the classes"),
         legend([run.run for run in question.runs if run.shares], names, colours, "People"),
     )
 
@@ -352,27 +343,27 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     data: list[PlotlyJson] = [
         {
             "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
-            "marker": {"color": "var(--band)", "line": {"color": INK, "width": 1.5}}, "customdata": votes.votes,
+            "marker": {"color": "var(--band)", "line": {"color": fig.INK, "width": 1.5}}, "customdata": votes.votes,
             "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
         }
     ]  # fmt: skip
     for number, run in enumerate(runs):
-        colour = colours.get(run.run, OTHERS)
+        colour = colours.get(run.run, fig.OTHERS)
         shift = (number - (len(runs) - 1) / 2) * step
         data.append({
-            "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "meta": run.run, "cliponaxis": False,
+            "type": "scatter", "mode": "markers", "name": fig.plain(names[run.run]), "meta": run.run, "cliponaxis": False,
             "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
             "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
         })  # fmt: skip
     row = max(VOTE_ROW, round(DOT * len(runs) / 0.7))
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             row * len(places) + 60,
-            xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis(
-                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},
-                ticktext=[plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
+            xaxis=fig.axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis(
+                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": fig.INK},
+                ticktext=[fig.plain(name) for name in distinct_short_names(votes.classes, MAX_CLASS_NAME_LENGTH)],
             ),
         ),
     }  # fmt: skip

@@ -9,28 +9,57 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_order, question_with_buzzpoints
 from dashboard.registry.keys import Sort, default_metric, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import RUN_FIRST, Table, fields
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.html import page_link, question_path
-from dashboard.ui.left_out_plays import left_out_note
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
 from dashboard.views.question.answers import answers_section
 from dashboard.views.question.figures import question_figure, vote_shares
-from dashboard.views.question.steps import clue_steps_section, question_thresholds
-from dashboard.views.question.text import clue_text, question_heading
-from dashboard.views.question.view import QUESTION
+from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
 from queries.buzzing import BuzzParameters, Rules
 from queries.buzzing.parameters import RULES
-from queries.calscore_steps import clue_steps
+from queries.calscore_steps import ClueStep, clue_steps
 from queries.metrics import CATALOGUE, Metric
-from queries.question import Question
+from queries.question import ClueResponse, Question
 from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
+from queries.selection.view_parameters_base import NoParameters
+
+QUESTION = serve(
+    "questions/<dataset>/<path:question_id>",
+    question_with_buzzpoints,
+    BuzzParameters,
+    """One question: its clues, what people did or voted, what each run answered, and where it buzzes, by default at each
+        run's best threshold on the selection.""",
+    Table(
+        "Each run's answers to it as CSV, clue by clue. If a question's own id ends in `.csv`, this address returns that "
+        "question as JSON; add another `.csv` to get its table.",
+        rows=lambda answer: [(run, clue) for run in answer.runs for clue in run.clues],
+        columns=(*RUN_FIRST, *fields(ClueResponse, at=1)),
+        file="{dataset}-{question_id}",
+    ),
+)
+CLUE_STEPS = serve(
+    "clue-steps/<dataset>/<path:question_id>",
+    clue_steps,
+    NoParameters,
+    "CalScore and CalScore squared of each run on one question, term by term, as GRACE's tables 6 and 7 work them out.",
+    Table(
+        "The same as CSV, a row per run and clue. If a question's own id ends in `.csv`, this returns that question as JSON.",
+        rows=lambda answer: [(run, step) for run in answer.runs for step in run.steps],
+        columns=(*RUN_FIRST, *fields(ClueStep, at=1)),
+        file="{dataset}-{question_id}-clue-steps",
+    ),
+)
 
 
 class QuestionPage(PageParameters, frozen=True):

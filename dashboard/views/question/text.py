@@ -1,18 +1,25 @@
-"""The heading and the clues of a question."""
+"""The heading and the clues of a question, and CalScore worked out clue by clue."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Mapping
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.ui.html import aria, data
-from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
+from dashboard.ui.controls import menu, threshold_box
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.numbers import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
+from dashboard.ui.section import note, section
+from dashboard.ui.table import PageColumn, html_table
+from dashboard.ui.threshold_sliders import PATTERNS
 from data.plurals import counted
 from data.quizbowl.question_words import words
+from queries.buzzing import Rules
+from queries.calscore_steps import ClueSteps
 from queries.question import HumanBuzz, Question
 
 FEW_CLUES = 8  # up to this many clues have a row each, however short
@@ -147,3 +154,69 @@ def _step(title: str, key: str, href: str | None) -> Component:
     if href is None:
         return html.Span(title, className="quiet off")
     return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))
+
+
+KEY = "worked"
+TITLE = "CalScore, clue by clue"
+TERMS = {
+    "y": "correct", "c": "confidence", "g c": "signed", "h": "h", "(1 − h) g c": "adjusted", "b": "buzz_mass",
+    "Right so far": "right", "h of teams": "team_h", "m": "increment", "K = m × right": "gained",
+}  # fmt: skip
+
+
+def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
+    """Show the terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
+
+    ``default`` is the id of the run that is shown if the address names none.
+    """
+    (run,) = result.runs
+    options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
+    chosen = "" if run.run == default else run.run
+    top = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
+    if run.missing is not None:
+        return section(top, f"Nothing to work out: {run.missing}.")
+    steps = [step for step in run.steps if step.sample == run.steps[0].sample]
+    samples = len({step.sample for step in run.steps})
+    total = sum(step.gained for step in steps)
+    if samples > 1:
+        total = (run.reward or 0.0) - (run.remainder or 0.0)
+    columns = [
+        PageColumn("Clue", lambda step: step.clue + 1),
+        PageColumn("Guess", lambda step: step.guess or "no answer"),
+        *(PageColumn(heading, key, number=True) for heading, key in TERMS.items()),
+    ]
+    return section(
+        top,
+        html_table(columns, steps, TITLE, "board"),
+        *([note(f"The first of {samples} samples; CalScore is the mean over all of them.")] if samples > 1 else []),
+        html.P(
+            f"CalScore: the mean of (1 − h) g c is {short(run.mean)}; rescaled to 0 to 1, r = {short(run.scaled)}, and "
+            f"CalScore = 1 − r = {short(run.calscore)}."
+        ),
+        html.P(
+            f"CalScore²: the sum of K is {short(total)}. For human teams that are never right, (1 − sum of m) × right at the end "
+            f"adds {short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
+            f"{short(run.calscore2)}."
+        ),
+        f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: probability that the run "
+        "buzzes here, if its confidence is its probability of buzzing and it always buzzes at the last clue. Right so far: "
+        f"probability that it has buzzed correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this "
+        "clue (GRACE eq. 1 and 2).",
+    )
+
+
+def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
+    """Return the box and a sentence on the thresholds. ``scale`` is as the address states it."""
+    score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
+    own = counted(len(rules.thresholds), "run") if rules.thresholds else ""
+    threshold = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
+    box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", scale)
+    note: list[str | Component] = [
+        f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
+        + (f" ({own} {'has its' if len(rules.thresholds) == 1 else 'have their'} own)" if own else "")
+        + ". ",
+        page_link("Thresholds on Buzz", href=buzz_page),
+    ]
+    return html.Div(
+        [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
+    )

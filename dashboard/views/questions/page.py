@@ -3,32 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import flask
+import polars as pl
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
+from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
+from dashboard.http.paths import question_path
+from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
+from dashboard.registry.addresses import get_selected, pairs
 from dashboard.registry.cited import Cited
 from dashboard.registry.composed import question_list, question_order, selected_runs
-from dashboard.registry.keys import Sort, default_metric, metric_names
+from dashboard.registry.keys import Metrics, Sort, default_metric, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, read_page, register
-from dashboard.registry.responses import json_response
+from dashboard.registry.tables import Column, Table, column
+from dashboard.registry.views import View, serve
 from dashboard.service import service
 from dashboard.ui.controls import menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import question_path
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.runs import highlighted_runs
+from dashboard.ui.section import heading, note
 from dashboard.views.questions.grid import DAGGER, QuestionGrid
-from dashboard.views.questions.view import QUESTIONS, QuestionsTableKeys
 from data.plurals import counted
 from data.store import StoreError
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.question_order import QUESTION_METRICS, read_sort
-from queries.questions import QuestionRow, Sparklines, sparklines
-from queries.selection.parameter_kinds import BadRequest, MetricChoice
+from queries.questions import MAX_PAGE_SIZE, QuestionRow, Sparklines, question_table, sparklines
+from queries.selection import Request, Selection
+from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text, Whole
+from queries.selection.view_parameters_base import Parameters
+
+ROWS_AT_ONCE = 2000  # rows sent at a time
+Rows = tuple[pl.DataFrame, str | None]  # a part of the table, and the cursor of the next one
+
+
+class QuestionsKeys(Parameters, frozen=True):
+    """Which page of the list is returned, in which order and with which metrics."""
+
+    sort: Sort = "position"
+    limit: Annotated[int, Whole(f"how many questions: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
+    cursor: Annotated[str | None, Text("`next` of the previous page")] = None
+    metrics: Metrics = (CATALOGUE["brier"],)
+
+
+class QuestionsTableKeys(QuestionsKeys, frozen=True):
+    """The same keys without a limit on the length of a page."""
+
+    limit: Annotated[int | None, Whole("how many questions; all of them by default", 999_999)] = None  # type: ignore[assignment]
+
+
+serve(
+    "questions",
+    question_list,
+    QuestionsKeys,
+    "Questions with each run's metrics, one page at a time. `next` in the response is the cursor of the next page.",
+)
+
+
+def _table(selection: Selection, metrics: Sequence[Metric], sort: str, limit: int | None, cursor: str | None) -> Rows:
+    return service().compute(question_table, selection, metrics, sort, limit, cursor)
+
+
+def _columns(answer: Rows, keys: QuestionsTableKeys) -> list[Column]:
+    """Return the columns; the heading of the values of a run is the run."""
+    return [column(name, itemgetter(name), name.partition(":")[2]) for name in answer[0].columns]
+
+
+QUESTIONS = View(
+    "questions",
+    _table,
+    QuestionsTableKeys,
+    "",  # its address streams the rows, and is documented below
+    (Table("", lambda answer: answer[0].iter_rows(named=True), _columns),),
+)
+
+
+@get_selected("/api/v1/questions.csv", QuestionsTableKeys)
+def get_questions_csv(query: Request[QuestionsTableKeys]) -> Response:
+    """The same as one table, with a column `metric:run` for each metric and run. It has all questions or, with `limit`, this many
+    from `cursor` on, with the address of the next ones in the header `Link`.
+    """
+    frame, following = QUESTIONS.ask(query)
+    answer = stream_response(csv_parts(frame.columns, without_formulas(frame).iter_slices(ROWS_AT_ONCE)), "csv", "questions")
+    if following is not None:
+        keys = [*((key, value) for key, value in pairs() if key != "cursor"), ("cursor", following)]
+        answer.headers["Link"] = f'<{request.path}?{urlencode(keys)}>; rel="next"'
+    return answer
+
 
 STATE = {"role": "state", "name": "grid"}
 MAX_ROWS = 1000  # rows that one request can return
@@ -62,38 +129,29 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     rows_address = service().access.address_of_view(
         ROWS, [*request.shared_pairs(), *((key, text) for key, text in keys.items() if text)]
     )
+    csv = html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run")
     who = " and ".join(["each run"] * bool(grid.runs) + ["people"] * bool(request.facets.human_teams))
     return [
-        html.Div(
-            [
-                html.H1("Questions"),
-                html.P(
-                    f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
-                    className="lead",
-                ),
-                menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
-                grid.order_menu() if grid.runs else None,
-            ],
-            className="heading",
+        heading(
+            "Questions",
+            f"{request.facets.title}: {counted(total, 'question')}{f', with what {who} did on them' if who else ''}",
+            menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+            grid.order_menu() if grid.runs else None,
         ),
-        html.Div(
-            [
-                html.P(
-                    "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has."
-                    + (f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else "")
-                    if grid.runs
-                    else "Sort by a heading.",
-                    className="note",
-                ),
-                html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run"),
-            ],
-            className="below",
-        ),
+        html.Div([note(_legend(request, grid)), csv], className="below"),
         grid.pins(),
         grid.component(),
         dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
         grid.legend(),
     ]
+
+
+def _legend(request: PageRequest[QuestionsPage], grid: QuestionGrid) -> str:
+    if not grid.runs:
+        return "Sort by a heading."
+    return "Darker: better among the runs on this question. Sort by a heading, or choose an order that no column has." + (
+        f" {DAGGER}: the gradings of the run differ on an answer." if len(request.facets.gradings) > 1 else ""
+    )
 
 
 def _csv(request: PageRequest[QuestionsPage]) -> str:
@@ -150,7 +208,7 @@ clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "
 ROUTES = {ROWS: rows}
 
 
-def _table(request: PageRequest[QuestionsPage]) -> Cited[Any]:
+def _cited(request: PageRequest[QuestionsPage]) -> Cited[Any]:
     metric = request.parameters.metric
     keys = QuestionsTableKeys(sort=request.parameters.sort or "position", metrics=(metric,))
     values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
@@ -160,7 +218,7 @@ def _table(request: PageRequest[QuestionsPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_table, parameters=QuestionsPage,
+        name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_cited, parameters=QuestionsPage,
         filters=(
             "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
             "people", "human", "failed", "grading", "undisputed",

@@ -1,18 +1,23 @@
-"""Reliability diagrams, and the table of over- and underconfidence."""
+"""Reliability diagrams, over- and underconfidence, and what recalibration would change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from operator import itemgetter
 
 from dash import html
 
-from dashboard.ui.figure import CALIBRATION_AXES, FAINT, INK, MUTED, OTHERS, PlotlyJson, figure, panel_axes, panels
+from dashboard.ui.figure import CALIBRATION_AXES, FAINT, INK, MUTED, OTHERS, PlotlyJson, figure, padded, panel_axes, panels
 from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
-from dashboard.ui.runs import RunColours, named
-from dashboard.ui.table import dash, table
+from dashboard.ui.runs import RunColours, run_column
+from dashboard.ui.section import section
+from dashboard.ui.table import Cell, PageColumn, html_table, interval, span
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
-from queries.leaderboard import Leaderboard
-from queries.metrics import CATALOGUE
+from queries.leaderboard import Leaderboard, LeaderboardRow
+from queries.metrics import CATALOGUE, Metric
+from queries.recalibration import RecalibratedRun, Recalibration
 from queries.selection.parameter_kinds import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
@@ -51,37 +56,30 @@ def reliability_diagrams(
 
 def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str], *, forecasts: bool = False) -> html.Div:
     """Return a row per run and non-empty bin; ``names``: display name of each run, by run id."""
-    head = ["Run", "Bin", "Items", *CALIBRATION_COLUMNS[forecasts], "95 % interval"]
-    rows = [
-        html.Tr(
-            [
-                html.Th(names[run.run], scope="row"),
-                html.Td(f"{bin_.lower:g} to {bin_.upper:g}"),
-                html.Td(f"{bin_.items:,}", className="number"),
-                html.Td(short(bin_.mean_confidence), className="number"),
-                html.Td(short(bin_.accuracy), className="number"),
-                html.Td(
-                    dash(run.no_interval) if bin_.low is None else f"{short(bin_.low)} to {short(bin_.high)}", className="number"
-                ),
-            ]
-        )
-        for run in runs
-        for bin_ in run.bins
-        if bin_.items
+    stated, right = CALIBRATION_COLUMNS[forecasts]
+    columns = [
+        run_column(names, part=itemgetter(0)),
+        PageColumn("Bin", lambda row: span(row[1].lower, row[1].upper, "{:g}".format)),
+        PageColumn("Items", lambda row: row[1].items),
+        PageColumn(stated, lambda row: row[1].mean_confidence),
+        PageColumn(right, lambda row: row[1].accuracy),
+        interval(lambda row: row[1].low, lambda row: row[1].high, lambda row: row[0].no_interval),
     ]
-    return table(head, rows, "Bins")
+    return html_table(columns, [(run, bin_) for run in runs for bin_ in run.bins if bin_.items], "Bins")
 
 
 def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours, *, forecasts: bool) -> html.Div:
     """Return how far each ranked run is over- and underconfident. The board needs the metrics ``SPLIT``."""
-    rows = []
-    for row in (row for row in board.rows if row.ranked):
-        cells = [row.metrics[metric.key] for metric in SPLIT]
-        values = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
-        rows.append(html.Tr([html.Th(named(colours.get(row.run), names[row.run]), scope="row"), *values]))
-    shown = [metric.worded(forecasts) for metric in SPLIT]
-    heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in shown]
-    return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")
+    columns = [
+        PageColumn(metric.label, partial(_value, metric.key), about=f"{metric.name}. {metric.words}")
+        for metric in (metric.worded(forecasts) for metric in SPLIT)
+    ]
+    ranked = [row for row in board.rows if row.ranked]
+    return html.Div(html_table([run_column(names, colours), *columns], ranked, "Over- and underconfidence"), className="split")
+
+
+def _value(key: str, row: LeaderboardRow) -> Cell:
+    return Cell(row.metrics[key].value, row.metrics[key].missing)
 
 
 FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
@@ -205,3 +203,82 @@ def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[Plotly
             "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {what}<extra></extra>", **axes,
         })  # fmt: skip
     return traces
+
+
+METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
+
+KEYS = ("ece", "overconfidence", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore")
+MEASURED = tuple(CATALOGUE[key] for key in KEYS)
+
+
+def _temperature(run: RecalibratedRun) -> float | None:
+    return 1 / run.slope if run.slope else None
+
+
+_TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], ...]] = {
+    "temperature": (("T", _temperature),),
+    "platt": (("Slope", lambda run: run.slope), ("Intercept", lambda run: run.intercept)),
+}
+
+
+def recalibration_section(result: Recalibration, names: dict[str, str], colours: RunColours) -> html.Section:
+    """Return each metric before and after, and how much nearer items come to their correctness, as a table and a figure."""
+    columns = [
+        run_column(names, colours),
+        PageColumn("Fitted to", "fitted_to"),
+        *(PageColumn(name, partial(_term, value), number=True) for name, value in _TERMS.get(result.method, ())),
+        *(
+            PageColumn(f"{metric.label} before → after", partial(_change, metric), number=True)
+            for metric in MEASURED
+            if any(run.metrics[metric.key].after is not None for run in result.runs)
+        ),
+        PageColumn("Nearer", "improved"),
+        PageColumn("Further", "worsened"),
+        PageColumn("Sacrificed", lambda run: Cell(f"{run.sacrificed:,} of {run.well_calibrated:,}", SACRIFICED), number=True),
+    ]
+    return section(
+        f"{METHOD_NAMES[result.method]} recalibration, cross-fitted in {result.folds} folds of questions",
+        html_table(columns, result.runs, "Metrics before and after"),
+        figure(
+            "changes",
+            changes_figure(result, names, colours),
+            "Change in each item's distance from its correctness: left of 0 it comes nearer, right of 0 it moves away",
+        ),
+        class_name="what-if",
+    )
+
+
+def _term(value: Callable[[RecalibratedRun], float | None], run: RecalibratedRun) -> Cell:
+    return Cell(value(run), "Fitted to all items")
+
+
+SACRIFICED = "Items within 0.1 of their correctness before, but not after"
+
+
+def _change(metric: Metric, run: RecalibratedRun) -> Cell:
+    change = run.metrics[metric.key]
+    shown = f"{short(change.before)} → {short(change.after)}" if change.after is not None else None
+    return Cell(shown, change.missing or metric.name)
+
+
+def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a panel per run: how many items come nearer to their correctness (left of 0) and how many move away (right of 0)."""
+    shown = [run for run in recalibration.runs if run.missing is None]
+    data: list[PlotlyJson] = []
+    for number, run in enumerate(shown):
+        total = sum(run.changes) or 1
+        data.append({
+            "type": "bar", "x": [(low + high) / 2 for low, high in pairwise(run.edges)], "width": run.edges[1] - run.edges[0],
+            "y": [count / total for count in run.changes], "customdata": run.changes, **panel_axes(number),
+            "marker": {"color": colours.get(run.run, OTHERS), "line": {"color": FAINT, "width": 0}},
+            "hovertemplate": "change %{x:.3f}: %{customdata:,} items (%{y:.1%})<extra></extra>",
+        })  # fmt: skip
+    return panels(
+        data,
+        [names[run.run] for run in shown],
+        x={"title": "change of distance", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
+        y={"title": "share of items", "tickformat": ".0%"},
+        height=150,
+        ranges=[padded(trace["y"], zero=True) for trace in data],
+        bargap=0,
+    )

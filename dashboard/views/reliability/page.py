@@ -2,35 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.http.paths import question_path
 from dashboard.registry.cited import WILSON, Cited
-from dashboard.registry.keys import BAND, Confidence
+from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import RUN_FIRST, Table, column, columns, fields, reasons, with_interval
+from dashboard.registry.views import serve
 from dashboard.service import service
-from dashboard.ui.controls import menu
+from dashboard.ui.controls import between, menu
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.html import question_path
+from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import disputed_mark
+from dashboard.ui.numbers import DASH, short
+from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
-from dashboard.views.reliability.diagrams import SPLIT, reliability_diagrams, split_table
-from dashboard.views.reliability.items import items_section
-from dashboard.views.reliability.recalibration import MEASURED, METHOD_NAMES, recalibration_section
+from dashboard.ui.section import heading, section
+from dashboard.ui.table import Cell, Columns, PageColumn, html_table
+from dashboard.views.reliability.diagrams import (
+    MEASURED,
+    METHOD_NAMES,
+    SPLIT,
+    recalibration_section,
+    reliability_diagrams,
+    split_table,
+)
 from dashboard.views.reliability.triptych import triptych_section
-from dashboard.views.reliability.view import RELIABILITY, ReliabilityKeys
 from data.plurals import counted
-from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityDiagram
+from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import recalibration
-from queries.reliability import Item, ItemList, items, reliability, triptych
+from queries.reliability import MAX_ITEMS, Item, ItemList, items, reliability, triptych
 from queries.selection.facets import Facets
-from queries.selection.parameter_kinds import BadRequest, Choice
+from queries.selection.parameter_kinds import BadRequest, Choice, Range, Whole
+from queries.selection.view_parameters_base import NoParameters, Parameters
+
+
+class ReliabilityKeys(Parameters, frozen=True):
+    """Which consistency band is drawn."""
+
+    band: Annotated[BandKind, BAND] = DEFAULT_BAND
+
+
+RELIABILITY = serve(
+    "reliability",
+    reliability,
+    ReliabilityKeys,
+    """Reliability diagrams: bins with intervals of their accuracy, the CORP curve with its consistency band, and how often
+        each confidence was stated.""",
+    Table(
+        "The bins as CSV, a row per run and bin.",
+        rows=lambda answer: [(run, part) for run in answer.runs for part in run.bins],
+        columns=(*RUN_FIRST, *with_interval(fields(ReliabilityBin, at=1), "accuracy"), *columns("no_interval", at=0)),
+    ),
+)
+TRIPTYCH = serve(
+    "triptych",
+    triptych,
+    NoParameters,
+    """Figures next to the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers,
+        Murphy curve, CORP parts of the Brier score, the smooth diagram, and p-values of calibration tests that are
+        clustered by question.""",
+    Table(
+                "The numbers as CSV, a row per run. `missing` says why cells are blank.",
+                rows=lambda answer: answer.runs,
+                columns=(*columns(
+                    "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece",
+                    "p_spiegelhalter", "p_kuiper", "p_ks", "calibration_slope", "calibration_slope_low",
+                    "calibration_slope_high", "calibration_intercept", "calibration_intercept_low",
+                    "calibration_intercept_high", "mcb_low", "mcb_high", "dsc_low", "dsc_high",
+                ), column("missing", lambda run: reasons(run.missing))),
+            ),
+)  # fmt: skip
+
+
+class RecalibrationKeys(MetricsParameters, frozen=True):
+    """How confidences are recalibrated."""
+
+    method: Annotated[str, Choice(f"method: {', '.join(f'`{key}`' for key in METHODS)}", (*METHODS,))] = next(iter(METHODS))
+
+
+RECALIBRATION = serve(
+    "recalibration",
+    recalibration,
+    RecalibrationKeys,
+    """Every metric before and after recalibration, cross-fitted by question or cluster, and its effect on single items.
+        `fitted_to` says whether a run's map was fitted to its confidence or to its whole distributions.""",
+    Table(
+        "The metrics before and after as CSV, a row per run and metric.",
+        rows=lambda answer: [(run, answer, *metric) for run in answer.runs for metric in run.metrics.items()],
+        columns=(
+            *RUN_FIRST,
+            *columns("method", at=1),
+            column("metric", lambda row: row[2]),
+            *columns("before", "after", "missing", at=3),
+        ),
+    ),
+)
+
+
+class ItemsKeys(Parameters, frozen=True):
+    """Which answers are listed, and how many."""
+
+    confidence: Confidence = None
+    limit: Annotated[int, Whole(f"how many answers: 100; at most {MAX_ITEMS}", MAX_ITEMS)] = 100
+
+
+ITEMS = serve(
+    "items",
+    items,
+    ItemsKeys,
+    "Single answers with a confidence in a range, furthest off first. `disputed`: the gradings of the run differ on it.",
+    Table("The same as CSV.", lambda answer: answer.items, fields(Item)),
+)
+
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
@@ -70,17 +163,11 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
-        html.Div(
-            [
-                html.H1("Reliability"),
-                html.P(
-                    f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
-                    className="lead",
-                ),
-                menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
-                menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
-            ],
-            className="heading",
+        heading(
+            "Reliability",
+            f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
+            menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
+            menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(
@@ -132,6 +219,33 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 
     run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
     return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
+
+
+def items_section(
+    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str], *, quizbowl: bool
+) -> html.Section:
+    """Return single answers, largest error first, below controls for the run and the range of confidence.
+
+    ``confidence`` is None for all of 0 to 1. ``link`` maps an item to the address of its question.
+    """
+    low, high = confidence or (0.0, 1.0)
+    top = [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)]
+    drawn = draw_text if quizbowl else lambda text: [text]
+    columns: Columns = [
+        PageColumn("Question", lambda item: page_link(item.question_id, href=link(item))),
+        PageColumn("Clue", lambda item: item.clue + 1),
+        PageColumn("Guess", lambda item: Cell(item.guess or "no answer", kind="guess")),
+        PageColumn("Answer", lambda item: Cell(drawn((item.answer or DASH).partition(" [")[0]), item.answer, "guess")),
+        "confidence",
+        PageColumn("Correct", lambda item: [short(item.correct, 2), disputed_mark() if item.disputed else None], number=True),
+    ]
+    return section(
+        html.Div(top, className="heading"),
+        f"{counted(result.total, 'item')} of {name} with confidence from {low:g} to {high:g}"
+        + (f", the first {len(result.items)} shown" if result.total > len(result.items) else ""),
+        html_table(columns, result.items, "Items", declared=ITEMS.tables[0]),
+        class_name="items",
+    )
 
 
 def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from dash import html
 
-from dashboard.ui.figure import (
-    CALIBRATION_AXES,
-    FAINT,
-    MUTED,
-    OTHERS,
-    Names,
-    PlotlyJson,
-    axis,
-    figure,
-    grey_first,
-    layout,
-    padded,
-    panel_axes,
-    panels,
-    plain,
-    run_line,
-)
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
 from dashboard.ui.numbers import p_value_text, short
-from dashboard.ui.runs import RunColours, legend, named
-from dashboard.ui.table import Cell, dash, row, table
+from dashboard.ui.runs import RunColours, legend, run_column
+from dashboard.ui.section import section, side_by_side
+from dashboard.ui.table import Cell, PageColumn, bracketed, html_table
 from data.plurals import counted
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.reliability import BINS, RunTriptych, Triptych
@@ -56,57 +43,64 @@ def triptych_section(
     runs = result.runs
     stated, right = ("probability of yes", "outcome") if forecasts else ("confidence", "accuracy")
     panelled = [run for run in runs if run.run in panels]
-    return html.Section(
-        [
-            html.H2("Score, discrimination, calibration"),
-            html.Div(
-                [
-                    figure(
-                        "triptych-murphy",
-                        murphy_panel(runs, result.thresholds, names, colours),
-                        "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
-                        _murphy_table(result, names),
-                        legend([run.run for run in runs], names, colours),
-                    ),
-                    figure(
-                        "roc",
-                        roc_figure(runs, names, colours),
-                        "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
-                        "reach, with hindsight",
-                        _numbers_table(result, names),
-                        legend([run.run for run in runs], names, colours),
-                    ),
-                ],
-                className="side-by-side",
+
+    def coloured() -> html.Div | None:
+        return legend([run.run for run in runs], names, colours)
+
+    def table(columns: Iterable[PageColumn], label: str) -> html.Div:
+        return html_table([run_column(names), *columns], runs, label)
+
+    return section(
+        "Score, discrimination, calibration",
+        side_by_side(
+            fig.figure(
+                "triptych-murphy",
+                murphy_panel(runs, result.thresholds, names, colours),
+                "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
+                table((PageColumn(f"t = {mark:g}", partial(_murphy, mark)) for mark in MARKS), "Murphy curves"),
+                coloured(),
             ),
-            figure(
-                "plane",
-                plane_figure(runs, names, colours),
-                "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
-                "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
-                "equal Brier score = MCB \u2212 DSC + UNC, "
-                + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
-                _numbers_table(result, names),
-                legend([run.run for run in runs], names, colours),
+            fig.figure(
+                "roc",
+                roc_figure(runs, names, colours),
+                "Discrimination: ROC curves (dots) and their concave hulls (lines): the best that recalibration could "
+                "reach, with hindsight",
+                table(NUMBERS, "Parts of the score"),
+                coloured(),
             ),
-            figure(
-                "smooth",
-                smooth_figure(panelled, names, colours, forecasts=forecasts),
-                f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
-                _smooth_table(result, names),
+        ),
+        fig.figure(
+            "plane",
+            plane_figure(runs, names, colours),
+            "Miscalibration against discrimination (CORP), as measured, with 95 % intervals. Both are fitted to these "
+            "answers and tend to be too large: even a calibrated run has an MCB above 0, more so with few answers. Dotted: "
+            "equal Brier score = MCB \u2212 DSC + UNC, "
+            + ("the same UNC for all" if _same_uncertainty(result) else "at the mean UNC of the runs, which differ"),
+            table(NUMBERS, "Parts of the score"),
+            coloured(),
+        ),
+        fig.figure(
+            "smooth",
+            smooth_figure(panelled, names, colours, forecasts=forecasts),
+            f"Smooth diagrams: {right} smoothed over {stated} by a kernel as wide as the smooth calibration error (smECE)",
+            table((PageColumn(f"at {mark:g}", partial(_smooth, mark)) for mark in MARKS), "Smooth diagrams"),
+        ),
+        fig.figure(
+            "discrimination",
+            discrimination_figure(panelled, names, colours),
+            "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
+            "better the run distinguishes them",
+            table(
+                (
+                    PageColumn("Right answers with confidence \u2265 0.5", lambda run: _above(run.right), number=True),
+                    PageColumn("Wrong ones", lambda run: _above(run.wrong), number=True),
+                ),
+                "Confidence when right, when wrong",
             ),
-            figure(
-                "discrimination",
-                discrimination_figure(panelled, names, colours),
-                "Confidence of right answers (above, in colour) and of wrong ones (below, in grey). The less they overlap, the "
-                "better the run distinguishes them",
-                _histogram_table(result, names),
-            ),
-            html.H3("Can it be calibrated?"),
-            html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
-            _tests_table(result, names, colours),
-        ],
-        className="section",
+        ),
+        html.H3("Can it be calibrated?"),
+        html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
+        _tests_table(result, names, colours),
     )
 
 
@@ -126,59 +120,48 @@ def _same_uncertainty(result: Triptych) -> bool:
 
 
 def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Div:
-    rows = [
-        row(
-            named(colours.get(run.run), names[run.run]),
-            *(dash(run.missing[key]) if key in run.missing else p_value_text(getattr(run, key)) for key in TESTS),
-            *(_with_interval(run, key) for key in LINE),
-        )
-        for run in result.runs
-    ]
-    heads: list[Cell] = [html.Span(name, title=title) for name, title in LINE.values()]
-    head: list[Cell] = ["Run", *(f"p, {name}" for name, _ in TESTS.values()), *heads]
-    return table(head, rows, "Tests of calibration", "calibration-tests")
+    tests = [PageColumn(f"p, {name}", key, p_value_text, partial(_missing, key), number=True) for key, (name, _) in TESTS.items()]
+    lines = [PageColumn(name, partial(_with_interval, key, 3), about=title, number=True) for key, (name, title) in LINE.items()]
+    return html_table([run_column(names, colours), *tests, *lines], result.runs, "Tests of calibration", "calibration-tests")
 
 
-def _with_interval(run: RunTriptych, key: str, digits: int = 3) -> Cell:
+def _with_interval(key: str, digits: int, run: RunTriptych) -> Cell:
     if key in run.missing:
-        return dash(run.missing[key])
-    value, low, high = (short(getattr(run, f"{key}{end}"), digits) for end in ("", "_low", "_high"))
-    if f"{key}_low" in run.missing:
-        return html.Span(value, title=f"No interval, because {run.missing[f'{key}_low']}", className="number")
-    return f"{value} [{low}, {high}]"
+        return Cell(None, f"None, because {run.missing[key]}")
+    value, low, high = (getattr(run, f"{key}{end}") for end in ("", "_low", "_high"))
+    why = run.missing.get(f"{key}_low")
+    return Cell(bracketed(value, low, high, digits), f"No interval, because {why}" if why else None)
 
 
-def _numbers_table(result: Triptych, names: Names) -> html.Div:
-    rows = [
-        row(
-            names[run.run], short(run.brier, 4), _with_interval(run, "mcb", 4), _with_interval(run, "dsc", 4), short(run.unc, 4),
-            short(run.auroc, 4), short(run.smooth_ece, 4),
-        )
-        for run in result.runs
-    ]  # fmt: skip
-    return table(["Run", "Brier", "MCB", "DSC", "UNC", "AUROC", "smECE"], rows, "Parts of the score")
+def _missing(key: str, run: RunTriptych) -> str | None:
+    return run.missing.get(key)
 
 
-def _murphy_table(result: Triptych, names: Names) -> html.Div:
-    rows = [row(names[run.run], *(short(run.murphy[round(100 * mark)]) for mark in MARKS)) for run in result.runs]
-    return table(["Run", *(f"t = {mark:g}" for mark in MARKS)], rows, "Murphy curves")
+def _four(number: float) -> str:
+    return short(number, 4)
 
 
-def _smooth_table(result: Triptych, names: Names) -> html.Div:
-    rows = []
-    for run in result.runs:
-        points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
-        near = [next((points[at] for at in points if abs(at - mark) <= 0.01), None) for mark in MARKS]
-        rows.append(row(names[run.run], *(short(value) for value in near)))
-    return table(["Run", *(f"at {mark:g}" for mark in MARKS)], rows, "Smooth diagrams")
+NUMBERS = (
+    PageColumn("Brier", "brier", _four),
+    PageColumn("MCB", partial(_with_interval, "mcb", 4), number=True),
+    PageColumn("DSC", partial(_with_interval, "dsc", 4), number=True),
+    PageColumn("UNC", "unc", _four, number=True),
+    PageColumn("AUROC", "auroc", _four, number=True),
+    PageColumn("smECE", "smooth_ece", _four, number=True),
+)
 
 
-def _histogram_table(result: Triptych, names: Names) -> html.Div:
-    def above(shares: list[float]) -> str:
-        return f"{sum(shares[len(shares) // 2 :]):.1%}"
+def _murphy(mark: float, run: RunTriptych) -> float | None:
+    return run.murphy[round(100 * mark)]
 
-    rows = [row(names[run.run], above(run.right), above(run.wrong)) for run in result.runs]
-    return table(["Run", "Right answers with confidence \u2265 0.5", "Wrong ones"], rows, "Confidence when right, when wrong")
+
+def _smooth(mark: float, run: RunTriptych) -> float | None:
+    points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
+    return next((points[at] for at in points if abs(at - mark) <= 0.01), None)
+
+
+def _above(shares: list[float]) -> str:
+    return f"{sum(shares[len(shares) // 2 :]):.1%}"
 
 
 HEIGHT = 340  # pixels
@@ -190,9 +173,14 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
     """Draw ROC curves as dots at every confidence, and their concave hulls as lines; runs in grey have only their hull."""
     by_id = {run.run: run for run in runs}
     data: list[PlotlyJson] = [_diagonal({"xaxis": "x", "yaxis": "y"})]
-    for run_id in grey_first([*by_id], colours):
+    for run_id in fig.grey_first([*by_id], colours):
         run = by_id[run_id]
-        shared: PlotlyJson = {"type": "scatter", "meta": run_id, "showlegend": run_id in colours, "name": plain(names[run_id])}
+        shared: PlotlyJson = {
+            "type": "scatter",
+            "meta": run_id,
+            "showlegend": run_id in colours,
+            "name": fig.plain(names[run_id]),
+        }
         if run_id in colours and run.roc:
             data.append({
                 **shared, "mode": "markers", "x": _rounded(x for x, _ in run.roc), "y": _rounded(y for _, y in run.roc),
@@ -200,14 +188,14 @@ def roc_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, 
             })  # fmt: skip
         data.append({
             **shared, "mode": "lines", "x": _rounded(x for x, _ in run.hull), "y": _rounded(y for _, y in run.hull),
-            "line": run_line(colours, run_id),
+            "line": fig.run_line(colours, run_id),
             "hovertemplate": "%{fullData.name}<br>%{y:.0%} of the right and %{x:.0%} of the wrong answers above<extra></extra>",
         })  # fmt: skip
     share = {"range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".0%"}
     return {
         "data": data,
-        "layout": layout(
-            HEIGHT, xaxis=axis("share of the wrong answers", **share), yaxis=axis("share of the right answers", **share)
+        "layout": fig.layout(
+            HEIGHT, xaxis=fig.axis("share of the wrong answers", **share), yaxis=fig.axis("share of the right answers", **share)
         ),
     }
 
@@ -219,18 +207,18 @@ def murphy_panel(
     by_id = {run.run: run for run in runs}
     data = [
         {
-            "type": "scatter", "mode": "lines", "meta": run, "name": plain(names[run]), "line": run_line(colours, run),
+            "type": "scatter", "mode": "lines", "meta": run, "name": fig.plain(names[run]), "line": fig.run_line(colours, run),
             "showlegend": run in colours, "x": [*thresholds], "y": _rounded(by_id[run].murphy),
             "hovertemplate": "%{fullData.name}<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
         }
-        for run in grey_first([*by_id], colours)
+        for run in fig.grey_first([*by_id], colours)
     ]  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis("t", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
-            yaxis=axis("mean elementary score", range=padded((value for run in runs for value in run.murphy), zero=True)),
+            xaxis=fig.axis("t", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=fig.axis("mean elementary score", range=fig.padded((value for run in runs for value in run.murphy), zero=True)),
         ),
     }
 
@@ -243,7 +231,7 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
     shown = [run for run in runs if run.mcb is not None and run.dsc is not None and run.unc is not None]
     x = [value for run in shown for value in (run.mcb, run.mcb_low, run.mcb_high) if value is not None]
     y = [value for run in shown for value in (run.dsc, run.dsc_low, run.dsc_high) if value is not None]
-    x_range, y_range = padded(x, zero=True), padded(y, zero=True)
+    x_range, y_range = fig.padded(x, zero=True), fig.padded(y, zero=True)
     data: list[PlotlyJson] = []
     annotations: list[PlotlyJson] = []
     uncertainty = float(np.mean([run.unc or 0.0 for run in shown])) if shown else 0.0
@@ -253,28 +241,29 @@ def plane_figure(runs: Sequence[RunTriptych], names: Names, colours: Mapping[str
         data.append({
             "type": "scatter", "mode": "lines", "x": x_range, "y": [value + rise for value in x_range],
             "name": f"Brier {score:g}",
-            "line": {"color": FAINT, "width": 1, "dash": "dot"}, "hoverinfo": "skip", "showlegend": False,
+            "line": {"color": fig.FAINT, "width": 1, "dash": "dot"}, "hoverinfo": "skip", "showlegend": False,
         })  # fmt: skip
         at = min(x_range[1], y_range[1] - rise)
         if at > x_range[0] and at + rise > y_range[0]:
             annotations.append({
                 "text": f"{score:g}", "x": at, "y": at + rise, "showarrow": False, "xanchor": "right", "yanchor": "top",
-                "font": {"size": 10, "color": MUTED},
+                "font": {"size": 10, "color": fig.MUTED},
             })  # fmt: skip
     for run in shown:
         data.append({
-            "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "name": plain(names[run.run]), "meta": run.run,
-            "marker": {"size": 9, "color": colours.get(run.run, OTHERS)}, "showlegend": run.run in colours,
+            "type": "scatter", "mode": "markers", "x": [run.mcb], "y": [run.dsc], "meta": run.run,
+            "name": fig.plain(names[run.run]),
+            "marker": {"size": 9, "color": colours.get(run.run, fig.OTHERS)}, "showlegend": run.run in colours,
             "customdata": [run.brier], "cliponaxis": False,
             "error_x": _whisker(run.mcb, run.mcb_low, run.mcb_high), "error_y": _whisker(run.dsc, run.dsc_low, run.dsc_high),
             "hovertemplate": "%{fullData.name}<br>MCB %{x:.4f}, DSC %{y:.4f}, Brier %{customdata:.4f}<extra></extra>",
         })  # fmt: skip
     return {
         "data": data,
-        "layout": layout(
+        "layout": fig.layout(
             HEIGHT,
-            xaxis=axis("miscalibration (MCB), less is better", range=x_range),
-            yaxis=axis("discrimination (DSC), more is better", range=y_range),
+            xaxis=fig.axis("miscalibration (MCB), less is better", range=x_range),
+            yaxis=fig.axis("discrimination (DSC), more is better", range=y_range),
             annotations=annotations,
         ),
     }
@@ -298,18 +287,18 @@ def smooth_figure(
     runs: Sequence[RunTriptych], names: Names, colours: Mapping[str, str], *, forecasts: bool = False
 ) -> PlotlyJson:
     """Draw a panel per run: the smooth reliability diagram. ``forecasts``: whether answers are forecasts."""
-    stated, right = CALIBRATION_AXES[forecasts]
+    stated, right = fig.CALIBRATION_AXES[forecasts]
     data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
-        axes = panel_axes(place)
+        axes = fig.panel_axes(place)
         data.append(_diagonal(axes))
         data.append({
             "type": "scatter", "mode": "lines",
             "x": _rounded(run.smooth.confidence), "y": _rounded(run.smooth.accuracy), "meta": run.run,
-            "line": {"color": colours.get(run.run, OTHERS), "width": 2}, **axes,
+            "line": {"color": colours.get(run.run, fig.OTHERS), "width": 2}, **axes,
             "hovertemplate": "stated %{x:.3f}: true %{y:.3f}<extra></extra>",
         })  # fmt: skip
-    return panels(
+    return fig.panels(
         data,
         [names[run.run] for run in runs],
         x={"title": stated, "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
@@ -324,17 +313,17 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
     centres = [(place + 0.5) / BINS for place in range(BINS)]
     for place, run in enumerate(runs):
         for shares, sign, colour, noun in (
-            (run.right, 1, colours.get(run.run, OTHERS), "right"),
-            (run.wrong, -1, MUTED, "wrong"),
+            (run.right, 1, colours.get(run.run, fig.OTHERS), "right"),
+            (run.wrong, -1, fig.MUTED, "wrong"),
         ):
             data.append({
                 "type": "bar", "x": centres, "y": _rounded(sign * share for share in shares),
                 "width": 0.9 / BINS, "meta": run.run,
-                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **panel_axes(place),
+                "customdata": _rounded(shares), "marker": {"color": colour, "line": {"width": 0}}, **fig.panel_axes(place),
                 "hovertemplate": f"%{{customdata:.1%}} of the {noun} answers around %{{x:.3f}}<extra></extra>",
             })  # fmt: skip
     most = max((share for run in runs for share in (*run.right, *run.wrong)), default=0.0) or 1.0
-    return panels(
+    return fig.panels(
         data,
         [names[run.run] for run in runs],
         x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
@@ -347,7 +336,7 @@ def discrimination_figure(runs: Sequence[RunTriptych], names: Names, colours: Ma
 
 def _diagonal(axes: Mapping[str, str]) -> PlotlyJson:
     line = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", "showlegend": False}
-    return {**line, "line": {"color": FAINT, "width": 1}, **axes}
+    return {**line, "line": {"color": fig.FAINT, "width": 1}, **axes}
 
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 import pytest
 
-from dashboard.process.slow_clients import MAX_BODY, too_slow
+from dashboard.http.slow_clients import MAX_BODY, too_slow
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import run_cli, start_server
@@ -81,7 +81,7 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     attempt(standing, "DELETE", f"{ADDRESS}/RUN", 401, {"Authorization": f"Bearer {wrong}"})
     attempt(standing, "POST", ADDRESS, 401)
     attempt(standing, "POST", ADDRESS, 422, standing.auth)
-    lines = [record.getMessage() for record in caplog.records if record.name == "dashboard.access.identity_and_rights"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "dashboard.access.rights"]
     assert len(lines) == 2
     assert "refused DELETE" in lines[0] and "127.0.0.1" in lines[0] and lines[0].endswith("wrong_token")
     assert "refused POST" in lines[1] and lines[1].endswith("no_token")

@@ -4,12 +4,12 @@ import re
 
 from dashboard import cache as result_cache
 from dashboard import service
-from dashboard.access import identity_and_rights
 from dashboard.access import limits as limits_and_headers
+from dashboard.access import rights
 from dashboard.app import create_app
+from dashboard.http import slow_clients as gunicorn_worker_for_slow_clients
+from dashboard.http import slow_clients as incoming_requests
 from dashboard.process import server as gunicorn_server
-from dashboard.process import slow_clients as gunicorn_worker_for_slow_clients
-from dashboard.process import slow_clients as incoming_requests
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 
@@ -75,12 +75,12 @@ def test_the_limits_are_those_of_the_code():
         "results computed at once for one client": result_cache.AT_ONCE_FOR_CLIENT,
         "distinct results that one token or user waits for": result_cache.PLACES_FOR_CLIENT,
         "distinct results that one address waits for, without a token": result_cache.PLACES_FOR_ADDRESS,
-        "requests of one player of a session, a second, of a worker": identity_and_rights.PLAYED,
-        "of these at once, after a pause": identity_and_rights.PLAYED_AT_ONCE,
-        "requests of players from one address, a second, of a worker": identity_and_rights.PLAYED_FROM,
-        "of these at once, after a pause, from one address": identity_and_rights.PLAYED_FROM_AT_ONCE,
-        "requests for the words of races from one address, a second, of a worker": identity_and_rights.READ_FROM,
-        "requests for words at once, after a pause, from one address": identity_and_rights.READ_FROM_AT_ONCE,
+        "requests of one player of a session, a second, of a worker": rights.PLAYED,
+        "of these at once, after a pause": rights.PLAYED_AT_ONCE,
+        "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
+        "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
+        "requests for the words of races from one address, a second, of a worker": rights.READ_FROM,
+        "requests for words at once, after a pause, from one address": rights.READ_FROM_AT_ONCE,
     }
 
 

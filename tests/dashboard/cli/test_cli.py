@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.version import VERSION
+from dashboard.settings import VERSION
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import start_server
 from tests.helpers.stores import file_times, listed_datasets

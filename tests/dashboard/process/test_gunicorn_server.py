@@ -5,7 +5,7 @@ import sys
 
 
 def test_the_server_is_imported_without_duckdb_and_polars():
-    modules = "dashboard.process.server, dashboard.process.slow_clients"
+    modules = "dashboard.process.server, dashboard.http.slow_clients"
     script = f"import sys, {modules}; print(sorted({{'duckdb', 'polars'}} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.access.limits import MAX_BODY
-from dashboard.process.slow_clients import (
+from dashboard.http.slow_clients import (
     MAX_HEAD,
     MAX_LINE,
     UPLOADS,

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pytest
 
-from dashboard.process.logs import LineFormatter, without_secrets
+from dashboard.http.logs import LineFormatter, without_secrets
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server
@@ -46,10 +46,10 @@ def test_every_answer_has_a_request_id(client, path):
 
 
 def test_each_request_is_one_log_line(client, caplog):
-    caplog.set_level(logging.DEBUG, "dashboard.process.logs")
+    caplog.set_level(logging.DEBUG, "dashboard.http.logs")
     client.get("/api/v1/datasets?token=clueline_secret", headers={"X-Request-ID": "mine-1234"})
     client.get("/healthz")
-    first, second = (record for record in caplog.records if record.name == "dashboard.process.logs")
+    first, second = (record for record in caplog.records if record.name == "dashboard.http.logs")
     assert (first.getMessage(), first.levelname, first.status) == ("GET /api/v1/datasets: 400", "INFO", 400)
     assert 0 <= first.seconds < 60 and first.address == "127.0.0.1"
     assert second.levelname == "DEBUG"
@@ -81,7 +81,7 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     for request, outcome, status in (("upload-0001", "accepted", 201), ("upload-0002", "rejected", 422)):
         mine = [line for line in lines if line["request_id"] == request]
         began, ended = (line for line in mine if line["logger"] == "dashboard.uploads.import_process")
-        (answered,) = (line for line in mine if line["logger"] == "dashboard.process.logs")
+        (answered,) = (line for line in mine if line["logger"] == "dashboard.http.logs")
         assert began["writer"] == ended["writer"] == answered["writer"] == "lab"
         assert (ended["outcome"], answered["status"]) == (outcome, status)
         assert began["process"] == ended["process"] != answered["process"]

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dashboard.process.slow_clients import MAX_BODY, MAX_RECEIVED
+from dashboard.http.slow_clients import MAX_BODY, MAX_RECEIVED
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from tests.helpers.serving import start_server

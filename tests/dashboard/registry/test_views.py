@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.registry.keys import MetricsParameters
 from dashboard.registry.tables import column, columns, parts, reasons, with_interval, with_json
-from dashboard.registry.views import View, filled_path, register
+from dashboard.registry.views import filled_path, serve
 from queries.selection.view_parameters_base import NoParameters
 
 
@@ -20,20 +20,19 @@ def takes_no_metrics(snapshot, selection):
 
 def test_a_query_that_lacks_a_key_is_refused():
     with pytest.raises(TypeError, match="lacks keys for run of its query"):
-        register(View("x", takes_a_run, NoParameters, "Nothing."))
+        serve("x", takes_a_run, NoParameters, "Nothing.")
 
 
 def test_a_key_that_the_query_does_not_take_is_refused():
     with pytest.raises(TypeError, match="does not take metrics"):
-        register(View("x", takes_no_metrics, MetricsParameters, "Nothing."))
+        serve("x", takes_no_metrics, MetricsParameters, "Nothing.")
 
 
 def test_a_part_of_the_path_is_an_argument():
-    view = View("x/<dataset>/<path:run>", takes_a_run, NoParameters, "Nothing.", selected=False)
     with pytest.raises(TypeError, match="lacks keys for selection"):
-        register(view)
-    assert filled_path(view.path, {"dataset": "a b", "run": "c/d"}) == "x/a b/c/d"
-    assert filled_path(view.path, {"dataset": "a b", "run": "c/d"}, quoted=True) == "x/a%20b/c%2Fd"
+        serve("x/<dataset>/<path:run>", takes_a_run, NoParameters, "Nothing.", selected=False)
+    assert filled_path("x/<dataset>/<path:run>", {"dataset": "a b", "run": "c/d"}) == "x/a b/c/d"
+    assert filled_path("x/<dataset>/<path:run>", {"dataset": "a b", "run": "c/d"}, quoted=True) == "x/a%20b/c%2Fd"
 
 
 def test_columns_read_rows_of_structs_and_of_tuples():

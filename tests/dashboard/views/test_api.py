@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from dashboard.version import VERSION
+from dashboard.settings import VERSION
 from data.store.register import FolderRegister
 from data.store.tokens_and_readers import Tokens
 from queries.leaderboard import leaderboard

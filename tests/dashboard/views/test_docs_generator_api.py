@@ -6,9 +6,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from dashboard.registry import api_docs as docs_generator
+from dashboard.cli import api_docs as docs_generator
 from dashboard.registry.pages import PAGES
-from dashboard.uploads.addresses import DatasetUploadParameters
+from dashboard.views.upload import DatasetUploadParameters
 from queries.selection import Selection
 from queries.selection.parameter_kinds import Text
 from queries.selection.view_parameters_base import Parameters, key_forms
@@ -45,7 +45,7 @@ TEXT = docs_generator.PATH.read_text(encoding="utf-8")
 
 
 def test_the_tables_are_written_by_the_app(app):
-    assert docs_generator.write_tables(TEXT) == TEXT, "run python -m dashboard.registry.api_docs"
+    assert docs_generator.write_tables(TEXT) == TEXT, "run python -m dashboard.cli.api_docs"
 
 
 def test_a_new_address_or_key_is_noticed(app, monkeypatch):

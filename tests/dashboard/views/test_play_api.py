@@ -9,8 +9,8 @@ from secrets import token_hex
 
 import pytest
 
-from dashboard.access.identity_and_rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_FROM_AT_ONCE
 from dashboard.access.request_rate import RequestRate
+from dashboard.access.rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_FROM_AT_ONCE
 from dashboard.app import create_app
 from dashboard.service import service
 from dashboard.settings import Settings

@@ -1,0 +1,74 @@
+"""Who sends a request: one module for each way of saying so. ``dashboard.access.rights`` lists the ways in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from dashboard.access.signed_links import SignedLink
+from data.store.tokens_and_readers import RIGHTS, AccessRecord, Right
+from queries.selection.parameter_kinds import BadRequest
+
+CHALLENGE = 'Bearer realm="clueline"'
+
+
+class RequestDenied(BadRequest):
+    """A request that is refused. ``headers`` are sent with the response; ``by`` names who made it, if that is known."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        field: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        by: str = "",
+    ) -> None:
+        super().__init__(code, message, field, status=status)
+        self.headers = dict(headers or {})
+        self.by = by
+
+
+class Reader(NamedTuple):
+    """Who is making a request.
+
+    ``name`` is the name of the token, or ``user:NAME`` for a user of a trusted proxy. It is blank for an anonymous reader, whose
+    ``right`` is None. ``right`` is the reader's highest right. ``link`` is what a signed link opens. ``by_cookie`` says whether
+    the token comes from the cookie of the login page.
+    """
+
+    name: str = ""
+    right: Right | None = None
+    link: SignedLink | None = None
+    by_cookie: bool = False
+
+    def has(self, right: Right) -> bool:
+        """Return whether the reader has a right, or a higher one."""
+        return self.right is not None and RIGHTS.index(self.right) >= RIGHTS.index(right)
+
+
+class Provider(Protocol):
+    """A way in which a request says who sends it.
+
+    Attributes:
+        gives: the highest right that it can give; None for one that only opens what a link names.
+        sent_unasked: whether browsers send it with requests of other sites' pages, so that a change needs a check of the site.
+    """
+
+    gives: Right | None
+    sent_unasked: bool
+
+    def reader(self, record: Callable[[], AccessRecord]) -> Reader | None:
+        """Return who sends this request; None if it does not say so in this way.
+
+        ``record`` returns the tokens of the store. Raises ``RequestDenied`` for what is not, or no longer, valid.
+        """
+        ...
+
+
+def wrong_token() -> RequestDenied:
+    """Return the refusal of a token that is not known."""
+    return RequestDenied(
+        401, "wrong_token", "No known token was sent. The header must be `Authorization: Bearer TOKEN`.",
+        headers={"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"'},
+    )  # fmt: skip

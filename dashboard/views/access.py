@@ -1,0 +1,120 @@
+"""The audit log, and who may read a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from flask import Response
+
+from dashboard.http.responses import json_response
+from dashboard.registry.addresses import accept, get, pairs
+from dashboard.service import service
+from data.store import StoreError
+from data.store.audit import Audit, AuditEvent
+from data.store.tokens_and_readers import TokenError
+from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest, Text, Texts, Whole
+from queries.selection.view_parameters_base import NoParameters, Parameters
+
+MAX_PAGE_SIZE = 1000
+
+
+class AuditParameters(Parameters, frozen=True):
+    """Which page of the events is returned."""
+
+    limit: Annotated[int, Whole(f"how many events: 100; at most {MAX_PAGE_SIZE}", MAX_PAGE_SIZE)] = 100
+    cursor: Annotated[str | None, Text("`next` of the previous page")] = None
+
+
+class AuditPage(msgspec.Struct):
+    """Events, newest first, and the cursor of older events; None if there are no more."""
+
+    events: list[AuditEvent]
+    next: str | None
+
+
+def _readable_filter() -> Callable[[AuditEvent], bool]:
+    """Return a function that says whether the reader may read an event. Events about datasets hidden from them are not shown."""
+    snapshot = service().snapshot()
+    names = service().access.hidden_names()
+    if not names:
+        return lambda event: True
+    runs = {run for (run,) in snapshot.rows("select run from runs")}
+
+    def may_be_read(event: AuditEvent) -> bool:
+        named = any(name in text for name in names for text in (event.dataset or "", event.attempt or ""))
+        return not named and (event.run is None or event.run in runs)
+
+    return may_be_read
+
+
+@get("/api/v1/audit", AuditParameters, right="upload")
+def get_audit(parameters: AuditParameters) -> Response:
+    """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, created and revoked
+    tokens, and which attempts were refused; newest first. Needs the same rights as an upload, such as a token. Changes are kept
+    for good, but only the last few thousand refused attempts. Events about datasets that the reader may not read are left out.
+    """
+    events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _readable_filter())
+    following = events[parameters.limit - 1].id if len(events) > parameters.limit else None
+    return json_response(AuditPage(events[: parameters.limit], following))
+
+
+class ReadersParameters(Parameters, frozen=True):
+    """Who can read a private dataset."""
+
+    reader: Annotated[
+        tuple[str, ...],
+        Texts("name of a token, or `user:NAME` for a user of a trusted proxy; without it, only tokens with the right `admin`"),
+    ] = ()
+
+
+class Readers(msgspec.Struct):
+    """Whether a dataset is private, and who can read it in addition to tokens with the right ``admin``."""
+
+    dataset: str
+    private: bool
+    readers: list[str]
+
+
+@get("/api/v1/datasets/<dataset>/readers", NoParameters, right="admin")
+def get_readers(parameters: NoParameters, dataset: str) -> Response:
+    """Whether a dataset is private, and who can read it. Needs a token with the right `admin`."""
+    return _readers(dataset)
+
+
+@accept("PUT", "/api/v1/datasets/<dataset>/readers", ReadersParameters)
+def put_readers(dataset: str) -> Response:
+    """Make a dataset private: it then exists only for these readers and for tokens with the right `admin`. The dataset can be one
+    that is not uploaded yet. Needs a token with the right `admin`.
+    """
+    by = service().access.admin()
+    readers = read_parameters(pairs(), ReadersParameters).reader
+    try:
+        service().access.tokens.make_private(dataset, readers, by)
+    except TokenError as error:
+        if isinstance(error.__cause__, (OSError, StoreError)):
+            raise StoreError(str(error)) from error
+        raise BadRequest("unknown_value", f"{str(error)[0].upper()}{str(error)[1:]}.", "reader") from None
+    return _readers(dataset)
+
+
+@accept("DELETE", "/api/v1/datasets/<dataset>/readers")
+def delete_readers(dataset: str) -> Response:
+    """Make a dataset public: everybody who may read this server can read it. Needs a token with the right `admin`."""
+    by = service().access.admin()
+    read_parameters(pairs(), NoParameters)
+    try:
+        service().access.tokens.make_public(dataset, by)
+    except TokenError as error:
+        raise StoreError(str(error)) from error
+    return _readers(dataset)
+
+
+def _readers(dataset: str) -> Response:
+    try:
+        private = service().access.tokens.record().private
+    except TokenError as error:
+        raise StoreError(str(error)) from error
+    return json_response(Readers(dataset, dataset in private, list(private.get(dataset, ()))))

@@ -1,0 +1,355 @@
+"""Difficulty: where runs are overconfident, and how accuracy grows as a question is revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.http.paths import question_path
+from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import RUN, Table, columns, with_interval
+from dashboard.registry.views import serve
+from dashboard.service import service
+from dashboard.ui import figure as fig
+from dashboard.ui.figure import Names, PlotlyJson
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.numbers import DIFFICULTY_SOURCES, short
+from dashboard.ui.runs import (
+    Panels,
+    RunColours,
+    highlighted_runs,
+    legend,
+    named,
+    panels_note,
+    run_colours,
+    run_column,
+    run_names,
+    with_panels,
+)
+from dashboard.ui.section import heading, note
+from dashboard.ui.table import Content, PageColumn, html_table, interval
+from data.plurals import counted
+from queries.breakdown import Breakdown, BreakdownPart, breakdown
+from queries.buzzing import FractionAccuracy, accuracy_by_fraction
+from queries.hard_easy_effect import Difficulty, HardEasyFit, difficulty
+from queries.metrics import CATALOGUE, Metric
+from queries.selection.view_parameters_base import NoParameters
+
+DIFFICULTY = serve(
+    "difficulty",
+    difficulty,
+    NoParameters,
+    "Overconfidence against difficulty: questions, line, slope and intervals.",
+    Table(
+        "The slopes as CSV, a row per run.",
+        rows=lambda answer: answer.runs,
+        columns=(
+            *RUN,
+            *with_interval(columns("questions", "slope", "low", "high", "missing", "no_interval"), "slope"),
+        ),
+    ),
+)
+
+
+RISING = "A rising line is the hard-easy effect; a calibrated run that cannot tell hard questions from easy ones has one, too"
+
+
+def hard_easy(
+    result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = "", *, forecasts: bool
+) -> list[Component | None]:
+    """Return the figure, the source of difficulty, and the slopes; a sentence if no question has a difficulty.
+
+    ``link`` is the address of a question, with ``ID`` in place of its id; for ``panels`` see ``Panels``.
+    """
+    gap = CATALOGUE["overconfidence"].worded(forecasts)
+    if result.untested:  # the page says why
+        return []
+    if not any(run.points for run in result.runs):
+        return [note("No question in this selection has a difficulty.")]
+    columns = [
+        run_column(names, colours),
+        PageColumn("Slope", "slope", why=lambda run: run.missing, number=True),
+        interval(why=lambda run: run.no_interval or run.missing),
+        PageColumn("Questions used", "questions"),
+    ]
+    shown = with_panels(result.runs, colours, panels, lambda run: run.run)
+    thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
+    return [
+        panels_note(len(result.runs), len(shown)),
+        fig.figure(
+            "hard-easy",
+            hard_easy_figure(shown, names, colours, link, gap.name.lower()),
+            f"{gap.name} ({'probability − outcome' if forecasts else 'confidence − accuracy'}) of each question against its "
+            "difficulty, with the least-squares line and its 95 % interval"
+            + ("" if forecasts else f". {RISING}")
+            + (f"; dots show one question in {thinned}" if thinned > 1 else ""),
+            hint="Click a dot to open its question",
+        ),
+        note(_sources(result.sources)),
+        note(f"Left out: {counted(result.without, 'question')} without a difficulty.") if result.without else None,
+        html_table(columns, result.runs, "Hard-easy slopes"),
+    ]
+
+
+def _sources(sources: dict[str, int]) -> str:
+    """Where difficulty comes from, with the number of questions if there are several sources."""
+    named = [(DIFFICULTY_SOURCES[source], counted(questions, "question")) for source, questions in sources.items()]
+    if len(named) == 1:
+        return f"Difficulty: {named[0][0]}."
+    return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."
+
+
+def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str, gap: str) -> PlotlyJson:
+    """Draw a panel per run: a dot per question, the fitted line and its interval.
+
+    ``link`` is the address of a question, with ``ID`` in place of its id; a click on a dot opens it. ``gap`` names the vertical
+    axis.
+    """
+    data: list[PlotlyJson] = []
+    for place, run in enumerate(runs):
+        axes, colour = fig.panel_axes(place), colours.get(run.run, fig.OTHERS)
+        x = [at.difficulty for at in run.line]
+        data.append({
+            "type": "scatter", "mode": "markers", "meta": {"run": run.run, "link": link}, **axes,
+            "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
+            "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
+            "text": [fig.plain(point.question_id) for point in run.points],
+            "hovertemplate": f"%{{text}}<br>difficulty %{{x:.3f}}<br>{gap} %{{y:.3f}}<extra></extra>",
+        })  # fmt: skip
+        edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": fig.FAINT}, **axes}
+        data.append({**edge, "y": [at.low for at in run.line]})
+        data.append({**edge, "y": [at.high for at in run.line], "fill": "tonexty", "fillcolor": "var(--band)"})
+        data.append({
+            "type": "scatter", "mode": "lines", "x": x, "y": [at.overconfidence for at in run.line], **axes,
+            "line": {"color": fig.INK, "width": 2}, "hovertemplate": "line at %{x:.2f}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    return fig.panels(
+        data,
+        [names[run.run] for run in runs],
+        x={"title": "difficulty", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
+        y={
+            "title": gap,
+            "range": [-1.05, 1.05],
+            "dtick": 0.5,
+            "tickformat": ".2~f",
+            "zeroline": True,
+            "zerolinecolor": fig.FAINT,
+        },
+    )
+
+
+WITH_TEAM_SHARE = "with the share of human teams that have answered correctly by then"
+
+
+def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
+    """Return the figure and its table, a row per run and per human team or group of teams; None if there is nothing to draw."""
+    if result.missing or not result.runs:
+        return None
+    people = [teams for teams in result.teams if teams.kind == "human"]
+    guessing = any(fraction.accuracy is not None for teams in people for fraction in teams.fractions)
+    rows: list[tuple[Content, list[float | None]]] = [
+        (named(colours.get(run.run), names[run.run]), [fraction.accuracy for fraction in run.fractions]) for run in result.runs
+    ]
+    rows += [
+        (teams.name, [fraction.accuracy if guessing else fraction.right for fraction in teams.fractions]) for teams in people
+    ]
+
+    def at(place: int) -> Callable[[tuple[Content, list[float | None]]], float | None]:
+        return lambda row: row[1][place]
+
+    marks = [f"{fraction.revealed:.0%}" for fraction in result.runs[0].fractions]
+    columns = [PageColumn(mark, at(place), number=True) for place, mark in enumerate(marks)]
+    return fig.figure(
+        "revealed",
+        revealed_figure(result, names, colours),
+        "Accuracy of the current answer by share of the question revealed, "
+        + ("for runs and for the players of the human collection" if guessing else WITH_TEAM_SHARE),
+        html_table([PageColumn("Run", itemgetter(0)), *columns], rows, "Accuracy by fraction revealed"),
+        legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
+    )
+
+
+AXIS = 60  # pixels below and above the axis of accuracy
+
+
+def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
+    """Draw accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
+    data = [
+        {
+            "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[run.run]), "meta": run.run,
+            "x": [at.revealed for at in run.fractions], "y": [at.accuracy for at in run.fractions],
+            "line": fig.run_line(colours, run.run), "marker": {"size": 7 if run.run in colours else 3},
+            "showlegend": run.run in colours,
+            "customdata": [at.questions for at in run.fractions],
+            "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
+        }
+        for run in sorted(accuracies.runs, key=lambda run: run.run in colours)
+    ]  # fmt: skip
+    for teams in accuracies.teams:
+        if teams.kind != "human":
+            continue
+        guessing = any(at.accuracy is not None for at in teams.fractions)  # a human collection, with a guess at every clue
+        data.append({
+            "type": "scatter", "mode": "lines+markers",
+            "name": "People" if guessing else "Human teams that have answered correctly",
+            "x": [at.revealed for at in teams.fractions],
+            "y": [at.accuracy if guessing else at.right for at in teams.fractions],
+            "line": {"color": fig.INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
+            "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
+    labels = fig.run_labels(names, [run for run, _ in ends])
+    last = [(labels[run], value, colours[run]) for run, value in ends if value is not None]
+    return {
+        "data": data,
+        "layout": fig.layout(
+            320,
+            margin=fig.label_margin(list(labels.values())),
+            annotations=fig.end_labels(last, 0, 1.02, 320 - AXIS),
+            xaxis=fig.axis(
+                "share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"
+            ),
+            yaxis=fig.axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
+        ),
+    }
+
+
+GAP = CATALOGUE["overconfidence"]
+
+
+def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours, gap: Metric) -> html.Figure:
+    """Return overconfidence by "category" or "radius"."""
+    rows = [(part, run, run.metrics[GAP.key]) for part in result.parts for run in part.rows]
+    columns = [
+        PageColumn("Run", lambda row: named(colours.get(row[1].run), f"{names[row[1].run]}, {row[0].value or 'not stated'}")),
+        PageColumn(gap.label, lambda row: row[2].value, number=True),
+        PageColumn("95 % interval", lambda row: f"{short(row[2].low)} to {short(row[2].high)}", number=True),
+        PageColumn("Questions", lambda row: row[1].questions),
+    ]
+    return fig.figure(
+        f"by-{by}",
+        parts_figure(result, gap, names, colours),
+        f"{gap.name} by {by}, with 95 % intervals. {gap.words}",
+        html_table(columns, rows, f"{gap.name} by {by}"),
+        legend(names, names, colours),
+    )
+
+
+ROW = 17  # pixels per run of a part
+
+
+def parts_figure(breakdown: Breakdown, metric: Metric, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row."""
+    runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
+    rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}
+    lowest = len(rows)
+    data = [
+        _dots(part, metric.key, place, names, colours, {run: rows.get(run, lowest) for run in runs})
+        for place, part in enumerate(breakdown.parts)
+    ]
+    lines = lowest + (len(rows) < len(runs))
+    return fig.panels(
+        data,
+        [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
+        x={
+            "title": metric.name,
+            "range": _range(breakdown, metric.key),
+            "zeroline": True,
+            "zerolinecolor": fig.MUTED,
+            "tickformat": ".2~f",
+            "nticks": 5,
+        },
+        y={"title": "", "range": [lines - 0.4, -0.6], "showticklabels": False, "showgrid": False},
+        height=ROW * lines + 30,
+    )
+
+
+def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names, rows: Mapping[str, int]) -> PlotlyJson:
+    cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
+    values = [cell.value or 0.0 for _, _, cell in cells]
+    highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    shown = [row.run for _, row, _ in cells]
+    shades = [colours.get(run, fig.OTHERS) for run in shown]
+    intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
+    spans: dict[str, list[float]] = {
+        "array": [high - value if run in colours else 0 for run, high, value in zip(shown, highs, values, strict=True)],
+        "arrayminus": [value - low if run in colours else 0 for run, low, value in zip(shown, lows, values, strict=True)],
+    }
+    return {
+        "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **fig.panel_axes(place),
+        "meta": {"runs": [row.run for _, row, _ in cells]},
+        "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
+        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": fig.MUTED, **spans},
+        "customdata": [[fig.plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
+        "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _range(breakdown: Breakdown, metric: str) -> list[float]:
+    cells = [row.metrics[metric] for part in breakdown.parts for row in part.rows]
+    ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None] or [0.0]
+    low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    margin = 0.05 * (high - low or 1)
+    return [low - margin, high + margin]
+
+
+PATH = "/difficulty"
+
+
+class DifficultyPage(PageParameters, frozen=True):
+    """The runs that have a panel."""
+
+    panels: Panels = ""
+
+
+def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
+    """Draw the hard-easy effect, overconfidence by radius and category, and accuracy by fraction revealed."""
+    result = service().ask(difficulty, request.selection)
+    if not result.runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
+    gap = GAP.worded(request.facets.forecasts)
+    colours = run_colours(request.facets, highlighted_runs(request, gap))
+    names = run_names(result.runs)
+    return [
+        heading(
+            "Difficulty",
+            f"{request.facets.title}: whether confidence falls as questions get harder; {counted(len(result.runs), 'run')}",
+        ),
+        *hard_easy(
+            result,
+            names,
+            colours,
+            request.link(question_path(request.selection.dataset, "ID"), dataset=None),
+            request.parameters.panels,
+            forecasts=request.facets.forecasts,
+        ),
+        *(
+            overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [gap], True), names, colours, gap)
+            for by, values in (("radius", request.facets.radii), ("category", request.facets.categories))
+            if len(values) > 1
+        ),
+        fraction_accuracy(service().ask(accuracy_by_fraction, request.selection.on_common_questions()), names, colours)
+        if request.facets.longest > 1
+        else None,
+    ]
+
+
+def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
+    metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
+    columns = ("model", "elicitation", "questions", "slope")
+    return Cited(DIFFICULTY, NoParameters(), columns, metrics, interval=RESAMPLED)
+
+
+PAGE = register(
+    Page(
+        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=DifficultyPage,
+        filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
+    )
+)  # fmt: skip

@@ -1,0 +1,351 @@
+"""People: distributions of runs compared with the votes of human annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.registry.cited import Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, parts
+from dashboard.registry.views import serve
+from dashboard.service import service
+from dashboard.ui.controls import menu
+from dashboard.ui.figure import FAINT, INK, MUTED, OTHERS, Names, PlotlyJson, figure, padded, panel_axes, panels, plain
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import answered
+from dashboard.ui.numbers import short
+from dashboard.ui.runs import RunColours, highlighted_runs, legend, run_colours, run_column, run_names
+from dashboard.ui.section import choices, heading, note, panel
+from dashboard.ui.table import Cell, PageColumn, html_table
+from dashboard.views.leaderboard.view import cited_leaderboard
+from data.plurals import counted
+from queries.human_votes import Histograms, People, RunHistograms, people
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from queries.metrics import Metric
+from queries.metrics.catalogue import VOTES
+from queries.selection.parameter_kinds import Choice
+from queries.selection.view_parameters_base import NoParameters
+
+
+def _bins(answer: People) -> Iterator[tuple[object, ...]]:
+    """Yield the bins of the histograms of each run, with the items of the run and of its human reference."""
+    for run in answer.rows:
+        if not run.histograms:
+            continue
+        pairs_of_classes = [float(count) for count in range(len(run.histograms.ranking))]
+        edges = {
+            "distance": (answer.distance_edges[:-1], answer.distance_edges[1:]),
+            "entropy": (answer.entropy_edges[:-1], answer.entropy_edges[1:]),
+            "ranking": (pairs_of_classes, pairs_of_classes),
+        }
+        for name, (lower, upper) in edges.items():
+            reference = getattr(run.reference, name) if run.reference else [None] * len(lower)
+            for cells in zip(lower, upper, getattr(run.histograms, name), reference, strict=True):
+                yield run.run, run.model, run.elicitation, name, *cells
+
+
+PEOPLE = serve(
+    "people",
+    people,
+    NoParameters,
+    """Runs and human votes: histograms of DistCE, EntCE and ranks, also for a human reference, and reliability of each
+        class.""",
+    Table(
+        "The histograms as CSV: a row per run and bin, with the items of the run and of the human reference.",
+        rows=_bins,
+        columns=parts("run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"),
+    ),
+)
+
+
+def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
+    """Return the figure and its table, a row per run, class and non-empty bin."""
+    rows = [
+        (f"{names[run.run]}, {class_.name}", part)
+        for run in result.rows
+        for class_ in run.classes
+        for part in class_.bins
+        if part.items
+    ]
+    columns = [
+        PageColumn("Run and class", lambda row: row[0]),
+        PageColumn("Mean share", lambda row: row[1].mean_share),
+        PageColumn("Chosen by most", lambda row: row[1].chosen),
+        PageColumn("Items", lambda row: row[1].items),
+    ]
+    return figure(
+        "classes",
+        classes_figure(result, names, colours),
+        "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
+        html_table(columns, rows, "Reliability of each class"),
+        legend(names, names, colours),
+    )
+
+
+def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
+    """Return a histogram of items by DistCE."""
+    reference = f"the outline is a human reference, the shares of {result.reference_votes} of the item's votes drawn at random"
+    return figure(
+        "distance",
+        distance_figure(result, names, colours),
+        f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
+        _table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+    )
+
+
+def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
+    """Return a histogram of items by EntCE, or by its absolute value. See ``distance_histograms``."""
+    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
+    return figure(
+        "entropy",
+        entropy_figure(result, names, colours, absolute),
+        f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
+        _table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+    )
+
+
+def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
+    """Return a histogram of items by the number of pairs of classes that a run ranks differently from people.
+
+    None if there are too many classes. See ``distance_histograms``.
+    """
+    most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
+    if not most:
+        return None
+    return figure(
+        "ranking",
+        ranking_figure(result, names, colours),
+        "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
+        _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked differently"),
+    )
+
+
+def _table(result: People, names: Names, edges: Sequence[float], counts: Counts, label: str) -> html.Div:
+    """Return a row per run and non-empty bin, with the count of the human reference. There is one more edge than counts."""
+    rows: list[tuple[str, int, int | None]] = []
+    for run in result.rows:
+        if run.histograms is None:
+            continue
+        human = counts(run.reference) if run.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
+            if items or (human and human[place]):
+                rows.append((f"{names[run.run]}: {low:.2f} to {high:.2f}", items, human[place] if human else None))
+    columns = [PageColumn(name, itemgetter(at)) for at, name in enumerate(("Run and bin", "Items", "Reference"))]
+    return html_table(columns, rows, label)
+
+
+def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
+    """Return the metrics against votes of each ranked run. The board needs the metrics ``VOTES``."""
+    ranked = [run for run in board.rows if run.ranked]
+    columns = [
+        run_column(names, colours),
+        PageColumn("Answered", lambda run: answered(run.answered, board.questions), number=True),
+        *(
+            PageColumn(metric.label, partial(_metric_cell, metric))
+            for metric in VOTES
+            if any(run.metrics[metric.key].value is not None for run in ranked)
+        ),
+    ]
+    return html_table(columns, ranked, "Metrics against human votes")
+
+
+def _metric_cell(metric: Metric, run: LeaderboardRow) -> Cell:
+    cell = run.metrics[metric.key]
+    interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+    return Cell(cell.value, f"{metric.name}: {interval}")
+
+
+Counts = Callable[[Histograms], Sequence[int]]  # picks one histogram
+
+
+def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per run: items by DistCE; the human reference as an outline."""
+    edges = people.distance_edges
+    return _histograms(people, names, colours, edges, attrgetter("distance"), "distance %{x:.3f}", [0.0, 1.0], "distance")
+
+
+def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
+    """Draw a panel per run: items by EntCE, folded at 0 if ``absolute``. Right of 0, the run is less certain than people."""
+    edges, most = people.entropy_edges, people.entropy_edges[-1]
+    counts: Counts = attrgetter("entropy")
+    reach, title = [-most, most], "entropy gap"
+    if absolute:
+        edges, reach, title = edges[len(edges) // 2 :], [0.0, most], "entropy gap, absolute"
+        counts = _folded_entropy
+    return _histograms(people, names, colours, edges, counts, "entropy gap %{x:.3f}", reach, title)
+
+
+def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per run: items by the number of pairs of classes that it ranks differently from people."""
+    pairs = max((len(row.histograms.ranking) for row in _shown(people) if row.histograms), default=0)
+    edges, reach = [place - 0.5 for place in range(pairs + 1)], [-0.6, pairs - 0.4]
+    counts = attrgetter("ranking")
+    return _histograms(people, names, colours, edges, counts, "%{x:.0f} pairs", reach, "pairs ranked differently")
+
+
+def _folded_entropy(histograms: Histograms) -> list[int]:
+    counts = histograms.entropy
+    half = len(counts) // 2
+    return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
+
+
+def _shown(people: People) -> list[RunHistograms]:
+    return [row for row in people.rows if row.histograms is not None]
+
+
+def _histograms(
+    people: People,
+    names: Names,
+    colours: Names,
+    edges: Sequence[float],
+    counts: Counts,
+    hover: str,
+    span: Sequence[float],
+    title: str,
+) -> PlotlyJson:
+    data: list[PlotlyJson] = []
+    ranges: list[list[float]] = []
+    shown = _shown(people)
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    for place, run in enumerate(shown):
+        assert run.histograms is not None
+        panel = [{
+            "type": "bar", "x": middles, "y": _shares(counts(run.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": colours.get(run.run, OTHERS), "line": {"width": 0, "color": FAINT}},
+            "customdata": list(counts(run.histograms)),
+            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": run.run,
+        }, *_outline(run.reference, edges, counts, place)]  # fmt: skip
+        data += panel
+        ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
+    return panels(
+        data,
+        [names[row.run] for row in shown],
+        x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        y={"title": "share of items", "tickformat": ".0%"},
+        height=150,
+        ranges=ranges,
+        bargap=0,
+    )
+
+
+def _outline(reference: Histograms | None, edges: Sequence[float], counts: Counts, place: int) -> list[PlotlyJson]:
+    """The human reference as steps, in the colour of the text."""
+    if reference is None:
+        return []
+    shares = _shares(counts(reference))
+    x = [end for pair in pairwise(edges) for end in pair]
+    y = [share for share in shares for _ in (0, 1)]
+    return [{
+        "type": "scatter", "mode": "lines", "x": [edges[0], *x, edges[-1]], "y": [0, *y, 0], "line": {"color": INK, "width": 1.5},
+        "hovertemplate": "human reference: %{y:.1%}<extra></extra>", **panel_axes(place),
+    }]  # fmt: skip
+
+
+def _shares(counts: Sequence[int]) -> list[float]:
+    total = sum(counts) or 1
+    return [count / total for count in counts]
+
+
+def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
+    """Draw a panel per class: how often most people chose it against the share that runs give it, a line per run."""
+    shown = [row for row in people.rows if row.classes]
+    titles = [class_.name for class_ in shown[0].classes] if shown else []
+    data: list[PlotlyJson] = []
+    for place in range(len(titles)):
+        axes = panel_axes(place)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        for run in shown:
+            bins = [bin_ for bin_ in run.classes[place].bins if bin_.items]
+            data.append({
+                "type": "scatter", "mode": "lines+markers", "meta": run.run, "name": plain(names[run.run]), **axes,
+                "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
+                "line": {"color": colours.get(run.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "customdata": [bin_.items for bin_ in bins],
+                "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
+            })  # fmt: skip
+    return panels(
+        data,
+        titles,
+        x={"title": "share given by the run", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
+        y={"title": "chosen by most people", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+    )
+
+
+PATH = "/people"
+VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
+
+
+class PeoplePage(PageParameters, frozen=True):
+    """How entropy differences are shown."""
+
+    entropy: Annotated[
+        str,
+        Choice("`absolute`: differences without their sign", ("absolute",), "There is no view {value!r} of entropy.", blank=True),
+    ] = ""
+
+
+def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
+    """Draw metrics against votes, then the histograms behind them with the human reference."""
+    result: People = service().ask(people, request.selection.on_common_questions())
+    if not result.rows:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
+    question = "is a run unsure where people disagree?"
+    if result.missing or not any(run.histograms for run in result.rows):
+        without = _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)
+        return [heading("People", f"{request.facets.title}: {question}"), without]
+    colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
+    names = run_names(result.rows)
+    board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
+    absolute = request.parameters.entropy == "absolute"
+    return [
+        heading("People", f"{request.facets.title}: {counted(len(result.rows), 'run')} compared with human votes: {question}"),
+        vote_metrics_table(board, names, colours),
+        distance_histograms(result, names, colours),
+        html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
+        entropy_histograms(result, names, colours, absolute),
+        ranking_histograms(result, names, colours),
+        class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
+        _left_out(result, names),
+    ]
+
+
+def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
+    """A panel that says why there is nothing to show, and which datasets have human votes."""
+    reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
+    others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
+    links = [page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}") for dataset in others]
+    buzzed = page_link("where they buzzed", href=f"/teams?dataset={dataset}")
+    return panel(
+        "Nothing to compare with people here",
+        f"{'; '.join(reason for reason in reasons if reason).capitalize()}.",
+        html.P(["Human teams heard its questions: ", buzzed, "."]) if teams else None,
+        "Datasets with human votes:" if links else "No dataset in this store has human votes.",
+        choices(links) if links else None,
+    )
+
+
+def _left_out(result: People, names: dict[str, str]) -> html.P | None:
+    missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
+    return note(f"Not shown: {'; '.join(missing)}.") if missing else None
+
+
+def _cited(request: PageRequest[PeoplePage]) -> Cited[Any]:
+    return cited_leaderboard(VOTES)
+
+
+PAGE = register(
+    Page(
+        name="people", path=PATH, title="People", place=70, draw=draw, table=_cited, parameters=PeoplePage,
+        filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
+    )
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""One run: where it came from, its metrics and ranks, its reliability, and its worst questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.http.paths import address, question_path, run_path
+from dashboard.registry.cited import Cited
+from dashboard.registry.composed import question_list
+from dashboard.registry.keys import DEFAULT_METRICS, default_metric
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.service import service
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link
+from dashboard.ui.messages import nothing_selected, withdrawn_banner
+from dashboard.ui.notices import disputed_mark
+from dashboard.ui.numbers import short
+from dashboard.ui.quizbowl import main_answer, without_markup
+from dashboard.ui.runs import run_colours, run_names
+from dashboard.ui.section import heading, section, side_by_side
+from dashboard.ui.table import Cell, PageColumn, html_table, span
+from dashboard.views.leaderboard.view import cited_leaderboard
+from dashboard.views.reliability.diagrams import reliability_diagrams
+from dashboard.views.runs import provenance
+from data.plurals import counted
+from queries.engine.ranked_metric_rows import MetricCell
+from queries.engine.reliability_diagrams import DEFAULT_BAND
+from queries.leaderboard import LeaderboardRow, leaderboard
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.questions import QuestionRow
+from queries.reliability import reliability
+from queries.runs import RunFacts
+from queries.runs import run as run_query
+
+BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": ""}
+
+
+def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
+    """Return a row per metric that the run has: value, interval, rank.
+
+    The row needs intervals; ``ranked`` is the number of ranked runs.
+    """
+    rows = [(metric, row.metrics[metric.key]) for metric in metrics if row.metrics[metric.key].value is not None]
+
+    def interval(pair: tuple[Metric, MetricCell]) -> Cell:
+        cell = pair[1]
+        return Cell(span(cell.low, cell.high), f"No interval, because {cell.no_interval}" if cell.no_interval else None)
+
+    columns = [
+        PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
+        PageColumn("Value", lambda pair: pair[1].value),
+        PageColumn("95 % interval", interval, number=True),
+        PageColumn("", lambda pair: BETTER[pair[0].direction]),
+        PageColumn("Place", lambda pair: Cell(_place(pair[1].rank, ranked), kind="place")),
+        PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
+        PageColumn(
+            "95 % of replicates",
+            lambda pair: span(pair[1].rank_low, pair[1].rank_high, lambda rank: f"{round(rank or 0, 1):g}") or "",
+            number=True,
+        ),
+    ]
+    return section(
+        "Metrics and ranks",
+        "Place: the dot is on the left for the best run, on the right for the last."
+        if row.ranked
+        else "Not ranked: the run answered too few of the questions.",
+        html_table(columns, rows, "Metrics of the run"),
+    )
+
+
+def _place(rank: float | None, ranked: int) -> html.Span | str:
+    """A mark for where a rank lies between the first and the last."""
+    if rank is None or ranked < 2:
+        return ""
+    return html.Span(className="standing", style={"--at": f"{100 * (rank - 1) / (ranked - 1):.0f}%"})
+
+
+SNIPPET = 110  # characters of a question
+
+
+def worst_questions(
+    questions: Sequence[QuestionRow], metric: Metric, run: str, link: Callable[[str], str], *, quizbowl: bool
+) -> html.Section | None:
+    """Return a row per question, the worst first; None if there are none.
+
+    The order is that of ``questions``. ``link`` maps a question id to its address.
+    """
+    plain = without_markup if quizbowl else str
+    answered = [question for question in questions if question.runs.get(run, {}).get(metric.key) is not None]
+    if not answered:
+        return None
+
+    def name(question: QuestionRow) -> Component:
+        label = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
+        return page_link(label, href=link(question.question_id), title=question.question_id)
+
+    columns = [
+        PageColumn("Question", name),
+        PageColumn("Text", lambda question: Cell(plain(question.text or "")[:SNIPPET], kind="guess")),
+        PageColumn("Category", lambda question: question.category or ""),
+        PageColumn("Difficulty", "difficulty", lambda value: short(value, 2), number=True),
+        PageColumn(
+            metric.label,
+            lambda question: [
+                short(question.runs[run][metric.key]),
+                disputed_mark() if run in question.disputed else None,
+            ],
+            number=True,
+        ),
+    ]
+    title = f"Worst questions by {metric.name}"
+    return section(title, html_table(columns, answered, "Worst questions"), class_name="section worst")
+
+
+WORST = 12  # questions that are listed
+# Metrics over sorted pairs are left out: their intervals take as long as those of all others together.
+QUICK = {metric.key: metric for metric in METRICS if metric.direction != "none" and metric.pairs is None}
+SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*DEFAULT_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
+    """Draw the run's provenance, its metrics and ranks, its reliability diagram and its worst questions."""
+    facts = _facts(request)
+    everyone = request.selection.without_filters("runs")
+    alone = everyone.on_runs((facts.run,))
+    board = service().ask(leaderboard, alone if facts.withdrawn_at else everyone, SHOWN, True)
+    row = next((row for row in board.rows if row.run == facts.run), None)
+    heading = _heading(request, facts)
+    if row is None:
+        return [*heading, provenance(facts), nothing_selected(run_path(facts.run), request.selection, "answers", request.facets)]
+    colours = run_colours(request.facets, [facts.run])
+    names = run_names([row])
+    diagram = service().ask(reliability, alone, DEFAULT_BAND).runs
+    ranked = sum(other.ranked for other in board.rows)
+    metric = CATALOGUE[default_metric(request.facets)]
+    shown = tuple(metric.worded(request.facets.forecasts) for metric in SHOWN)
+    better = "" if metric.direction == "higher" else "-"
+    page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
+
+    def link(question_id: str) -> str:
+        path = question_path(request.selection.dataset, question_id)
+        return request.link(path, dataset=None, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
+
+    return [
+        *heading,
+        provenance(facts),
+        side_by_side(
+            metrics_and_ranks_table(row, shown, ranked),
+            reliability_diagrams(diagram, names, colours, {}, None, DEFAULT_BAND, brush=False, forecasts=request.facets.forecasts)
+            if diagram
+            else None,
+            wide_left=True,
+        ),
+        worst_questions(page.questions, metric, facts.run, link, quizbowl=request.facets.quizbowl),
+    ]
+
+
+def _facts(request: PageRequest[PageParameters]) -> RunFacts:
+    """Provenance of the run that the path names. Raise ``BadRequest`` if there is none."""
+    return service().ask(run_query, request.item or "")
+
+
+def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Component | None]:
+    filters = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] != "dataset"]
+    dataset = ("dataset", facts.dataset)
+    links = [
+        page_link("Reliability", href=address("/reliability", [dataset, *filters, ("run", facts.run)])),
+        page_link("Compare", href=address("/compare", [dataset, *filters, ("a", facts.run)])),
+        page_link("Questions", href=address("/questions", [dataset, *filters, ("run", facts.run)])),
+        page_link("Grades", href=address("/gradings", [dataset, *filters, ("graded_run", facts.run)])),
+    ]
+    return [
+        withdrawn_banner(facts) if facts.withdrawn_at else None,
+        heading(
+            facts.model,
+            f"Confidence: {facts.elicitation}. {counted(facts.items, 'answer')} to {counted(facts.questions, 'question')} "
+            f"of {request.facets.title}. How good it is, how it ranks, and what it gets most wrong.",
+            html.P(links, className="links"),
+            crumbs=page_link(f"{request.facets.title} leaderboard", href=address("/", [dataset, *filters])),
+        ),
+    ]
+
+
+def _table(request: PageRequest[PageParameters]) -> Cited[Any]:
+    return cited_leaderboard(SHOWN)
+
+
+PAGE = register(
+    Page(
+        name="run", path="/runs", title="Run", draw=draw, table=_table, parameters=PageParameters, check=_facts,
+        filters=(
+            *filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed",
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,294 @@
+"""Runs: where each came from, its responses as files, and what was withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+from flask import Response
+
+from dashboard.http.paths import run_path
+from dashboard.http.responses import file_response, json_response
+from dashboard.registry.addresses import accept, get, pairs
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, fields, with_json
+from dashboard.registry.views import serve
+from dashboard.service import service
+from dashboard.ui.html import aria, data, page_link
+from dashboard.ui.section import heading, note, panel, section
+from dashboard.ui.table import Cell, PageColumn, html_table
+from data.importing.report import rows_without_answer
+from data.plurals import counted
+from data.store.answer_states import OTHER_STATES
+from data.store.query_to_file import Form
+from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from queries.runs import RunFacts, responses, run, runs
+from queries.selection import read_parameters
+from queries.selection.parameter_kinds import BadRequest, Choice, Text
+from queries.selection.view_parameters_base import NoParameters, Parameters
+
+
+class RunsKeys(Parameters, frozen=True):
+    """Which dataset's runs are listed."""
+
+    dataset: Annotated[str | None, Text("runs on this dataset; by default on every dataset")] = None
+
+
+RUNS = serve(
+    "runs",
+    runs,
+    RunsKeys,
+    """Where each run comes from: who imported it and when (UTC), the file and its SHA-256, what the run did not answer,
+        guesses that its uploader graded, and whether, when and by whom it was withdrawn.""",
+    Table(
+        "The same as CSV. Skipped items and the uploader's grades are JSON in their cells.",
+        rows=lambda answer: answer.runs,
+        columns=with_json(fields(RunFacts)),
+    ),
+    selected=False,
+)
+serve(
+    "runs/<run_id>",
+    run,
+    NoParameters,
+    "The same for one run.",
+    selected=False,
+)
+
+
+@get("/api/v1/runs/<run_id>/responses.csv", NoParameters, defaults={"form": "csv"})
+@get("/api/v1/runs/<run_id>/responses.jsonl", NoParameters, defaults={"form": "jsonl"})
+@get("/api/v1/runs/<run_id>/responses.parquet", NoParameters, defaults={"form": "parquet"})
+def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response:
+    """The responses of a run, by question id and clue. Importing the file again gives the same run."""
+    facts = service().ask(run, run_id)
+    table = responses(service().snapshot(), run_id, form)
+    name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]
+    return file_response(service().export(table, form), form, f"{name}-{facts.run}")
+
+
+@accept("DELETE", "/api/v1/runs/<run_id>")
+def delete_run(run_id: str) -> Response:
+    """Withdraw a run: it disappears from every list and page that does not name it, but is not erased. Responds as `GET` does."""
+    by = service().access.writer()
+    _refuse_keys()
+    with no_such_run(run_id):
+        withdraw(service().store, run_id, by)
+    service().read_current()
+    return json_response(service().ask(run, run_id))
+
+
+@accept("POST", "/api/v1/runs/<run_id>/restore")
+def restore_run(run_id: str) -> Response:
+    """Restore a withdrawn run. 409 if the questions that it answered were replaced."""
+    by = service().access.writer()
+    _refuse_keys()
+    with no_such_run(run_id):
+        restore(service().store, run_id, by)
+    service().read_current()
+    return json_response(service().ask(run, run_id))
+
+
+@contextmanager
+def no_such_run(run_id: str) -> Iterator[None]:
+    """Answer 404 if a change names an unknown run, and 409 if the run cannot be restored."""
+    try:
+        service().ask(run, run_id)  # also 404 for a run on a dataset that the reader may not read
+        yield
+    except NoSuchRun:
+        raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
+    except CannotRestore as error:
+        raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
+
+
+def _refuse_keys() -> None:
+    read_parameters(pairs(), NoParameters)
+
+
+MAX_DECISIONS = 200  # decisions shown on the page; the JSON has them all
+
+
+def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Div:
+    """Return a row per run, with a column of datasets if the table shows every dataset.
+
+    There must be at least one run; either all are withdrawn or none is. ``mode`` is the value of ``CLUELINE_UPLOADS``; "off"
+    leaves out the buttons.
+    """
+    columns = [
+        PageColumn("Run", _name),
+        PageColumn("Dataset", lambda facts: titles.get(facts.dataset, facts.dataset)) if every_dataset else None,
+        PageColumn("Imported", _imported),
+        PageColumn("From", lambda facts: [_file(facts, "name file"), html.Div(_hash(facts), className="by")]),
+        PageColumn(
+            "Answers", lambda facts: [counted(facts.items, "answer"), html.Div(_counts(facts), className="by")], number=False
+        ),
+        PageColumn("Decided", _decided),
+        PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
+        PageColumn("See", _see),
+        None if mode == "off" else PageColumn("", _change),
+    ]
+    label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
+    return html.Div(html_table(columns, result, label), className="runs")
+
+
+def provenance(facts: RunFacts) -> html.Section:
+    """Return where a run came from, and its files to download."""
+    files = [*_downloads(facts, "CSV", "JSONL", "PARQUET"), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
+    items: dict[str, Sequence[Component | str] | Component | str] = {
+        "Run": html.Code(facts.run),
+        "Imported": [_timestamp(facts.imported_at), f" by {_importer(facts.imported_by)}"],
+        "File": [_file(facts, "name"), " ", _hash(facts)],
+        "Answers": f"{counted(facts.items, 'answer')} {_counts(facts)}",
+        "Download": html.Span(files, className="links"),
+    }
+    for name, values in facts.attributes.items():
+        items[f"Attribute {name}"] = "too many values to list" if values is None else ", ".join(values)
+    if facts.tags:
+        items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
+    if facts.decisions:
+        items["Graded by a person"] = _decided(facts)
+    parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]
+    return html.Section(html.Dl(parts), className="dataset provenance")
+
+
+def _name(facts: RunFacts) -> Cell:
+    link = page_link(f"{facts.model} · {facts.elicitation}", href=run_path(facts.run), class_name="name")
+    return Cell([link, html.Div(html.Code(facts.run), className="by")], attributes={"id": f"run-{facts.run}"})
+
+
+def _imported(facts: RunFacts) -> list[Component]:
+    parts: list[Component] = [_timestamp(facts.imported_at), html.Div(f"by {_importer(facts.imported_by)}", className="by")]
+    if facts.withdrawn_at:
+        withdrawn: list[Any] = ["withdrawn ", _timestamp(facts.withdrawn_at), f" by {_importer(facts.withdrawn_by)}"]
+        parts.append(html.Div(withdrawn, className="by"))
+    return parts
+
+
+def _file(facts: RunFacts, class_name: str) -> html.Span:
+    return html.Span(facts.file_name or "a file without a name", className=class_name)
+
+
+def _hash(facts: RunFacts) -> html.Code:
+    return html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256)
+
+
+def _downloads(facts: RunFacts, *forms: str) -> list[html.A]:
+    return [html.A(form, href=f"/api/v1/runs/{facts.run}/responses.{form.lower()}") for form in forms]
+
+
+def _see(facts: RunFacts) -> html.Span:
+    board = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if facts.withdrawn_at else "")
+    links = [page_link("Leaderboard", href=board), html.A("JSON", href=f"/api/v1/runs/{facts.run}")]
+    return html.Span(links, className="links")
+
+
+def _change(facts: RunFacts) -> html.Button:
+    word, name = "Restore" if facts.withdrawn_at else "Withdraw", f"{facts.model} · {facts.elicitation}"
+    marks = data(run=facts.run, change=word.lower(), name=name)
+    return html.Button(word, className="quiet", **aria(label=f"{word} {name}"), **marks)
+
+
+def _timestamp(at: str | None) -> html.Time:
+    text = at or ""
+    return html.Time(f"{text[:10]} {text[11:16]} UTC", dateTime=text, title=text)
+
+
+def _importer(name: str | None) -> str:
+    return {None: "the command line", "open": "a visitor (open server)"}.get(name, str(name))
+
+
+def _counts(facts: RunFacts) -> str:
+    parts = [f"to {counted(facts.questions, 'question')}"]
+    if facts.missing_questions:
+        parts.append(f"{facts.missing_questions:,} not answered")
+    if facts.samples > 1:
+        parts.append(f"up to {facts.samples:,} {'people' if facts.respondents else 'answers'} to each clue")
+    parts += rows_without_answer({state: getattr(facts, state) for state in OTHER_STATES}, facts.skipped)
+    return "; ".join(parts)
+
+
+def _decided(facts: RunFacts) -> Component | str:
+    if not facts.decisions:
+        return "–"
+    listed = [
+        html.Li([
+            html.Span(decision.guess or "no guess", className="guess"),
+            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue + 1})",
+        ])
+        for decision in facts.decisions[:MAX_DECISIONS]
+    ]  # fmt: skip
+    left = len(facts.decisions) - len(listed)
+    return html.Details(
+        [
+            html.Summary(counted(len(facts.decisions), "guess", "guesses")),
+            html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
+        ]
+    )
+
+
+def _judged(correct: float) -> str:
+    return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
+
+
+PATH = "/runs"
+OFF = "This server accepts no uploads and no changes to runs (CLUELINE_UPLOADS=off); its operator imports and withdraws runs."
+
+
+class RunsPage(PageParameters, frozen=True):
+    """The datasets whose runs are listed."""
+
+    show: Annotated[str, Choice("`all`: the runs of every dataset", ("all",), blank=True)] = ""
+
+
+def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
+    """Draw the runs that count, and those that were withdrawn."""
+    every_dataset = request.parameters.show == "all"
+    result = service().ask(runs, None if every_dataset else request.selection.dataset).runs
+    titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
+    current = [run for run in result if not run.withdrawn_at]
+    withdrawn = [run for run in result if run.withdrawn_at]
+    mode = service().access.page_mode()
+    keys = [] if every_dataset else [("dataset", request.selection.dataset)]
+    only, every = page_link(f"{request.facets.title} only", request.link(PATH, show=None)), request.link(PATH, show="all")
+    csv = html.A("CSV", href=service().access.address_of_view("/api/v1/runs.csv", keys))
+    return [
+        heading(
+            "Runs",
+            f"{'All datasets' if every_dataset else request.facets.title}: where {counted(len(current), 'run')} came from",
+            only if every_dataset else page_link("All datasets", href=every),
+            page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None,
+        ),
+        note(OFF) if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
+        html.P(className="status-message", role="status", id="runs-message"),
+        runs_table(current, titles, every_dataset, mode)
+        if current
+        else panel("No runs yet", "None was imported, or all were withdrawn."),
+        section(
+            "Withdrawn",
+            "Pages leave them out unless the address names them. Nothing was deleted.",
+            runs_table(withdrawn, titles, every_dataset, mode),
+            class_name="section withdrawn",
+        )
+        if withdrawn
+        else None,
+        note(
+            [
+                "To see where graders differ, and to correct single grades: ",
+                page_link("Gradings", href=request.link("/gradings")),
+                ".",
+            ]
+        ),
+        note(
+            [
+                "As a table: ",
+                csv,
+                ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
+            ]
+        ),
+    ]
+
+
+PAGE = register(Page(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))

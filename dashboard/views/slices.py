@@ -1,0 +1,438 @@
+"""Slices: every run by category, the parts of a dataset where a run does worse, and questions that all runs get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Annotated, Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.http.paths import address, question_path
+from dashboard.registry.cited import RESAMPLED, Cited
+from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Column, Table, column, columns, fields, with_interval
+from dashboard.registry.views import serve
+from dashboard.service import service
+from dashboard.ui.controls import menu
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.notices import disputed_mark
+from dashboard.ui.numbers import p_value_text, percent, short
+from dashboard.ui.published_values import parts_menu, published_parts
+from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.runs import RunColours, named, run_colours, run_names
+from dashboard.ui.section import controls, heading, note, rest_as_file, section
+from dashboard.ui.table import Cell, Columns, Content, PageColumn, bracketed, html_table, noted
+from dashboard.views.leaderboard.view import cell_parts
+from data.plurals import counted
+from queries.breakdown import (
+    BREAKDOWN_FIELDS,
+    MAX_PARTS,
+    MIN_RUNS,
+    Breakdown,
+    BreakdownPart,
+    Unsolved,
+    UnsolvedQuestion,
+    breakdown,
+    breakdown_fields,
+    unsolved,
+)
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.engine.question_difficulties import FROM_RUNS
+from queries.engine.ranked_metric_rows import MetricCell
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.published_values import published
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, MetricChoice
+from queries.selection.view_parameters_base import NoParameters, Parameters, split_key
+from queries.slices import DIFFICULTY, MIN_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
+
+COMPARABLE = tuple(metric for metric in METRICS if metric.direction != "none")
+
+
+class SlicesKeys(Parameters, frozen=True):
+    """By which metric slices are compared, and with which run."""
+
+    metric: Annotated[Metric, MetricChoice("metric to compare; `overconfidence` by default", COMPARABLE)] = CATALOGUE[
+        "overconfidence"
+    ]
+    against: Annotated[str | None, known_run("the run that others are compared with; by default each run with itself")] = None
+
+
+class BreakdownKeys(IntervalsParameters, frozen=True):
+    """How the selection is divided."""
+
+    by: Annotated[
+        str,
+        Choice(
+            f"how the questions are divided: by {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or by an attribute with at "
+            f"most {MAX_PARTS} values, such as `attr.language`",
+            breakdown_fields,
+        ),
+    ] = BREAKDOWN_FIELDS[0]
+
+
+def _filter(key: str) -> Column:
+    return column(key, lambda part: part.filters.get(key))
+
+
+def _slice_columns(answer: Slices, keys: SlicesKeys) -> tuple[Column, ...]:
+    filters = dict.fromkeys([*SLICE_FIELDS, *sorted({key for part in answer.slices for key in part.filters})])
+    return (*map(_filter, filters), *with_interval(fields(Slice, without=("filters",)), "difference"))
+
+
+def _part_columns(answer: Breakdown, keys: BreakdownKeys) -> tuple[Column, ...]:
+    return (
+        column(answer.by, lambda row: row[0].value),
+        *columns("run", "model", "elicitation", at=1),
+        column("metric", itemgetter(2)),
+        *columns(*cell_parts(keys), at=3),
+    )
+
+
+SLICES = serve(
+    "slices",
+    slices,
+    SlicesKeys,
+    """Where runs do worse: each run on every category, radius and third of difficulty, on every two of these together, and
+        on every value of an attribute, compared with itself overall or with another run there. p-values are adjusted for
+        all of these.""",
+    Table("The same as CSV, a row per run and slice.", lambda answer: answer.slices, _slice_columns),
+)
+BREAKDOWN = serve(
+    "breakdown",
+    breakdown,
+    BreakdownKeys,
+    "Metrics of each run within each part of a selection.",
+    Table(
+        "The same as CSV, a row per part, run and metric.",
+        rows=lambda answer: [(part, row, *cell) for part in answer.parts for row in part.rows for cell in row.metrics.items()],
+        columns=_part_columns,
+    ),
+)
+UNSOLVED = serve(
+    "unsolved",
+    unsolved,
+    NoParameters,
+    """Questions that at least two runs answered but none correctly, with how people did; and their number by category.
+        `disputed` is the number of runs whose gradings differ on an answer to the question.""",
+    Table("The same as CSV, a row per question.", lambda answer: answer.questions, fields(UnsolvedQuestion)),
+)
+
+
+NOT_STATED = "not stated"
+
+
+def parts_section(
+    result: Breakdown,
+    whole: Mapping[str, MetricCell],
+    metric: Metric,
+    names: Mapping[str, str],
+    colours: RunColours,
+    link: Callable[[str], str],
+) -> html.Section:
+    """Return a row per run and one for their mean, a column per part: value, 95 % interval and rank.
+
+    ``whole`` is the metric on the whole selection, by run id; it sets the order of the rows. ``link`` maps the value of a part to
+    the address of its leaderboard.
+    """
+
+    def name(run: str | None) -> Content:
+        return named(colours.get(run), names[run]) if run else "Mean of the runs"
+
+    def part_column(part: BreakdownPart) -> PageColumn:
+        cells = {row.run: row.metrics[metric.key] for row in part.rows}
+        title = page_link(part.value, href=link(part.value), title="Leaderboard of this part") if part.value else NOT_STATED
+        return PageColumn(
+            noted(title, counted(part.questions, "question")),
+            lambda run: _cell(cells.get(run), len(cells)) if run else _mean(cells.values()),
+            number=True,
+        )
+
+    columns: Columns = [
+        PageColumn("Run", name),
+        PageColumn("All", lambda run: whole[run].value if run else _mean(whole.values()), number=True),
+        *map(part_column, result.parts),
+    ]
+    title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
+    return section(
+        title,
+        "Brackets are 95 % intervals; ranks are within the part. Each part links to its leaderboard. The addresses "
+        "/api/v1/breakdown and /api/v1/breakdown.csv give the same for several metrics at once.",
+        html_table(columns, [*whole, None], title, "board across", of_row=lambda run: {} if run else {"className": "summary"}),
+    )
+
+
+def _cell(cell: MetricCell | None, ranked: int) -> Cell:
+    if cell is None or cell.value is None:
+        return Cell(None, cell.missing if cell else "This run answered none of these questions", "number missing")
+    interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
+    return Cell(noted(html.Span(short(cell.value)), interval, f"{cell.rank:g} of {ranked}" if cell.rank is not None else ""))
+
+
+def _mean(cells: Iterable[MetricCell]) -> float | None:
+    values = [cell.value for cell in cells if cell.value is not None]
+    return sum(values) / len(values) if values else None
+
+
+MAX_SIGNIFICANT = 200  # significant rows in a table
+MIN_ROWS = 10  # rows in a table; it is filled up with the largest differences that are not significant
+
+
+def slices_section(
+    title: str,
+    parts: Sequence[Slice],
+    metric: Metric,
+    names: Mapping[str, str],
+    colours: RunColours,
+    link: Callable[[Slice], str],
+) -> html.Section:
+    """Return the significant slices, and the largest differences of the others.
+
+    ``link`` maps a slice to the address that shows it.
+    """
+    significant = [part for part in parts if part.p_adjusted < SIGNIFICANCE][:MAX_SIGNIFICANT]
+    others = sorted((part for part in parts if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
+    difference = "Difference" if metric.direction == "zero" else "Worse by"
+    columns: Columns = [
+        PageColumn("Run", lambda part: named(colours.get(part.run), names.get(part.run, part.model))),
+        PageColumn(
+            "Part", lambda part: _name(part) if part.of_others else page_link(_name(part), link(part), title="Show this part")
+        ),
+        PageColumn(metric.label, "value"),
+        PageColumn("Compared with", "reference"),
+        PageColumn(f"{difference}, 95 % interval", lambda part: bracketed(part.difference, part.low, part.high), number=True),
+        PageColumn("Questions", "questions"),
+        PageColumn("p", "p_value", p_value_text),
+        PageColumn("p, adjusted", "p_adjusted", p_value_text),
+    ]
+    rows = [*significant, *others[: max(MIN_ROWS - len(significant), 0)]]
+    return section(
+        title,
+        f"{len(significant)} of {counted(len(parts), 'part')} significant" if parts else "No parts.",
+        html_table(columns, rows, title) if rows else None,
+    )
+
+
+def _name(part: Slice) -> str:
+    difficulty = "difficulty for other models " if part.of_others else "difficulty "
+    names = {"category": "", "radius": "radius ", "difficulty": difficulty}
+    return " · ".join(f"{names.get(by, f'{split_key(by)[1]} ')}{value}" for by, value in part.filters.items())
+
+
+MAX_ROWS = 20
+
+
+def unsolved_section(
+    result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
+) -> html.Section:
+    """Return their number by category, and a list. ``link`` maps a question id to its address.
+
+    ``whole`` is the address of the CSV file with all of them.
+    """
+    title = "Questions that no run answered correctly"
+    if not result.answered:
+        return section(title, f"No question was answered by {MIN_RUNS} runs or more.")
+    failed = len(result.questions)
+    words = f"{failed:,} of {counted(result.answered, 'question')} answered by at least {MIN_RUNS} runs. "
+    if not failed:
+        return section(title, words)
+    if result.categories.keys() - {""}:
+        parts = [
+            f"{name or 'not stated'} {failures} of {total}" for name, (total, failures) in result.categories.items() if failures
+        ]
+        words += f"By category: {', '.join(parts)}. "
+    known = any(question.people is not None for question in result.questions)
+    words += f"Sorted by {'how many people were right, then by ' if known else ''}the highest confidence of a run."
+
+    def name(question: UnsolvedQuestion) -> Component:
+        answer = main_answer(question.answer, quizbowl=quizbowl) or question.question_id
+        return page_link(answer, href=link(question.question_id), title=question.question_id)
+
+    columns: Columns = [
+        PageColumn("Question", name),
+        "category",
+        PageColumn("People right", "people", percent, number=True),
+        "heard",
+        PageColumn("Runs", lambda question: [f"{question.runs:,}", disputed_mark() if question.disputed else None], number=True),
+        "mean_confidence",
+        PageColumn("Highest", "highest_confidence", number=True),
+        PageColumn("Surest run", "surest", lambda run: html.Span(named(colours.get(run), names.get(run, run)))),
+    ]
+    return section(
+        title,
+        words,
+        html_table(columns, result.questions[:MAX_ROWS], title, declared=UNSOLVED.tables[0]),
+        rest_as_file(failed - MAX_ROWS, whole),
+    )
+
+
+PATH = "/slices"
+DEFAULT_METRIC = "overconfidence"
+TABLES = tuple(table.key for table in published().tables if table.by == "category")
+RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
+
+
+OF_ALL_RUNS = (
+    "Difficulty comes from all runs in this table. Each run's own answers are among them, so it looks worse where difficulty is "
+    "high. The parts below are made of the answers of other models."
+)
+UNTESTED = (
+    " Response attributes divide the first table but are not tested: a question can be in several of their parts, and the tests "
+    "assume that it is in one only."
+)
+
+
+def default_division(facets: Facets) -> str:
+    """Return the key that divides a dataset's questions by default."""
+    return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
+
+
+class SlicesPage(PageParameters, frozen=True):
+    """Metric, reference, division of the first table, and published figures."""
+
+    metric: Annotated[
+        Metric,
+        MetricChoice(
+            "the metric by which parts of the selection are compared; `overconfidence` by default",
+            RANKED,
+            "Parts cannot be compared by {value!r}.",
+        ),
+    ] = CATALOGUE[DEFAULT_METRIC]
+    against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
+    by: Annotated[
+        str,
+        Choice(
+            f"what divides the questions of the first table: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or an "
+            "attribute such as `attr.language`; by default the first that the dataset has",
+            breakdown_fields,
+            blank=True,
+            dataset_default=default_division,
+        ),
+    ] = BREAKDOWN_FIELDS[0]
+    published: Annotated[
+        str,
+        Choice(
+            "a table of published figures by category to show",
+            TABLES,
+            "There is no published table {value!r} by category.",
+            blank=True,
+        ),
+    ] = ""
+
+
+def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
+    """Draw every run in every part; the parts where each is worse or better; and the questions that no run answered correctly.
+
+    Parts with a significant difference are listed, then the largest differences of the others.
+    """
+    metric, runs = request.parameters.metric, _runs(request)
+    if not runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
+    against = _against(request)
+    result: Slices = service().ask(slices, request.selection, metric, against)
+    colours = run_colours(request.facets, list(runs))
+    metrics = metric_names(RANKED, request.facets, DEFAULT_METRIC)
+    link = partial(_link, request)
+    than = f"than {runs[against]} there" if against else "than itself on the whole selection"
+    more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
+    return [
+        heading(
+            "Slices",
+            f"{request.facets.title}: each run by category, and where it does worse than elsewhere; "
+            f"{counted(result.tested, 'part of a run', 'parts of runs')} tested",
+        ),
+        controls(
+            menu("metric", "Metric", metrics, "" if metric.key == DEFAULT_METRIC else metric.key),
+            menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
+            *_division(request),
+            parts_menu(request.parameters.published, _by(request)),
+        ),
+        _every_run(request, runs, colours),
+        note(OF_ALL_RUNS) if _by(request) == DIFFICULTY and request.facets.difficulty_source == FROM_RUNS else None,
+        published_parts(request.parameters.published, metric) if request.parameters.published else None,
+        slices_section(f"{more} {than}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
+        slices_section(f"{less} {than}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
+        note(result.untested) if result.untested and against else None,
+        note(
+            "Parts are categories, radii, thirds of difficulty, pairs of these, and values of attributes, with at least "
+            f"{MIN_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
+            "The others have the largest differences, which may be due to chance. /api/v1/slices lists all."
+            + (UNTESTED if request.facets.response_attributes else "")
+        ),
+        unsolved_section(
+            service().ask(unsolved, request.selection), runs, colours, partial(_question, request),
+            service().access.address_of_view("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
+        ),
+    ]  # fmt: skip
+
+
+def _by(request: PageRequest[SlicesPage]) -> str:
+    return request.parameters.by or default_division(request.facets)
+
+
+def _division(request: PageRequest[SlicesPage]) -> list[Component]:
+    """The control for what divides the questions; an empty list if there is no choice."""
+    default = default_division(request.facets)
+    fields = breakdown_fields(request.facets)
+    offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
+    if len(offered) < 2:
+        return []
+    names = {"" if by == default else by: split_key(by)[1] or by for by in offered}
+    return [menu("by", "Table by", names, "" if _by(request) == default else _by(request))]
+
+
+def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:
+    """The metric of every run in every part, the best run first."""
+    by, metric = _by(request), request.parameters.metric
+    result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
+    rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
+    rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
+    whole = {row.run: row.metrics[metric.key] for row in rows}
+    return parts_section(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}))
+
+
+def _question(request: PageRequest[SlicesPage], question_id: str) -> str:
+    """Address of a question's page."""
+    return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
+
+def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
+    """Address of the reliability diagram of the run on this part."""
+    pairs = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] not in part.filters]
+    return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
+
+
+def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
+    return run_names(row for row in service().ask(leaderboard, request.selection, ()).rows if row.ranked)
+
+
+def _against(request: PageRequest[SlicesPage]) -> str | None:
+    """The run that others are compared with; None for each with itself. Raise ``BadRequest`` if the selection lacks it."""
+    run, runs = request.parameters.against, _runs(request)
+    if run and run not in runs:
+        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
+    return run or None
+
+
+def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
+    metric, against = request.parameters.metric, _against(request)
+    tested: Slices = service().ask(slices, request.selection, metric, against)
+    attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
+    numbers = ("questions", "value", "reference", "difference", "p_adjusted")
+    columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
+    return Cited(SLICES, SlicesKeys(metric, against), columns, (metric,), interval=RESAMPLED)
+
+
+PAGE = register(
+    Page(
+        name="slices", path=PATH, title="Slices", place=65, draw=draw, table=_table, parameters=SlicesPage, check=_against,
+        filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
+    )
+)  # fmt: skip

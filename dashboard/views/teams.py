@@ -1,0 +1,395 @@
+"""Teams: what people did. The page also works for a dataset without runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from dash import html
+from dash.development.base_component import Component
+from flask import Response
+
+from dashboard.http.paths import question_path
+from dashboard.registry.addresses import get_selected
+from dashboard.registry.cited import Cited
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Column, Table, column, columns, fields
+from dashboard.registry.views import serve
+from dashboard.service import service
+from dashboard.ui.figure import INK, MAX_ROW_LABEL_LENGTH, MUTED, PlotlyJson, axis, downwards, figure, layout, plain
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.html import page_link
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.names import distinct_short_names
+from dashboard.ui.numbers import percent
+from dashboard.ui.quizbowl import main_answer
+from dashboard.ui.section import choices, heading, note, panel, rest_as_file, section
+from dashboard.ui.table import Columns, PageColumn, html_table
+from data.plurals import counted
+from queries.selection import Request
+from queries.selection.parameter_kinds import Choice, Text
+from queries.selection.view_parameters_base import Parameters
+from queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
+
+
+class TeamsKeys(Parameters, frozen=True):
+    """Which team's or room's buzzes are listed."""
+
+    team: Annotated[str | None, Text("the team whose buzzes are listed; none by default")] = None
+    room: Annotated[str | None, Text("the room whose buzzes are listed; none by default")] = None
+
+
+def _quartile(name: str, place: int) -> Column:
+    return column(f"correct_at_{name}", lambda row: row.correct_at_quartiles[place] if row.correct_at_quartiles else None)
+
+
+def _scores(room: RoomRow) -> str:
+    return "; ".join(f"{team.team} {team.correct}:{team.incorrect}" for team in room.teams)
+
+
+def _columns(struct: type[msgspec.Struct]) -> tuple[Column, ...]:
+    quartiles = [_quartile(name, place) for place, name in enumerate(("lower_quartile", "median", "upper_quartile"))]
+    shown: list[Column] = []
+    for name in struct.__struct_fields__:
+        shown += quartiles if name == "correct_at_quartiles" else columns(name)
+    return tuple(shown)
+
+
+TABLES = {
+    "teams": Table("", lambda answer: answer.teams, _columns(TeamRow), file="teams"),
+    "categories": Table("", lambda answer: answer.categories, _columns(CategoryBuzzing), file="categories"),
+    "questions": Table("", lambda answer: answer.questions, _columns(QuestionBuzzing), file="questions"),
+    "rooms": Table(
+        "",
+        lambda answer: answer.rooms,
+        (*fields(RoomRow, without=("teams",)), column("teams", _scores)),
+        file="rooms",
+    ),
+    "buzzes": Table("", lambda answer: answer.buzzes, _columns(TeamBuzz), file="buzzes"),
+}
+TEAMS = serve(
+    "teams",
+    human_teams,
+    TeamsKeys,
+    "Human teams: what they heard, where they buzzed and how often they were right; also by category, question and room.",
+    *tuple(TABLES.values()),
+    csv=False,
+)
+
+
+class TeamsTableKeys(TeamsKeys, frozen=True):
+    """Which table."""
+
+    table: Annotated[
+        str, Choice("`teams`, `categories`, `questions`, `rooms` or `buzzes`; `teams` by default", tuple(TABLES))
+    ] = "teams"
+
+
+@get_selected("/api/v1/teams.csv", TeamsTableKeys)
+def get_teams_csv(request: Request[TeamsTableKeys]) -> Response:
+    """One of these tables as CSV. Quartiles fill three columns; the teams of a room share one cell."""
+    return TEAMS.csv(TABLES[request.parameters.table], request)
+
+
+MAX_ROWS = 40  # rows in a table of questions, rooms or buzzes
+MAX_TEAMS_OF_A_ROOM = 4  # teams that the row of a room names
+
+TERMS = (
+    "Heard: teams that heard a question, counted once per room. Conversion: share of rooms in which a team was right. "
+    "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
+    "Correct at: mean share of the question that had been read. "
+    "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
+    "in any room."
+)
+
+
+SHARES = {"correct_share": "Correct share", "precision": "Precision", "conversion": "Conversion", "correct_at": "Correct at",
+          "first_at": "First at"}  # fmt: skip
+
+
+def _shown(rows: Sequence[Any], *keys: str) -> list[PageColumn | str]:
+    """Return columns by their keys; that of powers only if a question has a power mark."""
+    marked = any(row.powers is not None for row in rows)
+    return [
+        PageColumn(SHARES[key], key, percent, number=True) if key in SHARES else key for key in keys if marked or key != "powers"
+    ]
+
+
+BUZZING = ("heard", "correct", "powers", "incorrect", "conversion", "correct_at", "first_at")
+
+
+def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.Section:
+    """Return where each team buzzes, and how often it is right. ``link`` maps a team to the address that lists its buzzes."""
+    right = [team for team in teams if team.correct][:MAX_TEAMS]
+    left_out = len(teams) - len(right)
+    title = "Where teams are right: median and quartiles of their correct buzzes"
+    if left_out:
+        title += f". Not drawn: {counted(left_out, 'team that was', 'teams that were')} right less often"
+    columns: Columns = [
+        PageColumn("Team", lambda team: page_link(team.team, link(team.team), "Show its buzzes")),
+        *_shown(teams, "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first"),
+    ]
+    return section(
+        "Teams",
+        figure("teams", teams_figure(right), title) if right else None,
+        html_table(columns, teams, "Teams", declared=TABLES["teams"]),
+        TERMS,
+    )
+
+
+def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[str], str]) -> html.Section | None:
+    """Return the results by category; None if questions have no categories.
+
+    ``link`` maps a category to the address of the list of its questions.
+    """
+    if not any(part.category for part in categories):
+        return None
+
+    def name(part: CategoryBuzzing) -> Component | str:
+        return page_link(part.category, link(part.category), "Show its questions") if part.category else "not stated"
+
+    columns: Columns = [PageColumn("Category", name), "questions", *_shown(categories, *BUZZING)]
+    return section("Categories", html_table(columns, categories, "Categories", declared=TABLES["categories"]))
+
+
+def questions_section(
+    questions: Sequence[QuestionBuzzing], link: Callable[[str], str], whole: str, *, quizbowl: bool
+) -> html.Section:
+    """Return the results by question, the hardest first.
+
+    ``link`` maps a question id to its address. ``whole`` is the address of the CSV file with all of them.
+    """
+    hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))[:MAX_ROWS]
+    columns: Columns = [question_column(link, quizbowl), "category", *_shown(questions, *BUZZING), "first_team"]
+    return section(
+        "Questions, hardest first",
+        html_table(columns, hardest, "Questions", declared=TABLES["questions"]),
+        rest_as_file(len(questions) - len(hardest), whole),
+    )
+
+
+def question_column(link: Callable[[str], str], quizbowl: bool) -> PageColumn:
+    """Return the column that names a question by its answer; ``link`` maps its id to its address."""
+
+    def name(part: QuestionBuzzing | TeamBuzz) -> Component:
+        return page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))
+
+    return PageColumn("Question", name)
+
+
+def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
+    """Return which teams met, and their results; None if no two teams shared a room.
+
+    ``link`` maps a room to the address that lists its buzzes. ``whole`` is the address of the CSV file with all of them.
+    """
+    if not rooms:
+        return None
+    columns: Columns = [
+        PageColumn("Room", lambda room: page_link(room.room, link(room.room), "Show its buzzes")),
+        PageColumn("Teams, with correct : incorrect buzzes", _names),
+        "questions",
+        PageColumn("Answered correctly", "converted"),
+        *_shown(rooms, "powers"),
+    ]
+    return section(
+        "Rooms",
+        html_table(columns, rooms[:MAX_ROWS], "Rooms", declared=TABLES["rooms"]),
+        rest_as_file(len(rooms) - MAX_ROWS, whole),
+    )
+
+
+def buzzes_section(
+    whose: str, buzzes: Sequence[TeamBuzz], link: Callable[[str], str], back: str, *, quizbowl: bool
+) -> html.Section:
+    """Return every buzz of one team, or in one room.
+
+    ``whose`` completes the heading "Buzzes ...". ``link`` maps a question id, or the placeholder ``ID``, to its address. ``back``
+    is the address of the page without a team or room.
+    """
+    labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
+    marked = any(buzz.power is not None for buzz in buzzes)
+    columns: Columns = [
+        question_column(link, quizbowl),
+        "category",
+        "room",
+        "team",
+        PageColumn("Word", lambda buzz: buzz.word + 1),
+        PageColumn("Read", "at", percent),
+        PageColumn(
+            "Correct", lambda buzz: html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect")
+        ),
+        PageColumn("Powers", "power", lambda power: "power" if power else "") if marked else None,
+        PageColumn("Place", lambda buzz: f"{buzz.place} of {buzz.places}" if buzz.place else None, number=True),
+        PageColumn("Answer given", lambda buzz: buzz.guess or None),
+    ]
+    more = len(buzzes) - MAX_ROWS
+    drawn = figure(
+        "team",
+        team_figure(buzzes, labels, link("ID")),
+        "Where in the question: ○ correct, × incorrect",
+        hint="Click a buzz to open its question",
+    )
+    return section(
+        html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
+        drawn if buzzes else "No buzz on these questions.",
+        html_table(columns, buzzes[:MAX_ROWS], f"Buzzes {whose}", declared=TABLES["buzzes"]) if buzzes else None,
+        "Place: rank among the correct buzzes on the question in all rooms, earliest first.",
+        f"{more:,} more are in /api/v1/teams.csv?table=buzzes" if more > 0 else None,
+    )
+
+
+def _names(room: RoomRow) -> str:
+    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MAX_TEAMS_OF_A_ROOM]]
+    more = len(room.teams) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+ROW = 20  # pixels per team
+MAX_TEAMS = 40  # rows of the figure
+SHARE: PlotlyJson = {"range": [0, 1.01], "tickformat": ".0%", "dtick": 0.25}
+
+
+def teams_figure(teams: Sequence[TeamRow]) -> PlotlyJson:
+    """Draw a row per team: a dot at the median of its correct buzzes, a bar from the lower to the upper quartile.
+
+    There must be at most ``MAX_TEAMS`` teams, each with a correct buzz.
+    """
+    quartiles = [team.correct_at_quartiles or [] for team in teams]
+    places = list(range(len(teams)))
+    bars: dict[str, list[float | int | None]] = {"x": [], "y": []}
+    for place, (low, _, high) in zip(places, quartiles, strict=True):
+        bars["x"] += [low, high, None]
+        bars["y"] += [place, place, None]
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", **bars, "line": {"color": "var(--faint)", "width": 4}, "hoverinfo": "skip"},
+            {
+                "type": "scatter", "mode": "markers", "x": [middle for _, middle, _ in quartiles], "y": places,
+                "cliponaxis": False, "marker": {"size": 9, "color": INK},
+                "customdata": [f"{plain(team.team)}: {team.correct:,} correct of {team.heard:,} heard" for team in teams],
+                "hovertemplate": "%{customdata}<br>median at %{x:.0%} of the question<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            ROW * len(teams) + 58,
+            xaxis=axis("share of the question read at a correct buzz", **SHARE),
+            yaxis=axis(
+                range=downwards(len(teams)), showgrid=False, tickvals=places,
+                ticktext=[plain(text) for text in distinct_short_names([team.team for team in teams], MAX_ROW_LABEL_LENGTH)],
+                tickfont={"size": 12, "color": INK},
+            ),
+        ),
+    }  # fmt: skip
+
+
+def team_figure(buzzes: Sequence[TeamBuzz], labels: Sequence[str], link: str) -> PlotlyJson:
+    """Draw every buzz of one team: a row per category, where in the question it came, and whether it was right.
+
+    ``labels`` names the question of each buzz. ``link`` is the address of a question, with ``ID`` in place of its id; a click on
+    a mark opens it.
+    """
+    categories = sorted({_category(buzz) for buzz in buzzes})
+    place = {category: number for number, category in enumerate(categories)}
+
+    def marks(name: str, symbol: str, colour: str, *, correct: bool) -> PlotlyJson:
+        rows = [(buzz, label) for buzz, label in zip(buzzes, labels, strict=True) if buzz.correct == correct]
+        return {
+            "type": "scatter", "mode": "markers", "name": name, "x": [buzz.at for buzz, _ in rows], "cliponaxis": False,
+            "y": [place[_category(buzz)] for buzz, _ in rows], "meta": {"link": link},
+            "marker": {"size": 9, "symbol": symbol, "color": colour, "line": {"width": 1.6, "color": colour}},
+            "customdata": [buzz.question_id for buzz, _ in rows],
+            "text": [plain(label) for _, label in rows],
+            "hovertemplate": f"%{{text}}<br>{name} at %{{x:.0%}} of the question<extra></extra>",
+        }  # fmt: skip
+
+    return {
+        "data": [
+            marks("correct", "circle-open", "var(--good)", correct=True),
+            marks("incorrect", "x-thin-open", "var(--bad)", correct=False),
+        ],
+        "layout": layout(
+            (ROW + 6) * len(categories) + 58,
+            xaxis=axis("share of the question read", **SHARE),
+            yaxis=axis(
+                range=downwards(len(categories)), tickvals=list(place.values()),
+                ticktext=[plain(text) for text in distinct_short_names(categories, MAX_ROW_LABEL_LENGTH)],
+                tickfont={"size": 12, "color": MUTED},
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _category(buzz: TeamBuzz) -> str:
+    return buzz.category or "not stated"
+
+
+PATH = "/teams"
+
+
+class TeamsPage(PageParameters, frozen=True):
+    """The team and the room whose buzzes are listed."""
+
+    team: Annotated[str, Text("the team whose buzzes are listed; none by default")] = ""
+    room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
+
+
+def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
+    """Draw where teams buzz, results by category, question and room, and the buzzes of a team or room in the address."""
+    if not request.facets.human_teams:
+        return [_heading(request, "when people know the answer"), _without()]
+    team, room = request.parameters.team, request.parameters.room
+    result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
+    if result.missing:
+        return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
+
+    def question(question_id: str) -> str:
+        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
+    lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
+    quizbowl = request.facets.quizbowl
+    whose = " ".join([f"of {team}"] * bool(team) + [f"in room {room}"] * bool(room))
+
+    def file(table: str) -> str:
+        return service().access.address_of_view("/api/v1/teams.csv", [*request.selection.pairs(), ("table", table)])
+
+    return [
+        _heading(request, lead),
+        buzzes_section(whose, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if whose else None,
+        teams_section(result.teams, lambda name: request.link(PATH, team=name)),
+        categories_section(result.categories, lambda name: request.link("/questions", category=name)),
+        questions_section(result.questions, question, file("questions"), quizbowl=quizbowl),
+        rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
+    ]
+
+
+def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
+    facets = request.facets
+    return heading("Teams", f"{facets.title}: {lead}", note(facets.note) if facets.note and not facets.simulated else None)
+
+
+def _without() -> html.Section:
+    """A panel that lists the datasets with teams."""
+    links = [
+        page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")
+        for dataset in service().datasets()
+        if dataset.human_teams
+    ]
+    return panel(
+        "No team has heard these questions",
+        "Datasets that teams have heard:" if links else "No dataset in this store has human buzzes.",
+        choices(links) if links else None,
+    )
+
+
+def _table(request: PageRequest[TeamsPage]) -> Cited[Any]:
+    columns = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
+    return Cited(TEAMS, TeamsKeys(), columns)
+
+
+PAGE = register(
+    Page(
+        name="teams", path=PATH, title="Teams", place=72, draw=draw, table=_table, parameters=TeamsPage,
+        filters=(*filter_keys("questions"), "q", "people"),
+    )
+)  # fmt: skip

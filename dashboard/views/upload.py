@@ -1,0 +1,312 @@
+"""Uploads: the page with what the browser needs to send a file (``assets/upload.js`` does the rest), and the addresses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from dash import html
+from dash.development.base_component import Component
+from flask import Response, request
+
+from dashboard.access.providers import RequestDenied
+from dashboard.http.json_bodies import InvalidJson, decode_json
+from dashboard.http.logs import request_id
+from dashboard.http.responses import error_response, json_response
+from dashboard.registry.addresses import accept, pairs
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.service import service
+from dashboard.ui.html import data, page_link
+from dashboard.ui.messages import prompts
+from dashboard.ui.section import note, section
+from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
+from dashboard.uploads.import_process import Failed, ImportJob, Rejected
+from data.importing.ingest import Content
+from data.importing.report import Hint
+from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
+from data.readers import formats, readers
+from data.scratch_folders import PREFIX, keep, sweep
+from data.store import StoreError
+from data.store.run_tags import BadTag, checked_tag
+from queries.metrics import METRICS
+from queries.query_time_limit import Abandoned
+from queries.selection import read_parameters
+from queries.selection.facets import Facets
+from queries.selection.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
+from queries.selection.view_parameters_base import Parameters, collect, split_key
+
+ROWS, MAX_ROWS = 100, 10_000  # bad rows that are listed: by default, and at most
+MAX_DECISIONS = 10_000
+UNPACKED = 10  # an unpacked file may be this many times as large as the largest upload
+
+
+class _Grade(msgspec.Struct, forbid_unknown_fields=True):
+    """A decision as a client sends it."""
+
+    question_id: str
+    correct: bool | float
+    guess: str | None = None
+    clue: int | None = None
+
+
+@dataclass(frozen=True)
+class _Decisions(Kind[tuple[Decision, ...]]):
+    """A JSON list of grades decided by a person."""
+
+    longest = None
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Decision, ...]:
+        """See ``Kind``."""
+        try:
+            grades = decode_json(texts[0], list[_Grade])
+        except InvalidJson as error:
+            message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
+            raise BadRequest("bad_value", message, key) from None
+        if len(grades) > MAX_DECISIONS:
+            raise BadRequest("bad_value", f"{key!r} can hold {MAX_DECISIONS:,} decisions; put `correct` in the file.", key)
+        for grade in grades:
+            if not 0 <= grade.correct <= 1 or not -(2**31) <= (grade.clue or 0) < 2**31:
+                raise BadRequest("bad_value", f"{key!r}: `correct` must be true, false or a number from 0 to 1.", key)
+        return tuple(Decision(grade.question_id, grade.clue, grade.guess, float(grade.correct)) for grade in grades)
+
+
+def _datasets(facets: Facets) -> list[str]:
+    return [dataset.dataset for dataset in service().datasets()]
+
+
+def _formats(facets: Facets) -> list[str]:
+    return sorted(readers())
+
+
+class _Tag(Kind[str]):
+    """The value of a tag. The name of the tag is part of the key."""
+
+    named = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        try:
+            return checked_tag(split_key(key)[1], texts[0])[1]
+        except BadTag as error:
+            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
+class UploadParameters(Parameters, frozen=True):
+    """What an uploaded file contains, and how to import it."""
+
+    dataset: Annotated[str | None, Choice("the dataset that the file answers; LifeEval's own files need none", _datasets)] = None
+    model: Annotated[str | None, Text("model of a run, if the file does not say")] = None
+    elicitation: Annotated[str | None, Text("elicitation of a run, if the file does not say")] = None
+    format: Annotated[
+        str | None,
+        Choice(
+            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; by default it is detected",
+            _formats,
+        ),
+    ] = None
+    filename: Annotated[str | None, Text("name of the file in provenance and reports; by default the name in the form")] = None
+    confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
+    classes: Annotated[str | None, Text("`a,b,c`: the order of the classes in ChaosNLI predictions")] = None
+    respondents: Annotated[bool, Flag("`1`: each value in the column `sample` is a person who answered")] = False
+    series: Annotated[
+        int | None,
+        Whole(
+            "Metaculus: take the forecasts standing at this many moments between opening and close as clues of each question; "
+            f"at most {MAX_MOMENTS}",
+            MAX_MOMENTS,
+        ),
+    ] = None
+    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value")] = ()
+    dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
+    rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
+    grades: Annotated[
+        tuple[Decision, ...],
+        _Decisions(
+            'a JSON list of `{"question_id", "clue", "guess", "correct"}`: grades by a person for guesses whose correctness the '
+            "file does not state. Without `clue`, a grade applies to every clue with this guess. It counts as if the file "
+            "stated it, and is stored with the run"
+        ),
+    ] = ()
+
+    def options(self) -> ImportOptions:
+        """The options of the import."""
+        return ImportOptions(
+            dataset=self.dataset,
+            model=self.model,
+            elicitation=self.elicitation,
+            percent=self.confidence_scale == "percent",
+            respondents=self.respondents,
+            series=self.series,
+            decisions=self.grades,
+            tags=self.tag,
+            classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
+        )
+
+
+class DatasetUploadParameters(UploadParameters, frozen=True):
+    """What an uploaded file with a dataset contains, and how to import it."""
+
+    dataset: Annotated[str | None, Text("id of the new dataset, or of the dataset that the file answers, if it does not say")] = (
+        None
+    )
+    title: Annotated[str | None, Text("only `POST /api/v1/datasets`: title of the new dataset, if the file does not say")] = None
+
+    def options(self) -> ImportOptions:
+        """The options of the import."""
+        return replace(super().options(), title=self.title)
+
+
+@accept("POST", "/api/v1/runs", UploadParameters)
+def post_runs() -> Response:
+    """Publish the runs of a file or, with `dry_run=1`, only report what it would add; see *Uploading*."""
+    return _import_upload(UploadParameters, "runs")
+
+
+@accept("POST", "/api/v1/datasets", DatasetUploadParameters)
+def post_datasets() -> Response:
+    """The same for a file with new datasets: a bundle as a zip, an evaluation log or a tournament."""
+    return _import_upload(DatasetUploadParameters, "datasets")
+
+
+def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
+    by = service().access.writer()
+    fields = pairs()
+    _read(fields, kind)  # report a wrong key before the file is sent
+    check_type()
+    most = service().settings.max_upload_mb * 2**20
+    if (request.content_length or 0) > most and request.mimetype != "multipart/form-data":
+        raise too_large(most)
+    with _slot(), _folder() as folder:
+        received = receive(folder, most)
+        service().read_current()  # the upload may have taken long
+        given = _read([*fields, *received.fields], kind)
+        job = ImportJob(
+            store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
+            name=clean_name(given.filename) or received.name or "upload", form=given.format,
+            options=replace(given.options(), readers=_uploader()),
+            dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
+            request_id=request_id(), content=content, hidden=service().access.hidden_names(),
+        )  # fmt: skip
+        service().store.version()  # raises for a damaged store
+        try:
+            outcome = service().import_file(job)
+        except TimeoutError:
+            raise StoreError("reading the file took too long; split it, or import it on the command line") from None
+        except Abandoned:
+            raise BadRequest("client_left", "The client has disconnected.", status=499) from None  # nobody reads this
+        except ChildProcessError:
+            return error_response(
+                "import_failed", "The import ended unexpectedly. GET /api/v1/runs says whether the run was published; "
+                "sending the file again does no harm.", 500,
+            )  # fmt: skip
+    if isinstance(outcome, Failed):
+        raise StoreError(outcome.message)
+    if isinstance(outcome, Rejected):
+        single = outcome.total == 1
+        message = f"{outcome.total:,} {'problem' if single else 'problems'}; nothing was {'tried' if job.dry_run else 'imported'}"
+        message += f": {outcome.rows[0].reason}" if single and outcome.rows else ""
+        return error_response(
+            "bad_rows", message, 422, rows=outcome.rows, total=outcome.total, kinds=outcome.kinds, advice=outcome.advice
+        )
+    return json_response(outcome.report, 201 if outcome.new else 200)
+
+
+def _uploader() -> tuple[str, ...]:
+    """Return the name under which the uploader can be a reader of private datasets, if there is one."""
+    name = service().access.reader().name
+    return (name,) if name else ()
+
+
+def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:
+    """Return the keys of an upload, from its query string and its form. Raises ``BadRequest``."""
+    # A form also sends fields that were left empty.
+    collect(fields, parameters.kinds())
+    return read_parameters([(key, value) for key, value in fields if value], parameters)
+
+
+@contextmanager
+def _slot() -> Iterator[None]:
+    """Hold one of the few upload slots of this worker while an upload is received and imported. Raises ``RequestDenied``."""
+    if not service().upload_slots.acquire(blocking=False):
+        raise RequestDenied(503, "busy", "Other uploads are in progress; try again in a moment.", headers={"Retry-After": "5"})
+    try:
+        yield
+    finally:
+        service().upload_slots.release()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Create a folder for one upload in that of the store, where there is room for what it adds, and remove it at the end."""
+    service().store.version()  # raises for a damaged store, and for a lost folder, which must not be created again
+    root = service().store.local / "incoming"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sweep(root, PREFIX)  # remove what a killed server left behind
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+    except OSError as error:
+        raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error
+    try:
+        with keep(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+PATH = "/upload"
+OFF = (
+    "This server accepts no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
+    "or starts it with CLUELINE_UPLOADS=token."
+)
+# How to fix a bad row, in the words of the form.
+HINTS: dict[Hint, str] = {
+    "classes": "name them under Classes, separated by commas",
+    "dataset": "choose it under Dataset",
+    "dataset_upload": "this form also accepts it",
+    "format": "choose it under Format",
+    "model": "name it under Model",
+    "one_run": "for one run of all questions, upload all of its files in one zip; the page Runs withdraws a run, and another "
+    "name under Model or Elicitation distinguishes it",
+    "password": "unpack it before you upload it",
+    "percent": "if the file states percentages, choose that under Confidence runs from",
+    "replace": "the operator of this server can replace it on the command line",
+    "replace_people": "the operator of this server can replace them on the command line",
+}
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
+    """Draw the place where the form is built, and links to the questions to answer."""
+    access, datasets = service().access, service().datasets()
+    form = {
+        "chosen": request.selection.dataset,
+        "datasets": [[dataset.dataset, dataset.title] for dataset in datasets],
+        "metrics": [[metric.key, metric.name] for metric in METRICS],
+        "formats": [format_.key for format_ in formats()],
+        "most": service().settings.max_upload_mb,
+        "hints": HINTS,
+    }
+    lead = html.Span("Runs and datasets, checked before anything is stored", className="lead")
+    token = html.Div(className="api-token", **data(mode=access.page_mode()))
+    return [
+        html.Div([html.H1("Upload"), lead], className="heading"),
+        html.Div(html.P(OFF), className="panel")
+        if access.mode == "off"
+        else html.Div([token, html.Div(id="upload", **data(form=json.dumps(form)))]),
+        section(
+            "The questions",
+            "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
+            "confidence: fill them in and upload the file as it is.",
+            html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
+            note(page_link("Published runs", href=request.link("/runs"))),
+        ),
+    ]
+
+
+PAGE = register(Page(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))

@@ -1,0 +1,315 @@
+"""Which ECE: the calibration error in many definitions, and how far the ranking of the runs depends on the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.registry.cited import Cited
+from dashboard.registry.keys import BinnedRun, Intervals
+from dashboard.registry.pages import Page, PageParameters, PageRequest, register
+from dashboard.registry.tables import Table, column, columns, with_interval
+from dashboard.registry.views import serve
+from dashboard.ui.controls import menu
+from dashboard.ui.figure import CALIBRATION_AXES, FAINT, OTHERS, Names, PlotlyJson, agreement_figure, figure, panel_axes, panels
+from dashboard.ui.filters import filter_keys
+from dashboard.ui.messages import nothing_selected
+from dashboard.ui.numbers import CALIBRATION_COLUMNS, short
+from dashboard.ui.runs import RunColours, highlighted_runs, named, run_colours, run_names
+from dashboard.ui.section import heading, section
+from dashboard.ui.table import Cell, PageColumn, html_table
+from data.plurals import counted
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.ece_variants import BINNINGS
+from queries.selection.view_parameters_base import Parameters
+from queries.which_ece import WHICH_METRICS, ErrorBin, ErrorVariant, RunError, WhichEce, which_ece
+
+
+class WhichEceKeys(Parameters, frozen=True):
+    """Which run's bins are returned, and whether errors have intervals."""
+
+    focus: BinnedRun = ""
+    intervals: Intervals = False
+
+
+ERRORS = Table(
+    "The errors as CSV, a row per run and variant.",
+    rows=lambda answer: [
+        (name, variant, error) for variant in answer.variants for name, error in zip(answer.runs, variant.runs, strict=True)
+    ],
+    columns=(
+        *columns("run", "model", "elicitation", at=0),
+        column("variant", lambda row: row[1].key),
+        *with_interval(columns("value", at=2), "value"),
+        *columns("rank", "left_out", at=2),
+        *columns("source", at=1),
+        *columns("low", "high", at=2),
+    ),
+)
+WHICH_ECE = serve(
+    "which-ece",
+    which_ece,
+    WhichEceKeys,
+    """The calibration error of each run as different projects compute it, with its rank and the number of items left out;
+        the bins of one run; and Kendall's tau-b between the rankings.""",
+    ERRORS,
+)
+
+
+# Means over bins of the absolute gap, as published code computes them: only these are compared with each other.
+ROOT_MEAN_SQUARE = "rms_hle"
+MEAN_GAPS = tuple(key for key, binning in BINNINGS.items() if not binning.squared)
+
+
+VARIANT = PageColumn("Variant", lambda variant: CATALOGUE[variant.key].label)
+
+
+def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.Div:
+    """Return a row per variant: error and rank of each run, and how many items of the chosen run the variant leaves out."""
+    focus = [run.run for run in result.runs].index(result.focus or "")
+
+    def error(place: int) -> Callable[[ErrorVariant], Cell]:
+        return lambda variant: _error(variant.runs[place])
+
+    return html_table(
+        [
+            PageColumn(
+                "Variant",
+                lambda variant: html.Span(CATALOGUE[variant.key].label, title=f"{variant.name}. {variant.words}"),
+            ),
+            *(
+                PageColumn(html.Th(named(colours.get(run.run), names[run.run]), scope="col"), error(place), number=True)
+                for place, run in enumerate(result.runs)
+            ),
+            PageColumn(
+                "Left out",
+                lambda variant: variant.runs[focus].left_out,
+                about="Items of the chosen run that are in no counted bin",
+            ),
+        ],
+        result.variants,
+        "Calibration error by variant",
+        "which-ece",
+    )
+
+
+def _error(cell: RunError) -> Cell:
+    rank = html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None
+    return Cell([short(cell.value), rank, _interval(cell)], cell.missing)
+
+
+def _interval(cell: RunError) -> html.Span | None:
+    if cell.low is None or cell.high is None:
+        return None
+    return html.Span(f"[{short(cell.low)}, {short(cell.high)}]", className="row-note")
+
+
+def definitions_section(result: WhichEce) -> html.Section:
+    """Return the definition, source and caveat of each variant."""
+    columns = [
+        VARIANT,
+        PageColumn("What it is", "words"),
+        PageColumn("Source", "source"),
+        PageColumn("Caveat", lambda variant: CATALOGUE[variant.key].caveat),
+    ]
+    return section("What each variant is", html_table(columns, result.variants, "Definitions", "which-definitions"))
+
+
+def bins_section(result: WhichEce, names: Names, colours: RunColours, *, forecasts: bool) -> html.Section:
+    """Return the bins of the chosen run under each variant that has bins. ``forecasts``: whether answers are forecasts."""
+    drawn = [variant for variant in result.variants if variant.bins]
+    run = result.focus or ""
+    stated, right = CALIBRATION_COLUMNS[forecasts]
+    columns = [
+        PageColumn("Variant", lambda row: CATALOGUE[row[0].key].label),
+        PageColumn("Bin", lambda row: f"{row[1].lower:.4g} to {row[1].upper:.4g}"),
+        PageColumn("Items", lambda row: row[1].items),
+        PageColumn(stated, lambda row: row[1].mean_confidence),
+        PageColumn(right, lambda row: row[1].accuracy),
+        PageColumn("Counts", lambda row: "yes" if row[1].counted else "no"),
+    ]
+    return section(
+        f"Bins of {names[run]}",
+        figure(
+            "which-bins",
+            bins_figure(drawn, [CATALOGUE[variant.key].label for variant in drawn], colours.own[run], forecasts=forecasts),
+            f"Lines: bins from edge to edge, at their {right.lower()}; dots: their {stated.lower()}. Open and grey: the bin does "
+            "not count. smECE and KS have no bins",
+            html_table(columns, [(variant, part) for variant in drawn for part in variant.bins], "Bins by variant"),
+        ),
+    )
+
+
+def agreement_section(result: WhichEce) -> html.Section:
+    """Return how far the ranking of the runs depends on the variant."""
+    columns = [
+        PageColumn("Variant", lambda pair: CATALOGUE[pair.a].label),
+        PageColumn("Variant", lambda pair: CATALOGUE[pair.b].label),
+        PageColumn("tau-b", "tau"),
+        PageColumn("Runs", "runs"),
+    ]
+    return section(
+        "Does the ranking depend on the variant?",
+        ranking_words(result),
+        figure(
+            "agreement",
+            agreement_figure(result.agreement, WHICH_METRICS),
+            "Kendall's tau-b between the rankings of the runs: 1 is the same order, \u22121 the opposite",
+            html_table(columns, result.agreement, "Agreement of rankings"),
+        ),
+    )
+
+
+def ranking_words(result: WhichEce) -> str:
+    """Say which two variants agree least, or that all agree, and how many runs are best by at least one."""
+    known = [pair for pair in result.agreement if pair.tau is not None]
+    if not known:
+        return "With fewer than two runs there is no ranking." if len(result.runs) < 2 else "No variant tells the runs apart."
+    least = min(known, key=lambda pair: pair.tau or 0.0)
+    best = {cell.run for variant in result.variants for cell in variant.runs if cell.rank is not None and cell.rank < 2}
+    if least.tau is not None and least.tau > 1 - 1e-9:
+        return "All variants that tell the runs apart rank them alike."
+    return (
+        f"{CATALOGUE[least.a].label} and {CATALOGUE[least.b].label} agree least: tau-b = {short(least.tau, 2)}. "
+        f"{counted(len(best), 'run')} of {len(result.runs)} {'is' if len(best) == 1 else 'are'} best by at least one variant."
+    )
+
+
+def review_text(result: WhichEce, names: Names, title: str) -> html.Section:
+    """Return sentences for a review or a rebuttal, with the numbers of this selection."""
+    return section("To paste into a review", html.Blockquote(review_words(result, names, title), className="review"))
+
+
+def review_words(result: WhichEce, names: Names, title: str) -> str:
+    """Return the text: the range of the error over variants, the items left out, and the effect on the ranking."""
+    place = [run.run for run in result.runs].index(result.focus or "")
+    cells = [(CATALOGUE[variant.key].label, variant.runs[place]) for variant in result.variants]
+    values = {variant.key: variant.runs[place].value for variant in result.variants}
+    known = sorted((value, CATALOGUE[key].label) for key in MEAN_GAPS if (value := values[key]) is not None)
+    (low, lowest), (high, highest) = known[0], known[-1]
+    dropped = [f"{label} {cell.left_out:,}" for label, cell in cells if cell.left_out]
+    missing = [label for label, cell in cells if cell.value is None]
+    error = f"On {title} ({result.items:,} items), the error of {names[result.focus or '']}"
+    ways = f"{len(known)} ways to cut confidences into bins"
+    parts = [
+        "\u201cECE\u201d does not say which calibration error was computed.",
+        f"{error} is {short(low)} by all {ways}."
+        if short(low) == short(high)
+        else f"{error} ranges from {short(low)} ({lowest}) to {short(high)} ({highest}) over {ways}.",
+    ]
+    if values[ROOT_MEAN_SQUARE] is not None:
+        empty = dict(cells)[CATALOGUE[ROOT_MEAN_SQUARE].label].left_out == result.items
+        why = ", because it leaves out every item" if empty else ""
+        parts.append(f"The root mean square that HLE's script reports is {short(values[ROOT_MEAN_SQUARE])}{why}.")
+    if dropped:
+        parts.append(f"Some leave items out without saying so: {', '.join(dropped)} of {result.items:,}.")
+    if missing:
+        parts.append(f"Undefined here: {', '.join(missing).removesuffix('.')}.")
+    if len(result.runs) > 1:
+        parts.append(ranking_words(result))
+    parts.append(
+        "Please state the number of bins, whether they are of equal width or of equal mass, which end of a bin belongs to it, "
+        "where confidences of 0 and 1 go, the norm, and which items are left out; or report a measure without bins."
+    )
+    return " ".join(parts)
+
+
+def bins_figure(variants: Sequence[ErrorVariant], labels: Sequence[str], colour: str, *, forecasts: bool = False) -> PlotlyJson:
+    """Draw a panel per variant: each bin from edge to edge at its accuracy, with a dot at its mean confidence.
+
+    Open dots are bins that do not count. Each variant must have bins.
+    """
+    stated, right = CALIBRATION_AXES[forecasts]
+    data: list[PlotlyJson] = []
+    for place, variant in enumerate(variants):
+        axes = panel_axes(place)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        for counts in (True, False):
+            parts = [part for part in variant.bins if part.counted == counts]
+            data.append(_steps(parts, axes, colour if counts else OTHERS))
+            data.append(_dots(parts, axes, colour if counts else OTHERS, counts=counts))
+    return panels(
+        data,
+        labels,
+        x={"title": stated, "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": right, "range": [-0.03, 1.06], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        height=170,
+    )
+
+
+def _steps(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str) -> PlotlyJson:
+    """A line per bin, from edge to edge at its accuracy."""
+    x = [value for part in parts for value in (part.lower, part.upper, None)]
+    y = [value for part in parts for value in (part.accuracy, part.accuracy, None)]
+    return {
+        "type": "scatter", "mode": "lines", "x": x, "y": y, "hoverinfo": "skip", **axes, "line": {"color": colour, "width": 1.2},
+    }  # fmt: skip
+
+
+def _dots(parts: Sequence[ErrorBin], axes: dict[str, str], colour: str, *, counts: bool) -> PlotlyJson:
+    most = max((part.items for part in parts), default=1)
+    return {
+        "type": "scatter", "mode": "markers",
+        "x": [part.mean_confidence for part in parts], "y": [part.accuracy for part in parts],
+        "customdata": [[f"{part.lower:.4g} to {part.upper:.4g}", part.items] for part in parts], **axes,
+        "marker": {
+            "size": [4 + 6 * (part.items / most) ** 0.5 for part in parts], "color": colour if counts else "rgba(0,0,0,0)",
+            "line": {"color": colour, "width": 1.5},
+        },
+        "hovertemplate": (
+            "%{customdata[0]}: %{customdata[1]:,} items<br>stated %{x:.3f}, true %{y:.3f}"
+            f"{'' if counts else '<br>does not count'}<extra></extra>"
+        ),
+    }  # fmt: skip
+
+
+PATH = "/which-ece"
+
+
+class WhichEcePage(PageParameters, frozen=True):
+    """The run whose bins are drawn, and whether errors have intervals."""
+
+    focus: BinnedRun = ""
+    intervals: Intervals = False
+
+
+def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
+    """Draw every variant of every run, the bins of one run, the agreement of rankings, a text for a review, and definitions."""
+    result = WHICH_ECE.ask(request)
+    if not result.runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
+    names = run_names(result.runs)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["ece"]))
+    first = result.runs[0].run
+    options = {"" if run.run == first else run.run: names[run.run] for run in result.runs}
+    return [
+        heading(
+            "Which ECE is this?",
+            f"{request.facets.title}: the calibration error by {len(result.variants)} definitions; "
+            f"{counted(len(result.runs), 'run')}, each with its rank next to the value",
+            menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+            menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
+        ),
+        variants_table(result, names, colours),
+        bins_section(result, names, colours, forecasts=request.facets.forecasts),
+        agreement_section(result),
+        review_text(result, names, request.facets.title),
+        definitions_section(result),
+    ]
+
+
+def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
+    columns = ("variant", "model", "elicitation", "value", "rank", "left_out")
+    return Cited(WHICH_ECE, WhichEceKeys(), columns, WHICH_METRICS)
+
+
+PAGE = register(
+    Page(
+        name="which-ece", path=PATH, title="Which ECE", place=25, draw=draw, table=_cited, parameters=WhichEcePage,
+        check=WHICH_ECE.ask,
+        filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
+    )
+)  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from data.store import Store, open_store
 from data.store.register import EMPTY
+from tests.helpers.bundle_factory import put_bundle
 
 # Tables from which a run's statistics and items are computed, with their columns (all columns if none is named), and the
 # table of the files that hold them.
@@ -106,3 +107,9 @@ def prefilled(store, tmp_path, templates, tmp_path_factory):
         return store
 
     return copied
+
+
+@pytest.fixture
+def toy(prefilled):
+    """A store with the bundle, without runs."""
+    return prefilled(put_bundle)

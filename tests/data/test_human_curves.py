@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import duckdb
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,27 +129,6 @@ def test_curves_agree_with_an_exact_count(questions):
         wanted = exact(ends, teams)
         assert [row[:2] for row in rows] == [row[:2] for row in wanted]
         assert [x for row in rows for x in row[2:]] == pytest.approx([float(x) for row in wanted for x in row[2:]], abs=1e-12)
-
-
-counts = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=8)
-
-
-@examples(100, derandomize=True)
-@given(counts, st.integers(0, 5))
-def test_shape_of_the_curves(leaving, staying):
-    correct, incorrect, ended = np.array(leaving, float).T
-    teams = correct.sum() + incorrect.sum() + ended.sum() + staying
-    if not teams:
-        return
-    curves = human_curves.human_curves(correct, incorrect, ended, np.array(teams))
-    for curve in curves:
-        assert ((curve >= 0) & (curve <= 1 + 1e-12)).all()
-    assert (np.diff(curves.release_share) >= 0).all() and (curves.release_share <= curves.buzz_share).all()
-    assert curves.release_share[-1] == curves.buzz_share[-1], "all buzzes have come by the end"
-    assert (np.diff(curves.team_share) >= 0).all() and (np.diff(curves.survival) >= -1e-15).all()
-    assert (curves.survival >= curves.team_share - 1e-12).all()
-    if not ended.any():  # without censoring, the incidence is the share of teams that were right
-        assert curves.survival == pytest.approx(curves.team_share, abs=1e-12)
 
 
 def test_deriving_again_replaces_one_dataset(tmp_path):

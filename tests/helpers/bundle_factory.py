@@ -75,18 +75,34 @@ def put(store, *paths: Path, form=None, by=None, **options):
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
 
 
+def put_file(store, path: Path, content: str | bytes, **options):
+    """Write a file, import it and return the report."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return put(store, path, **options)
+
+
+def put_answers(store, folder: Path, text: str | bytes, name="run.csv", **options):
+    """Import answers of a model ``gamma`` to the bundle and return the report."""
+    return put_file(store, folder / name, text, **({"dataset": "toy", "model": "gamma"} | options))
+
+
+def put_bundle(store, folder: Path) -> None:
+    """Import the bundle without runs."""
+    put(store, write(folder / "toy"))
+
+
 def put_kinds(store, folder: Path, lives: str, messages: str, votes: str) -> None:
     """Import a dataset of lifespans, ``lives``, one with votes, ``voted``, and the bundle without runs."""
     put(store, write(folder / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=lives, clues=None))
     put(store, write(folder / "voted", VOTED, questions=messages, clues=None, votes=votes))
-    put(store, write(folder / "toy"))
+    put_bundle(store, folder)
 
 
 def put_two_runs(store, folder: Path) -> None:
     """Import the bundle with the run of alpha, and a run of beta that lacks two answers."""
     put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
-    (folder / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n")
-    put(store, folder / "run.csv", dataset="toy", model="beta")
+    run = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
+    put_file(store, folder / "run.csv", run, dataset="toy", model="beta")
 
 
 def rows(store, sql):

@@ -1,7 +1,5 @@
 """Parts of a breakdown against the leaderboard with the filter of each part."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +10,8 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.breakdown import BREAKDOWN_FIELDS, breakdown
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Conventions
+from queries.metrics import METRICS
 from queries.selection import Selection
-from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections
@@ -67,32 +64,6 @@ def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, d
         for row, other in zip(part.rows, board.rows, strict=True):
             for metric in METRICS:
                 same(row.metrics[metric.key], other.metrics[metric.key])
-
-
-@pytest.mark.parametrize(
-    ("selection", "by", "key"),
-    [
-        (RELAY, "category", "category"),
-        (RELAY.replace(conventions=Conventions("mass3"), revealed=(0.2, 0.9)), "category", "category"),
-        (Selection("spans", common=False), "radius", "radius"),
-    ],
-)
-def test_a_part_is_the_leaderboard_under_its_filter(snapshot, selection, by, key):
-    result = breakdown(snapshot, selection, by, METRICS)
-    named = [part for part in result.parts if part.value is not None]
-    assert len(named) > 2
-    for part in named:
-        board = leaderboard(snapshot, selection.replace(**{key: (int(part.value) if by == "radius" else part.value,)}), METRICS)
-        assert board.questions == part.questions
-        for row, other in zip(part.rows, board.rows, strict=True):
-            for metric in METRICS:
-                same(row.metrics[metric.key], other.metrics[metric.key])
-
-
-def test_questions_without_a_category_come_last(snapshot):
-    parts = breakdown(snapshot, RELAY, "category", METRICS).parts
-    assert [part.value for part in parts] == ["Arts'; drop table runs; --", "History", "Science", None]
-    assert [part.questions for part in parts] == [3, 3, 3, 3]
 
 
 DIFFICULTIES = (0.0, 0.3, 0.1 + 0.2, 0.7, 1.0, 0.95, 0.9, float(np.nextafter(0.9, 0)), 0.1)
@@ -149,16 +120,3 @@ def test_nothing_selected(snapshot, by, intervals):
     unanswered = breakdown(snapshot, RELAY.replace(model=("unheard",), category=("History",)), by, METRICS, intervals)
     assert sum(part.questions for part in unanswered.parts) == 3
     assert all(part.rows == [] for part in unanswered.parts)
-
-
-def test_parts_by_difficulty_match_the_stored_questions(snapshot, rows):
-    result = breakdown(snapshot, RELAY, "difficulty", METRICS)
-    expected = {}
-    for question in rows["relay"].questions:
-        expected.setdefault(part_of("difficulty", question), []).append(question["question_id"])
-    assert {part.value: part.questions for part in result.parts} == {part: len(names) for part, names in expected.items()}
-    run = result.parts[0].rows[0].run
-    answered = rows["relay"].answered(RELAY.replace(questions=tuple(expected[result.parts[0].value])), run).values()
-    value = reference.brier(list(answered), None)
-    assert not math.isnan(value)
-    assert result.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

@@ -12,7 +12,7 @@ from data.store.run_withdrawal import restore, withdraw
 from queries.changes import pinned_version, version_changes
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
-from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, write
+from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, put_file, write
 
 ALL = Selection("toy")
 NEW = "question_id,clue,guess,confidence\nq1,0,Rome,0.5\nq1,1,Paris,0.5\nq1,2,Paris,0.5\nq2,0,Nile,0.5\nq2,1,Nile,0.5\n"
@@ -46,8 +46,7 @@ def changes(store, selection, version):
 
 
 def publish(store, tmp_path):
-    (tmp_path / "new.csv").write_text(NEW, encoding="utf-8")
-    return put(store, tmp_path / "new.csv", dataset="toy", model="beta").runs[0]
+    return put_file(store, tmp_path / "new.csv", NEW, dataset="toy", model="beta").runs[0]
 
 
 def test_nothing_has_changed(store):
@@ -133,11 +132,9 @@ def test_rules_are_named_where_they_concern_a_dataset(tmp_path):
     store = open_store(tmp_path / "store", threads=1)
     head = "question_id,clue,guess,confidence,state\n"
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")  # without people, difficulty comes from runs
-    (tmp_path / "part.csv").write_text(f"{head}q1,0,Rome,0.5,\nq1,1,,,abstained\n")
-    put(store, tmp_path / "part.csv", dataset="toy", model="beta")
+    put_file(store, tmp_path / "part.csv", f"{head}q1,0,Rome,0.5,\nq1,1,,,abstained\n", dataset="toy", model="beta")
     put(store, write(tmp_path / "rain", {"dataset": "rain", "kind": "forecast"}, questions="question_id\nd1\n", clues=None))
-    (tmp_path / "rain.csv").write_text("question_id,guess,confidence,correct\nd1,yes,0.3,0\n")
-    put(store, tmp_path / "rain.csv", dataset="rain", model="beta")
+    put_file(store, tmp_path / "rain.csv", "question_id,guess,confidence,correct\nd1,yes,0.3,0\n", dataset="rain", model="beta")
 
     def rules(selection):
         snapshot = store.snapshot()

@@ -29,9 +29,8 @@ def ten_runs(importing, folder):
             for k, name in enumerate(halves)
             for clue in range(CLUES)
         ]
-        path = folder / f"run{run}.csv"
-        path.write_text("question_id,clue,guess,confidence\n" + "\n".join(answers) + "\n")
-        bundles.put(store, path, dataset="toy", model=f"model {run}")
+        text = "question_id,clue,guess,confidence\n" + "\n".join(answers) + "\n"
+        bundles.put_file(store, folder / f"run{run}.csv", text, dataset="toy", model=f"model {run}")
     return store
 
 

@@ -162,16 +162,6 @@ def test_against_another_run_no_part_is_of_difficulty(board):
     assert "leave out the answers of both" in result.untested
 
 
-def test_own_answers_would_make_slices_significant(board):
-    """The reason for the difficulties of others: by those of all runs, the constant forecaster is worse where it was wrong."""
-    evidence = gather(board, BOARD, [CATALOGUE["overconfidence"]])
-    (constant,) = [index for index, run in enumerate(evidence.runs) if run.model == CONSTANT]
-    shown = np.array([value for (value,) in board.rows("select difficulty from questions order by position")])
-    scores = evidence.pseudo_values(CATALOGUE["overconfidence"])[:, [constant]]
-    _, adjusted = permuted_labels_test(scores, (shown >= 0.67)[None], np.ones((1, 1), bool))
-    assert adjusted[0, 0] < 0.05
-
-
 @pytest.mark.parametrize("runs", [3, 6])
 def test_equal_own_parts_are_like_shared_ones(runs):
     chance = np.random.default_rng(runs)

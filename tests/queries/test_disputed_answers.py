@@ -17,7 +17,7 @@ from queries.question_order import ordered_questions
 from queries.questions import question_details
 from queries.reliability import items
 from queries.selection import Selection
-from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.bundle_factory import put, put_file, table, write
 
 QUESTIONS = [f"q{number}" for number in range(20)]
 DISPUTED = QUESTIONS[:6]  # of the run "strict", which the file calls wrong and the second reader calls right
@@ -51,8 +51,7 @@ def original(tmp_path_factory):
     facts = {"dataset": "toy", "kind": "single"}
     questions = table([{"question_id": name, "text": f"text {name}"} for name in QUESTIONS])
     put(store, write(root / "toy", facts, questions=questions, clues=None, responses=answers("steady")), model="steady")
-    (root / "strict.csv").write_text(answers("strict"))
-    put(store, root / "strict.csv", dataset="toy", model="strict")
+    put_file(store, root / "strict.csv", answers("strict"), dataset="toy", model="strict")
     return store
 
 
@@ -156,8 +155,8 @@ def test_unsolved_questions_are_marked_or_left_out(original, tmp_path):
     wrong = [{"question_id": name, "clue": 0, "guess": "no", "confidence": 0.5, "correct": 0} for name in ("q0", "q1")]
     facts = {"dataset": "toy", "kind": "single"}
     put(store, write(tmp_path / "toy", facts, questions=texts, clues=None, responses=table(wrong)), model="a")
-    (tmp_path / "b.csv").write_text(table([row | {"correct.second": int(row["question_id"] == "q0")} for row in wrong]))
-    put(store, tmp_path / "b.csv", dataset="toy", model="b")
+    text = table([row | {"correct.second": int(row["question_id"] == "q0")} for row in wrong])
+    put_file(store, tmp_path / "b.csv", text, dataset="toy", model="b")
     result = unsolved(store.snapshot(), TOY).questions
     assert {row.question_id: row.disputed for row in result} == {"q0": 1, "q1": 0}
     assert [row.question_id for row in unsolved(store.snapshot(), TOY.replace(undisputed=True)).questions] == ["q1"]

@@ -15,7 +15,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import items
 from queries.selection import Selection, read_facets, read_selection
-from tests.helpers.bundle_factory import put, rows, table, write
+from tests.helpers.bundle_factory import put, put_file, rows, table, write
 
 QUESTIONS = [f"q{number}" for number in range(1, 9)]
 BUNDLE = {
@@ -60,8 +60,7 @@ def graded(tmp_path_factory):
             model="m",
         )
     plain = "question_id,clue,guess,confidence\n" + "".join(f"{q},0,Answer {q},0.5\n" for q in QUESTIONS)
-    (root / "plain.csv").write_text(plain)
-    put(store, root / "plain.csv", dataset="first", model="plain")
+    put_file(store, root / "plain.csv", plain, dataset="first", model="plain")
     return store
 
 

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.human_votes import people
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
 from tests.helpers import reference_vote_metrics as votes
 from tests.helpers.examples import examples
@@ -78,23 +76,6 @@ def test_histograms_match_reference(polled, polled_rows, polled_offered, data, d
                 assert part.mean_share == (pytest.approx(votes.mean([p for p, _ in inside])) if inside else None)
                 assert part.chosen == (pytest.approx(votes.mean([y for _, y in inside])) if inside else None)
                 assert all(part.lower <= p <= part.upper for p, _ in inside)
-
-
-@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
-def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
-    selection = POLLS.replace(conventions=Conventions(binning))
-    board = {
-        row.run: row.metrics for row in leaderboard(polled, selection, [CATALOGUE["classwise_ece"], CATALOGUE["rank_cs"]]).rows
-    }
-    rows = [row for row in people(polled, selection).rows if row.histograms]
-    assert len(rows) == 4
-    for row in rows:
-        gaps = [
-            sum(part.items * abs(part.mean_share - part.chosen) for part in class_.bins if part.items) / row.histograms.items
-            for class_ in row.classes
-        ]
-        assert sum(gaps) / 3 == pytest.approx(board[row.run]["classwise_ece"].value, abs=1e-12)
-        assert row.histograms.ranking[0] / row.histograms.items == pytest.approx(board[row.run]["rank_cs"].value)
 
 
 def test_edges_of_the_histograms(polled):

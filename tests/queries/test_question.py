@@ -1,6 +1,7 @@
 """One question, clue by clue."""
 
 import csv
+import itertools
 import json
 import math
 
@@ -23,33 +24,24 @@ NAMES = [f"r{index:02}" for index in range(12)]
 HEARD, UNHEARD = NAMES[:9], NAMES[9:]
 
 
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
-def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
-    for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
-        contributions = [clue.contribution for clue in run.clues]
-        if name in UNHEARD:
-            assert set(contributions) == {None}
-            assert run.metrics["calscore"] is None
-        else:
+def test_contributions_of_clues(snapshot, rows, curve):
+    """Each is the share of its clue in the mean of CalScore; the chances to buzz at a clue add up to 1."""
+    for name in NAMES:
+        for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
+            assert math.fsum(clue.buzz_mass for clue in run.clues) == pytest.approx(1)
+            assert all(0 <= clue.buzz_mass <= 1 for clue in run.clues)
+            contributions = [clue.contribution for clue in run.clues]
+            if name in UNHEARD:
+                assert set(contributions) == {None} and run.metrics["calscore"] is None
+                continue
+            h = [rows["relay"].curves[name, clue.clue][curve or "buzz_share"] for clue in run.clues]
+            expected = [
+                (1 - known) * (2 * clue.correct - 1) * clue.confidence / len(run.clues)
+                for known, clue in zip(h, run.clues, strict=True)
+            ]
+            assert contributions == pytest.approx(expected, abs=1e-15)
             assert 1 - reference.r(math.fsum(contributions)) == pytest.approx(run.metrics["calscore"], abs=1e-12)
-
-
-@pytest.mark.parametrize("name", HEARD)
-@pytest.mark.parametrize("curve", HUMAN_CURVES)
-def test_a_contribution_is_the_share_of_its_clue(snapshot, rows, name, curve):
-    for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
-        for clue in run.clues:
-            h = rows["relay"].curves[name, clue.clue][curve]
-            expected = (1 - h) * (2 * clue.correct - 1) * clue.confidence / len(run.clues)
-            assert clue.contribution == pytest.approx(expected, abs=1e-15)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_buzz_mass_sums_to_1(snapshot, name):
-    for run in question(snapshot, RELAY, name).runs:
-        assert math.fsum(clue.buzz_mass for clue in run.clues) == pytest.approx(1)
-        assert all(0 <= clue.buzz_mass <= 1 for clue in run.clues)
 
 
 @pytest.mark.parametrize("conventions", [Conventions(), Conventions("mass3", "survival", 2.0)], ids=str)
@@ -76,37 +68,31 @@ def test_answers_are_those_of_the_file(snapshot, rows):
         assert [clue.clue for clue in run.clues] == sorted(clue.clue for clue in run.clues)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_clues_point_into_the_text(snapshot, name):
-    answered = question(snapshot, RELAY, name)
-    start = 0
-    for clue in answered.clues:
-        assert answered.text[start : clue.char_end].strip() == clue.text
-        assert len(answered.text[: clue.char_end].split()) == clue.word_end
-        start = clue.char_end
-    assert start == len(answered.text)
-    assert [clue.clue for clue in answered.clues] == list(range(len(answered.clues)))
+def test_clues_point_into_the_text(snapshot):
+    for name in NAMES:
+        answered = question(snapshot, RELAY, name)
+        start = 0
+        for clue in answered.clues:
+            assert answered.text[start : clue.char_end].strip() == clue.text
+            assert len(answered.text[: clue.char_end].split()) == clue.word_end
+            start = clue.char_end
+        assert start == len(answered.text)
+        assert [clue.clue for clue in answered.clues] == list(range(len(answered.clues)))
 
 
-@pytest.mark.parametrize("name", HEARD)
-def test_people(snapshot, name):
-    answered = question(snapshot, RELAY, name)
-    words = answered.clues[-1].word_end
-    for curve in HUMAN_CURVES:
-        values = getattr(answered.human, curve)
-        assert len(values) == len(answered.clues)
-        assert all(0 <= value <= 1 for value in values)
-    assert answered.human.team_share == sorted(answered.human.team_share)
-    assert 1 <= answered.human.teams <= 3
-    assert all(buzz.team != "Robot" and 0 <= buzz.word <= words for buzz in answered.human.buzzes)
-    assert len(answered.human.buzzes) <= answered.human.teams
-    right = sum(buzz.correct for buzz in answered.human.buzzes)
-    assert answered.human.team_share[-1] == pytest.approx(right / answered.human.teams)
-
-
-@pytest.mark.parametrize("name", UNHEARD)
-def test_a_question_that_nobody_heard_has_no_people(snapshot, name):
-    assert question(snapshot, RELAY, name).human is None
+def test_people(snapshot):
+    assert [question(snapshot, RELAY, name).human for name in UNHEARD] == [None] * len(UNHEARD)
+    for name in HEARD:
+        answered = question(snapshot, RELAY, name)
+        people, words = answered.human, answered.clues[-1].word_end
+        for curve in HUMAN_CURVES:
+            assert len(getattr(people, curve)) == len(answered.clues)
+            assert all(0 <= value <= 1 for value in getattr(people, curve))
+        assert people.team_share == sorted(people.team_share)
+        assert len(people.buzzes) <= people.teams <= 3
+        assert all(buzz.team != "Robot" and 0 <= buzz.word <= words for buzz in people.buzzes)
+        right = sum(buzz.correct for buzz in people.buzzes)
+        assert people.team_share[-1] == pytest.approx(right / people.teams)
 
 
 @pytest.mark.parametrize(
@@ -158,19 +144,12 @@ def test_it_survives_json(snapshot, selection, name):
 # -- buzzpoints --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows, name):
+def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows):
+    """A confidence equal to the threshold is not above it."""
     stated = sorted({row["confidence"] for row in rows["relay"].responses.values()})
-    first = question(snapshot, RELAY, name).runs[0].run
-    for threshold in (
-        0.0,
-        stated[len(stated) // 3],
-        stated[len(stated) // 2],
-        stated[-1],
-        1.0,
-    ):  # a stated confidence does not pass a threshold equal to it
-        answered = question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),)))
-        for run in answered.runs:
+    first = question(snapshot, RELAY, NAMES[0]).runs[0].run
+    for threshold, name in itertools.product((0.0, stated[len(stated) // 3], stated[len(stated) // 2], stated[-1]), NAMES):
+        for run in question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),))).runs:
             tau = 0.25 if run.run == first else threshold
             above = [clue.clue for clue in run.clues if clue.confidence > tau]
             assert run.buzzpoint == Buzzpoint(tau, False, above[0] if above else None, None)
@@ -199,24 +178,26 @@ def test_without_rules_there_are_no_buzzpoints(snapshot):
 # -- votes -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [f"p{index:02}" for index in range(len(POLLS))])
-def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder, name):
-    answered = question(polled, Selection("polls"), name)
-    counts = POLLS[int(name[1:])]
-    if not counts or not sum(counts):
-        assert answered.votes is None and all(run.shares is None for run in answered.runs)
-        return
-    assert (answered.votes.classes, answered.votes.votes) == (list(YES_NO), list(counts))
-    assert answered.votes.shares == pytest.approx([count / sum(counts) for count in counts], abs=1e-15)
-    for run in answered.runs:
-        with (polls_folder / "responses" / f"{run.model}.csv").open() as file:
-            stated = next(line["options"] for line in csv.DictReader(file) if line["question_id"] == name)
-        given = json.loads(stated) if stated else None
-        expected = [given[key] for key in YES_NO] if isinstance(given, dict) else given
-        assert run.shares == (None if given is None else pytest.approx(expected, abs=1e-12))
-        if given is not None:
-            far = sum(abs(f - pi) for f, pi in zip(expected, answered.votes.shares, strict=True)) / 2
-            assert run.metrics["dist_ce"] == pytest.approx(far, abs=1e-9)
+def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder):
+    stated = {}
+    for path in (polls_folder / "responses").glob("*.csv"):
+        with path.open() as file:
+            stated[path.stem] = {line["question_id"]: line["options"] for line in csv.DictReader(file)}
+    for index, counts in enumerate(POLLS):
+        name = f"p{index:02}"
+        answered = question(polled, Selection("polls"), name)
+        if not counts or not sum(counts):
+            assert answered.votes is None and all(run.shares is None for run in answered.runs)
+            continue
+        assert (answered.votes.classes, answered.votes.votes) == (list(YES_NO), list(counts))
+        assert answered.votes.shares == pytest.approx([count / sum(counts) for count in counts], abs=1e-15)
+        for run in answered.runs:
+            given = json.loads(stated[run.model][name]) if stated[run.model].get(name) else None
+            expected = [given[key] for key in YES_NO] if isinstance(given, dict) else given
+            assert run.shares == (None if given is None else pytest.approx(expected, abs=1e-12))
+            if given is not None:
+                far = sum(abs(f - pi) for f, pi in zip(expected, answered.votes.shares, strict=True)) / 2
+                assert run.metrics["dist_ce"] == pytest.approx(far, abs=1e-9)
 
 
 def test_questions_with_their_own_classes_list_them_by_name(polled):

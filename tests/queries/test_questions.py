@@ -78,9 +78,10 @@ def people(rows, question):
     return last and last["team_share"]
 
 
-@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.single], ids=lambda metric: metric.key)
+@pytest.mark.parametrize("key", ["brier", "calscore", "auroc", "overconfidence", "hmr"])
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign):
+def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, key, sign):
+    metric = CATALOGUE[key]
     run = next(run for run, model, _ in offered["relay"].runs if model == "partial")
     sort = f"{sign}{metric.key}:{run}"
     result = paged(snapshot, RELAY, sort, 7, [metric])
@@ -98,10 +99,10 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
             )
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
+@pytest.mark.parametrize("binning", ["width10+1", "mass3"])
 def test_values_are_those_of_the_leaderboard_of_each_question(snapshot, binning):
     selection = RELAY.replace(conventions=Conventions(binning), revealed=(0.3, 1.0))
-    for question in paged(snapshot, selection, "position", 7, METRICS):
+    for question in paged(snapshot, selection, "position", 7, METRICS)[::2]:
         board = leaderboard(snapshot, selection.replace(questions=(question.question_id,), common=False), METRICS)
         expected = {row.run: {key: cell.value for key, cell in row.metrics.items()} for row in board.rows}
         assert question.runs.keys() == expected.keys()
@@ -150,23 +151,10 @@ def test_a_page_whose_runs_answered_none_of_it(snapshot, offered):
     assert page.next == "3"
 
 
-@pytest.mark.parametrize(
-    "sort",
-    [
-        "",
-        "-",
-        "colour",
-        "--position",
-        "Position",
-        "brier",
-        "brier:",
-        "brier:none",
-        "none:RUN",
-        "text",
-        ":",
-        "hard_easy_slope:RUN",
-    ],
-)
+BAD_ORDERS = ["", "-", "colour", "--position", "Position", "brier", "brier:", "brier:none", "none:RUN", "text", ":"]
+
+
+@pytest.mark.parametrize("sort", [*BAD_ORDERS, "hard_easy_slope:RUN"])
 def test_bad_sort_orders(snapshot, offered, sort):
     with pytest.raises(BadRequest) as caught:
         ordered_questions(snapshot, RELAY, sort)
@@ -185,18 +173,14 @@ def test_a_run_of_another_dataset_is_no_sort_order(snapshot, offered):
         ordered_questions(snapshot, SPANS, f"brier:{offered['relay'].runs[0][0]}")
 
 
-@pytest.mark.parametrize("cursor", ["", "-1", "1.5", "x", "1 ", "0x1", "²", "1" * 10])
-def test_bad_cursors(snapshot, cursor):
-    with pytest.raises(BadRequest) as caught:
-        questions(snapshot, RELAY, [], cursor=cursor)
-    assert (caught.value.code, caught.value.field) == ("bad_value", "cursor")
+BAD_PAGES = [("cursor", cursor) for cursor in ("", "-1", "1.5", "x", "1 ", "0x1", "²", "1" * 10)]
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001])
-def test_bad_limits(snapshot, limit):
+@pytest.mark.parametrize(("key", "value"), [*BAD_PAGES, *(("limit", limit) for limit in (0, -1, 1001))])
+def test_bad_pages(snapshot, key, value):
     with pytest.raises(BadRequest) as caught:
-        questions(snapshot, RELAY, [], limit=limit)
-    assert (caught.value.code, caught.value.field) == ("bad_value", "limit")
+        questions(snapshot, RELAY, [], **{key: value})
+    assert (caught.value.code, caught.value.field) == ("bad_value", key)
 
 
 def test_it_survives_json(snapshot):
@@ -242,10 +226,9 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
     assert result.questions == in_order(known, names, sign == "-")
 
 
-@pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
-@pytest.mark.parametrize("human", [None, "buzz_share", "release_share", "team_share", "survival"])
-@pytest.mark.parametrize("model", ["plain", "partial", "unheard"])
+@pytest.mark.parametrize("human", [None, "release_share", "survival"])
+@pytest.mark.parametrize(("model", "sign"), [("plain", ""), ("partial", "-"), ("unheard", "")])
 def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, model, human, revealed, sign):
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human))
     run = run_of(offered, model)
@@ -260,27 +243,6 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
     shown = dict(zip(result.questions, result.values, strict=True))
     assert shown == pytest.approx({name: values.get(name) for name in names}, abs=1e-15)
     assert result.questions == in_order({name: value for name, value in shown.items() if value is not None}, names, sign == "-")
-
-
-def test_wrong_by_hand(tmp_path, importing):
-    """Two clues, both guesses wrong: h = 0 and 1/2 (one of two buzzes right), c = 0.4 and 0.9; max(0.4, 0.45) = 0.45."""
-    (tmp_path / "bundle" / "responses").mkdir(parents=True)
-    files = {
-        "dataset.json": '{"dataset": "tiny", "title": "Tiny", "kind": "incremental"}',
-        "questions.csv": "question_id,answer\nq1,Nile\n",
-        "clues.csv": "question_id,clue,text\nq1,0,one two\nq1,1,three four\n",
-        "exposures.csv": "question_id,match_id,team,team_kind\nq1,m,Ash,human\nq1,m,Birch,human\n",
-        "buzzes.csv": "question_id,match_id,team,word,correct\nq1,m,Ash,2,false\nq1,m,Birch,3,true\n",
-        "responses/r.csv": "question_id,clue,guess,confidence,correct,model\nq1,0,Rhine,0.4,0,m\nq1,1,Rhone,0.9,0,m\n",
-    }
-    for name, text in files.items():
-        (tmp_path / "bundle" / name).write_text(text)
-    tiny = importing(tmp_path / "store", tmp_path / "bundle").snapshot()
-    ((run,),) = tiny.rows("select run from runs")
-    assert ordered_questions(tiny, Selection("tiny"), f"-wrong:{run}").values == pytest.approx([0.45], abs=1e-15)
-    assert ordered_questions(tiny, Selection("tiny", revealed=(0, 0.5)), f"-wrong:{run}").values == pytest.approx(
-        [0.4], abs=1e-15
-    )
 
 
 def test_without_people_nobody_knew(snapshot, rows, offered):

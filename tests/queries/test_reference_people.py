@@ -15,7 +15,6 @@ from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.selection.reference_people import human_collections, with_people
 from queries.teams import human_teams
-from tests.helpers import reference_metrics as reference
 from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
 
 LENGTHS = {"q1": 3, "q2": 2}
@@ -181,18 +180,6 @@ def test_the_curves_are_those_of_a_slow_definition(played_store):
             so_far = [right for buzzed in firsts if buzzed for at, right in [buzzed] if at <= clue]
             share = sum(so_far) / len(so_far) if so_far else 0
             assert curves[name, clue] == (len(players), pytest.approx(share), pytest.approx(sum(so_far) / len(players)))
-
-
-def test_calscore_follows_by_the_reference_definition(played_store):
-    store, (run, _) = played_store
-    snapshot = with_people(store.snapshot(), "toy", run)
-    rows = reference.Rows.read(store.snapshot(), "toy")
-    curves = snapshot.frame("select * from curves").to_dicts()
-    rows.curves = {(curve["question_id"], curve["clue"]): curve for curve in curves}
-    ((alpha,),) = snapshot.rows("select run from runs where model = 'alpha'")
-    items = list(rows.answered(Selection("toy"), alpha).values())
-    board = leaderboard(snapshot, Selection("toy", model=("alpha",)), [CATALOGUE["calscore"]])
-    assert board.rows[0].metrics["calscore"].value == pytest.approx(reference.calscore(items, Conventions()), rel=1e-12)
 
 
 def test_people_are_never_mixed(played_store):

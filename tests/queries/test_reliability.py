@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
-from queries.engine.reliability_diagrams import BIN_TOTALS, reliability_diagrams
-from queries.leaderboard import leaderboard
+from queries.engine.reliability_diagrams import BIN_TOTALS
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
-from tests.helpers.simulated_evidence import evidence_of, simulated
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
@@ -90,30 +88,6 @@ def _check_blocks(blocks, answered):
     assert reference.brier(answered, None) - after == pytest.approx(reference.corp_mcb(answered, None), **EXACT)
 
 
-def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
-    board = leaderboard(snapshot, RELAY, [CATALOGUE[key] for key in ("corp_mcb", "corp_dsc", "corp_unc")])
-    for row, run in zip(board.rows, reliability(snapshot, RELAY).runs, strict=True):
-        base = sum(block.items * block.calibrated for block in run.corp) / run.items
-        spread = sum(block.items * (block.calibrated - base) ** 2 for block in run.corp) / run.items
-        assert base * (1 - base) == pytest.approx(row.metrics["corp_unc"].value, **EXACT)
-        assert spread == pytest.approx(row.metrics["corp_dsc"].value, **EXACT)
-
-
-def test_confidences_at_edges(snapshot, rows, offered):
-    """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each is the lower edge of a bin."""
-    run = offered["relay"].runs[0][0]
-    pairs = reference.pairs_of(rows["relay"].answered(RELAY, run).values())
-    assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
-    result = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
-    assert len(result) == 11
-    assert (result[10].lower, result[10].upper, result[10].mean_confidence) == (1, 1, 1)
-    assert result[10].items == sum(c == 1 for c, _ in pairs)
-    assert result[3].items == sum(0.3 <= c < 0.4 for c, _ in pairs)
-    assert result[9].items == sum(0.9 <= c < 1 for c, _ in pairs)
-    closed = reliability(snapshot, RELAY.replace(run=(run,))).runs[0].bins
-    assert (len(closed), closed[9].items) == (10, result[9].items + result[10].items)
-
-
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
 def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binning):
     selection = RELAY.replace(conventions=Conventions(binning))
@@ -140,16 +114,6 @@ def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binni
             worth = mean * (1 - mean) / variance if variance > 1e-12 else k
             expected = wilson_interval(np.asarray(mean), np.asarray(min(max(worth, 1), n), float))
             assert [bin_.low, bin_.high] == pytest.approx([float(end) for end in expected], abs=1e-9)
-
-
-def test_intervals_of_bins_narrow_with_the_questions():
-    widths = []
-    for questions in (100, 1600):
-        (run,) = reliability_diagrams(evidence_of(simulated(1, questions, seed=15)))
-        filled = [bin_ for bin_ in run.bins if bin_.items]
-        assert all(bin_.low <= bin_.accuracy <= bin_.high and bin_.low < bin_.high for bin_ in filled)
-        widths.append(np.mean([bin_.high - bin_.low for bin_ in run.bins[8:]]))
-    assert widths[1] == pytest.approx(widths[0] / 4, rel=0.35)
 
 
 def test_over_a_single_question_there_are_no_bands(snapshot):

@@ -37,7 +37,7 @@ from queries.selection import Selection, read_facets, read_selection
 from queries.selection.parameter_kinds import BadRequest
 from queries.slices import slices
 from queries.which_ece import which_ece
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, table, write
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, put_file, table, write
 from tests.helpers.bundle_factory import in_format as formatted
 
 BRIER = CATALOGUE["brier"]
@@ -60,9 +60,7 @@ def stored(importing, folder, text=RESPONSES, ending="csv"):
     bundled = write(folder / "toy", **{"questions": QUESTIONS, "clues": CLUES})
     store = open_store(folder / "store", threads=2)
     put(store, bundled)
-    path = folder / f"run.{ending}"
-    path.write_bytes(formatted(text, ending))
-    put(store, path, dataset="toy")
+    put_file(store, folder / f"run.{ending}", formatted(text, ending), dataset="toy")
     return store
 
 
@@ -119,9 +117,9 @@ def test_exports_give_the_same_run_again(form, toy, tmp_path):
     again = open_store(tmp_path / "again", threads=1)
     put(again, write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES))
     for name in runs:
-        path = tmp_path / f"{name}.{form}"
-        path.write_bytes(export(toy, responses(snapshot, name, form), form).read())
-        assert put(again, path, dataset="toy").runs == [name]
+        assert put_file(
+            again, tmp_path / f"{name}.{form}", export(toy, responses(snapshot, name, form), form).read(), dataset="toy"
+        ).runs == [name]
     bundled = bundle(snapshot, "toy", form)
     tables = {f"{name}__{form}": export(toy, part, form).read() for name, part in bundled.tables.items()}
     whole = open_store(tmp_path / "whole", threads=1)

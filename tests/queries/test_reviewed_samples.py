@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.prediction_powered import prediction_powered_mean
 from queries.reviewed_samples import MEANS, MIN_REVIEWED, review_sample, reviewed_runs
 from queries.selection import Selection
-from tests.helpers.bundle_factory import put, rows, table, write
+from tests.helpers.bundle_factory import put, put_file, rows, table, write
 
 QUESTIONS = [f"q{number:03}" for number in range(150)]
 CLUES = 3
@@ -47,8 +47,7 @@ def filled(importing, folder):
     clues = [{"question_id": q, "clue": clue, "text": "some words"} for q in QUESTIONS for clue in range(CLUES)]
     questions = table([{"question_id": q, "category": "odd" if int(q[1:]) % 2 else "even"} for q in QUESTIONS])
     put(store, write(folder / "toy", questions=questions, clues=table(clues), facts={"dataset": "toy", "kind": "incremental"}))
-    (folder / "answers.csv").write_text(table(made))
-    put(store, folder / "answers.csv", dataset="toy", model="m")
+    put_file(store, folder / "answers.csv", table(made), dataset="toy", model="m")
     return store
 
 
@@ -157,33 +156,31 @@ def items(store, run, grading="imported"):
     ).to_dicts()
 
 
-@pytest.mark.parametrize("key", MEANS)
-def test_estimates_by_hand(store, run, key):
+def test_estimates_by_hand(store, run):
     """The judge's mean over all answers, and the drawn errors weighted by how unlikely the answers were to be drawn."""
     draw_for_review(store, run, 100, 11, "ann")
     review(store, run)
-    result = estimated(store)
-    answers = items(store, run)
+    result, answers = estimated(store), items(store, run)
+    weights = {(a.question_id, a.clue): 1 / a.probability for a in review_sample(store.snapshot(), run).answers}
+    drawn = sum(weights.values())
+    for key, metric in MEANS.items():
 
-    def value(c, y):
-        return MEANS[key](np.array([c]), np.array([float(y)]), Conventions())[0]
+        def value(c, y, metric=metric):
+            return metric(np.array([c]), np.array([float(y)]), Conventions())[0]
 
-    judged = {(a["question_id"], a["clue"]): value(a["confidence"], a["correct"]) for a in answers}
-    graded = {(a["question_id"], a["clue"]): value(a["confidence"], truth(a["question_id"], a["clue"])) for a in answers}
-    mean = result.means[key]
-    assert mean.judged == pytest.approx(np.mean([*judged.values()]))
-    sample = review_sample(store.snapshot(), run).answers
-    weights = {(a.question_id, a.clue): 1 / a.probability for a in sample}
-    level = sum(weight * graded[place] for place, weight in weights.items()) / sum(weights.values())
-    guessed = {place: mean.judge_weight * value + (1 - mean.judge_weight) * level for place, value in judged.items()}
-    errors = sum(weight * (graded[place] - guessed[place]) for place, weight in weights.items())
-    assert mean.value == pytest.approx((sum(guessed.values()) + errors) / len(answers))
-    assert mean.low < mean.value < mean.high and 0 < mean.judge_weight <= 1
-    everything = np.mean([*graded.values()])
-    assert mean.low < everything < mean.high  # with this seed
-    wrong = sum(weights[place] for place in weights if judged[place] != graded[place])
-    if key == "accuracy":
-        assert result.judge_error == pytest.approx(wrong / sum(weights.values()))
+        judged = {(a["question_id"], a["clue"]): value(a["confidence"], a["correct"]) for a in answers}
+        graded = {(a["question_id"], a["clue"]): value(a["confidence"], truth(a["question_id"], a["clue"])) for a in answers}
+        mean = result.means[key]
+        assert mean.judged == pytest.approx(np.mean([*judged.values()])), key
+        level = sum(weight * graded[place] for place, weight in weights.items()) / drawn
+        guessed = {place: mean.judge_weight * value + (1 - mean.judge_weight) * level for place, value in judged.items()}
+        errors = sum(weight * (graded[place] - guessed[place]) for place, weight in weights.items())
+        assert mean.value == pytest.approx((sum(guessed.values()) + errors) / len(answers)), key
+        assert mean.low < mean.value < mean.high and 0 < mean.judge_weight <= 1, key
+        assert mean.low < np.mean([*graded.values()]) < mean.high, key  # with this seed
+        if key == "accuracy":
+            wrong = sum(weights[place] for place in weights if judged[place] != graded[place])
+            assert result.judge_error == pytest.approx(wrong / drawn)
 
 
 def test_corrections_of_other_answers_never_extrapolate(store, run):
@@ -282,8 +279,7 @@ def test_equal_guesses_of_several_samples_share_a_draw(prefilled):
             for q in questions
             for sample in range(4)
         ]
-        (folder / "m.csv").write_text(table(answers))
-        put(opened, folder / "m.csv", dataset="toy", model="m")
+        put_file(opened, folder / "m.csv", table(answers), dataset="toy", model="m")
         return opened
 
     store = prefilled(sampled)
@@ -313,8 +309,7 @@ def filled_with_states(importing, folder):
     store = open_store(folder / "store", threads=2)
     questions = table([{"question_id": row["question_id"]} for row in made])
     put(store, write(folder / "toy", {"dataset": "toy", "kind": "single"}, questions=questions, clues=None))
-    (folder / "answers.csv").write_text(table(made))
-    put(store, folder / "answers.csv", dataset="toy", model="m")
+    put_file(store, folder / "answers.csv", table(made), dataset="toy", model="m")
     return store
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from data.importing.report import Refused
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import put, put_file, write
 
 HEAD = "question_id,clue,guess,confidence\n"
 
@@ -33,21 +33,21 @@ def rows(questions=("River-1", "River-2"), clues=(0, 1, 2), confidence="0.5"):
     return [f"{question},{clue},Nile,{confidence}\n" for question in questions for clue in clues]
 
 
-@pytest.mark.parametrize(
-    ("lines", "sentence"),
-    [
-        (rows(clues=(1, 2, 3)), "The clues seem to be counted from 1. Here the first clue of a question is 0."),
-        (rows(clues=(7, 15, 30)), "The column clue seems to hold positions of words. "
-         "Here the clues of a question are numbered 0, 1, 2 and so on."),
-        (rows(clues=(6, 14, 29)), "The column clue seems to hold positions of words. "
-         "Here the clues of a question are numbered 0, 1, 2 and so on."),
-        (rows(("river-1",)),
-         "The question ids differ from those of the dataset in upper and lower case: 'river-1' is 'River-1' there."),
-        (rows(clues=(0, 1, 9)), None), (rows(("Lake-1", "Lake-2")), None),
-    ],
-)  # fmt: skip
-def test_a_mistake_of_every_row_is_explained_in_one_sentence(relay, tmp_path, lines, sentence):
-    assert refused(relay, tmp_path / "answers.csv", lines).advice == ([sentence] if sentence else [])
+MISTAKES_OF_EVERY_ROW = [
+    (rows(clues=(1, 2, 3)), "The clues seem to be counted from 1. Here the first clue of a question is 0."),
+    (rows(clues=(7, 15, 30)), "The column clue seems to hold positions of words. "
+     "Here the clues of a question are numbered 0, 1, 2 and so on."),
+    (rows(clues=(6, 14, 29)), "The column clue seems to hold positions of words. "
+     "Here the clues of a question are numbered 0, 1, 2 and so on."),
+    (rows(("river-1",)),
+     "The question ids differ from those of the dataset in upper and lower case: 'river-1' is 'River-1' there."),
+    (rows(clues=(0, 1, 9)), None), (rows(("Lake-1", "Lake-2")), None),
+]  # fmt: skip
+
+
+def test_a_mistake_of_every_row_is_explained_in_one_sentence(relay, tmp_path):
+    for lines, sentence in MISTAKES_OF_EVERY_ROW:
+        assert refused(relay, tmp_path / "answers.csv", lines).advice == ([sentence] if sentence else [])
 
 
 def test_the_dataset_that_is_meant_is_named(relay, tmp_path):
@@ -77,10 +77,12 @@ def test_a_cell_has_one_problem(relay, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(("header", "near"), [("Question ID", True), ("questionId", True), ("qid", False)])
-def test_a_missing_column_names_the_nearest(relay, tmp_path, header, near):
-    path = tmp_path / "answers.csv"
-    path.write_text(f"{header},clue,guess,confidence\nRiver-1,0,Nile,0.5\n")
-    with pytest.raises(Refused) as error:
-        put(relay, path, form="responses", dataset="relay", model="m")
-    assert (f"is {header!r} meant?" in error.value.problems[0].reason) == near
+HEADERS = [("Question ID", True), ("questionId", True), ("qid", False)]
+
+
+def test_a_missing_column_names_the_nearest(relay, tmp_path):
+    for header, near in HEADERS:
+        with pytest.raises(Refused) as error:
+            text = f"{header},clue,guess,confidence\nRiver-1,0,Nile,0.5\n"
+            put_file(relay, tmp_path / "answers.csv", text, form="responses", dataset="relay", model="m")
+        assert (f"is {header!r} meant?" in error.value.problems[0].reason) == near

@@ -14,13 +14,9 @@ from tests.helpers.run_tables import with_runs
 ROME = Decision("q1", 0, "Rome", 1.0)
 
 
-def no_runs(store, folder):
-    bundles.put(store, bundles.write(folder / "toy"))
-
-
 @pytest.fixture
 def run(prefilled, tmp_path):
-    prefilled(no_runs)
+    prefilled(bundles.put_bundle)
     path = tmp_path / "run.csv"
     path.write_text(bundles.RESPONSES)
     return path

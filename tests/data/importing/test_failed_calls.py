@@ -3,11 +3,8 @@
 import pytest
 
 from data.importing.report import Refused
-from data.store import open_store
-from data.store.query_to_file import export
-from queries.runs import responses
 from tests.helpers import bundle_factory
-from tests.helpers.bundle_factory import put, rows, write
+from tests.helpers.bundle_factory import put, put_answers, rows, write
 
 HEAD = "question_id,clue,guess,confidence"
 ANSWERS = "q1,0,Rome,0.25\nq1,1,Paris,0.5\nq2,1,Nile,0.75\n"
@@ -15,23 +12,9 @@ FAILED = f"{HEAD},failed\n{ANSWERS.replace(chr(10), ',false' + chr(10))}q1,2,,,t
 COLUMNS = "question_id, clue, guess, confidence, correct, failed, graded"
 
 
-def no_runs(store, folder):
-    put(store, write(folder / "toy"))
-
-
-@pytest.fixture
-def toy(prefilled):
-    return prefilled(no_runs)
-
-
-def add(store, tmp_path, text, name="run.csv", **options):
-    (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
-    return put(store, tmp_path / name, dataset="toy", **({"model": "gamma"} | options))
-
-
 @pytest.mark.parametrize("mark", ["ERROR", "error", " ERROR "])
 def test_a_guess_of_error_is_a_failed_call(toy, tmp_path, mark):
-    report = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,{mark},0\nq2,0,{mark},0\n")
+    report = put_answers(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,{mark},0\nq2,0,{mark},0\n")
     assert rows(toy, f"select {COLUMNS} from responses order by question_id, clue") == [
         ("q1", 0, "Rome", 0.25, 0.0, False, "answer"),
         ("q1", 1, "Paris", 0.5, 1.0, False, "answer"),
@@ -44,34 +27,34 @@ def test_a_guess_of_error_is_a_failed_call(toy, tmp_path, mark):
     assert report.lines[-1].endswith("3 items of 2 questions imported; 2 failed calls") and not report.warnings
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_column_marks_failed_calls(toy, tmp_path, ending):
-    run = add(toy, tmp_path, FAILED).runs
+    run = put_answers(toy, tmp_path, FAILED).runs
     assert rows(toy, "select question_id, clue from responses where failed order by all") == [("q1", 2), ("q2", 0)]
-    again = add(toy, tmp_path, bundle_factory.in_format(FAILED, ending), f"again.{ending}")
+    again = put_answers(toy, tmp_path, bundle_factory.in_format(FAILED, ending), f"again.{ending}")
     assert again.runs == run and again.stored == run
-    marked = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\nq2,0,ERROR,0\n", "marked.csv")
+    marked = put_answers(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\nq2,0,ERROR,0\n", "marked.csv")
     assert marked.runs == run, "the same content, marked another way"
 
 
 def test_ids_of_runs_without_failures_are_unchanged(toy, tmp_path):
     """The ids are those given by version 0.1.0."""
-    plain = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}")
+    plain = put_answers(toy, tmp_path, f"{HEAD}\n{ANSWERS}")
     assert plain.runs == ["9e119436cfa4e844"]
-    assert add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\n", "error.csv").runs == ["80da599ca5d141a9"]
+    assert put_answers(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\n", "error.csv").runs == ["80da599ca5d141a9"]
     none_failed = f"{HEAD},failed\n{ANSWERS.replace(chr(10), ',no' + chr(10))}"
-    assert add(toy, tmp_path, none_failed, "none.csv").stored == plain.runs
+    assert put_answers(toy, tmp_path, none_failed, "none.csv").stored == plain.runs
 
 
 def test_a_failed_call_differs_from_no_answer(toy, tmp_path):
-    failed = add(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,Paris,1\n")
-    blank = add(toy, tmp_path, f"{HEAD}\nq1,0,,0\nq1,1,Paris,1\n", "blank.csv")
+    failed = put_answers(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,Paris,1\n")
+    blank = put_answers(toy, tmp_path, f"{HEAD}\nq1,0,,0\nq1,1,Paris,1\n", "blank.csv")
     assert failed.runs != blank.runs
     assert rows(toy, "select items, failed from runs order by position") == [(1, 1), (2, 0)]
 
 
 def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
-    report = add(toy, tmp_path, f"{HEAD},correct,failed\nq1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n")
+    report = put_answers(toy, tmp_path, f"{HEAD},correct,failed\nq1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n")
     assert rows(toy, f"select {COLUMNS} from responses where failed order by all") == [
         ("q1", 0, None, 0.0, 0.0, True, "file"),
         ("q2", 0, None, 0.0, 0.0, True, "failed"),
@@ -81,13 +64,13 @@ def test_other_values_of_a_failed_call_are_left_out(toy, tmp_path):
 
 def test_error_can_be_an_answer(toy, tmp_path):
     """A class can have that name, and a file can state that such a guess is correct."""
-    add(toy, tmp_path, 'question_id,clue,guess,options,correct\nq1,0,error,"{""error"": 0.75, ""fine"": 0.25}",\n')
-    add(toy, tmp_path, f"{HEAD},correct\nq1,0,error,0.5,1\n", "stated.csv")
+    put_answers(toy, tmp_path, 'question_id,clue,guess,options,correct\nq1,0,error,"{""error"": 0.75, ""fine"": 0.25}",\n')
+    put_answers(toy, tmp_path, f"{HEAD},correct\nq1,0,error,0.5,1\n", "stated.csv")
     assert rows(toy, "select guess, failed from responses") == [("error", False)] * 2
 
 
 def test_failed_calls_belong_to_the_run_of_the_others(toy, tmp_path):
-    report = add(toy, tmp_path, 'question_id,clue,guess,token_logprobs,failed\nq1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n')
+    report = put_answers(toy, tmp_path, 'question_id,clue,guess,token_logprobs,failed\nq1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n')
     assert len(report.runs) == 1
     assert rows(toy, "select elicitation, items, failed from runs") == [("token", 1, 1)]
 
@@ -95,36 +78,24 @@ def test_failed_calls_belong_to_the_run_of_the_others(toy, tmp_path):
 @pytest.mark.parametrize("value", ["0.5", "maybe", "2", "nan"])
 def test_what_is_neither_true_nor_false_is_refused(toy, tmp_path, value):
     with pytest.raises(Refused) as refused:
-        add(toy, tmp_path, f"{HEAD},failed\nq1,0,Rome,0.5,{value}\n")
+        put_answers(toy, tmp_path, f"{HEAD},failed\nq1,0,Rome,0.5,{value}\n")
     ((problem,)) = refused.value.problems
     assert (problem.line, problem.column, problem.reason) == (2, "failed", "must be true or false")
 
 
 def test_a_row_without_guess_needs_a_confidence(toy, tmp_path):
     with pytest.raises(Refused, match="one of confidence, token_logprobs and options is required"):
-        add(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,,false\nq1,1,,true\n")
+        put_answers(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,,false\nq1,1,,true\n")
 
 
 def test_all_calls_of_a_run_can_fail(toy, tmp_path):
-    add(toy, tmp_path, "question_id,clue,failed\nq1,0,true\nq1,1,true\n")
+    put_answers(toy, tmp_path, "question_id,clue,failed\nq1,0,true\nq1,1,true\n")
     assert rows(toy, "select items, questions, missing_questions, failed from runs") == [(0, 0, 2, 2)]
     assert rows(toy, "select count(*) from statistics") == [(0,)]
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_exported_failed_calls_can_be_imported_again(toy, tmp_path, form):
-    (run,) = add(toy, tmp_path, FAILED).runs
-    with export(toy, responses(toy.snapshot(), run, form), form) as file:
-        text = file.read()
-    other = open_store(tmp_path / "other", threads=1)
-    put(other, write(tmp_path / "toy"))
-    assert add(other, tmp_path, text, f"out.{form}", model=None).runs == [run]
-    kept = f"select {COLUMNS} from responses order by all"
-    assert rows(other, kept) == rows(toy, kept)
-
-
 def test_replaced_questions_leave_failed_calls_unchanged(toy, tmp_path):
-    add(toy, tmp_path, FAILED)
+    put_answers(toy, tmp_path, FAILED)
     put(toy, write(tmp_path / "toy", questions=bundle_factory.QUESTIONS.replace("Nile", "Danube")), replace=True)
     assert rows(toy, "select question_id, clue, correct, failed from responses where graded = 'failed' order by all") == [
         ("q1", 2, 0.0, True),

@@ -1,5 +1,6 @@
 """Imports at the same time as others, with little memory, and of large files."""
 
+import itertools
 import multiprocessing
 import random
 import re
@@ -124,14 +125,10 @@ def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
         assert connection.execute("select count(*) from loaded where question_id <> 'q' || (ordinal - 1)").fetchall() == [(0,)]
 
 
-@pytest.mark.parametrize("name", ["gpt\x07", "gpt\n4", "\u202egpt", "gpt\u2066"])
-@pytest.mark.parametrize("where", ["model", "elicitation"])
-def test_names_with_invisible_characters_are_refused(store, tmp_path, name, where):
-    bundles.put(store, bundles.write(tmp_path / "toy"))
-    path = tmp_path / "answers.csv"
-    path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
-    with pytest.raises(Refused, match="control character"):
-        bundles.put(store, path, **({"dataset": "toy", "model": "m"} | {where: name}))
+def test_names_with_invisible_characters_are_refused(toy, tmp_path):
+    for name, where in itertools.product(("gpt\x07", "gpt\n4", "\u202egpt", "gpt\u2066"), ("model", "elicitation")):
+        with pytest.raises(Refused, match="control character"):
+            bundles.put_answers(toy, tmp_path, "question_id,clue,guess,confidence\nq1,0,Rome,0.5\n", **{where: name})
 
 
 def test_names_in_any_script_are_accepted(store, tmp_path):

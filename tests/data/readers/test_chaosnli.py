@@ -137,43 +137,43 @@ def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"dataset": "nowhere", "model": "m", "classes": CLASSES},
-         "there is no dataset 'nowhere' for these answers; import its items first"),
-        ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
-        ({"dataset": "nli", "model": "m"},
-         "which class does each probability belong to? The file does not say, and a wrong guess would go unnoticed; name "
-         "the classes "
-         "in the file's order; the dataset has entailment, neutral, contradiction"),
-        *(({"dataset": "nli", "model": "m", "classes": classes},
-           "the classes given must name each class of dataset 'nli' once, in the file's order: "
-           "entailment, neutral, contradiction")
-          for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
-    ],
-)  # fmt: skip
-def test_missing_or_wrong_options_are_refused(store, items, tmp_path, options, reason):
-    bundles.put(store, items, dataset="nli")
-    assert reported(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
+BAD_OPTIONS = [
+    ({"dataset": "nowhere", "model": "m", "classes": CLASSES},
+     "there is no dataset 'nowhere' for these answers; import its items first"),
+    ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
+    ({"dataset": "nli", "model": "m"},
+     "which class does each probability belong to? The file does not say, and a wrong guess would go unnoticed; name "
+     "the classes "
+     "in the file's order; the dataset has entailment, neutral, contradiction"),
+    *(({"dataset": "nli", "model": "m", "classes": classes},
+       "the classes given must name each class of dataset 'nli' once, in the file's order: "
+       "entailment, neutral, contradiction")
+      for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "column", "reason"),
-    [
-        ({"probs": [0.5, 0.5]}, "probs", "must be 3 numbers, one for each of the classes given"),
-        ({"probs": "much"}, "probs", "must be a list of finite numbers"),
-        ({"probs": [1.5, -0.25, -0.25], "pred": 0}, "probs", "must be at least 0"),
-        ({"probs": None}, "probs", "a value is required here"),
-        ({"pred": 1}, "pred", "is not the class with the greatest probability in probs"),
-        ({"pred": 3}, "pred", "must be below 3, the number of classes"),
-        ({"uid": None}, "uid", "a value is required here"),
-    ],
-)
-def test_bad_predictions(store, items, tmp_path, changes, column, reason):
+def test_missing_or_wrong_options_are_refused(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
-    path = write(tmp_path / "one.jsonl", [prediction("c#3"), prediction("a#1", **changes)])
-    assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
+    for options, reason in BAD_OPTIONS:
+        assert reported(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
+
+
+BAD_PREDICTIONS = [
+    ({"probs": [0.5, 0.5]}, "probs", "must be 3 numbers, one for each of the classes given"),
+    ({"probs": "much"}, "probs", "must be a list of finite numbers"),
+    ({"probs": [1.5, -0.25, -0.25], "pred": 0}, "probs", "must be at least 0"),
+    ({"probs": None}, "probs", "a value is required here"),
+    ({"pred": 1}, "pred", "is not the class with the greatest probability in probs"),
+    ({"pred": 3}, "pred", "must be below 3, the number of classes"),
+    ({"uid": None}, "uid", "a value is required here"),
+]
+
+
+def test_bad_predictions(store, items, tmp_path):
+    bundles.put(store, items, dataset="nli")
+    for changes, column, reason in BAD_PREDICTIONS:
+        path = write(tmp_path / "one.jsonl", [prediction("c#3"), prediction("a#1", **changes)])
+        assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
 
 
 def test_predictions_of_other_items_only_are_refused(store, items, tmp_path):

@@ -109,24 +109,24 @@ def test_combinations_have_a_key_of_their_own(store, tmp_path):
     assert rows(store, "select count(*) from questions") == [(2,)]
 
 
-@pytest.mark.parametrize(
-    ("made", "reason"),
-    [
-        (forecasts(("GDP", "2024-08-01", 1.5)), "must lie in [0, 1]"),
-        (forecasts(("GDP", "2024-08-01", "likely")), "must be a number"),
-        (forecasts(("GDP", "2020-08-01", 0.5)),
-         "no answer in this log has a confidence; 1 time: the question is not resolved to yes or no"),
-        (forecasts(("GDP", "2024-08-01", 0.5), model=None), "which model answered? The log does not say"),
-        (forecasts((None, "2024-08-01", 0.5)), "a forecast needs an id"),
-        (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),
-         "there is no dataset 'forecastbench-2025-01-01' for these answers; import the resolution set of this round "
-         "first, or with it"),
-        (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its questions (1) is resolved to yes or no"),
-        (resolutions(("GDP", None, 1.0, True)), "a resolution needs an id and a resolution_date"),
-    ],
-)  # fmt: skip
-def test_sets_that_cannot_be_read(store, resolved, tmp_path, made, reason):
+BAD_SETS = [
+    (forecasts(("GDP", "2024-08-01", 1.5)), "must lie in [0, 1]"),
+    (forecasts(("GDP", "2024-08-01", "likely")), "must be a number"),
+    (forecasts(("GDP", "2020-08-01", 0.5)),
+     "no answer in this log has a confidence; 1 time: the question is not resolved to yes or no"),
+    (forecasts(("GDP", "2024-08-01", 0.5), model=None), "which model answered? The log does not say"),
+    (forecasts((None, "2024-08-01", 0.5)), "a forecast needs an id"),
+    (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),
+     "there is no dataset 'forecastbench-2025-01-01' for these answers; import the resolution set of this round "
+     "first, or with it"),
+    (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its questions (1) is resolved to yes or no"),
+    (resolutions(("GDP", None, 1.0, True)), "a resolution needs an id and a resolution_date"),
+]  # fmt: skip
+
+
+def test_sets_that_cannot_be_read(store, resolved, tmp_path):
     bundles.put(store, resolved)
-    with pytest.raises(Refused) as refused:
-        bundles.put(store, write(tmp_path / "set.json", made))
-    assert [problem.reason for problem in refused.value.problems] == [reason]
+    for made, reason in BAD_SETS:
+        with pytest.raises(Refused) as refused:
+            bundles.put(store, write(tmp_path / "set.json", made))
+        assert [problem.reason for problem in refused.value.problems] == [reason]

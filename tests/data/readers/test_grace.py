@@ -74,10 +74,9 @@ def test_a_zip_is_the_same_as_a_folder(store, release, tmp_path):
 
 @pytest.mark.parametrize("password", [None, "", "wrong"])
 def test_a_zip_needs_its_password(store, tmp_path, password):
-    path = tmp_path / "release.zip"
-    path.write_bytes(encrypted_zip({"packet3_buzzpoints.json": json.dumps(PACKETS[3]).encode()}, "sesame"))
     with pytest.raises(Refused) as refused:
-        bundles.put(store, path, password=password)
+        text = encrypted_zip({"packet3_buzzpoints.json": json.dumps(PACKETS[3]).encode()}, "sesame")
+        bundles.put_file(store, tmp_path / "release.zip", text, password=password)
     assert [problem.hint for problem in refused.value.problems] == ["password"]
 
 

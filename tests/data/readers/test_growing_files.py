@@ -8,7 +8,7 @@ from data.importing.report import Refused
 from data.quizbowl.answer_lines import parse_answer_line
 from data.quizbowl.guess_grading import MAX_GUESS_LENGTH, TOO_LONG
 from data.store import open_store
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import put, put_file, write
 from tests.helpers.run_tables import stored_rows
 
 MIN_SECONDS = 0.25  # seconds; shorter times are those of any import, whatever it reads
@@ -67,9 +67,9 @@ def test_a_guess_that_is_too_long_is_graded_wrong(store, tmp_path):
     long = "Paris" + " " * MAX_GUESS_LENGTH
     assert (line.judge(long).outcome, line.judge(long).rule) == ("reject", TOO_LONG)
     assert str(MAX_GUESS_LENGTH)[0] + "," + str(MAX_GUESS_LENGTH)[1:] in TOO_LONG
-    path = tmp_path / "run.jsonl"
-    path.write_text(guess_of("Paris, ")(7 * MAX_GUESS_LENGTH) + "\n", encoding="utf-8")
-    report = put(store, path, dataset="toy", model="long")
+    report = put_file(
+        store, tmp_path / "run.jsonl", guess_of("Paris, ")(7 * MAX_GUESS_LENGTH) + "\n", dataset="toy", model="long"
+    )
     ((guess, correct),) = stored_rows(
         store, "select guess, correct from responses where list_contains($runs, run)", {"runs": report.runs}
     )

@@ -89,10 +89,8 @@ def test_pairs_make_a_dataset_of_each_set(store, tmp_path):
     ],
 )
 def test_bad_pairs_are_reported(store, tmp_path, cells, column, reason):
-    path = tmp_path / "pairs.csv"
-    path.write_text(f"{PAIRS.splitlines()[0]}\n{cells}\n")
     with pytest.raises(Refused) as refused:
-        bundles.put(store, path)
+        bundles.put_file(store, tmp_path / "pairs.csv", f"{PAIRS.splitlines()[0]}\n{cells}\n")
     assert (refused.value.problems[0].column, refused.value.problems[0].reason) == (column, reason)
 
 

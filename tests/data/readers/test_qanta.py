@@ -74,9 +74,7 @@ def test_the_same_again_changes_nothing_and_more_runs_fit(store, write, tmp_path
     bundles.put(store, folder)
     bundles.put(store, folder / "packet1_final/tossup.json", folder / "packet2_final/tossup/data.json")
     assert bundles.content(store) == before
-    other = tmp_path / "tossup__hf__20260101_120000__bob__small.jsonl"
-    other.write_text(run_lines(1, guess="Oslo", correct=0))
-    bundles.put(store, other)
+    bundles.put_file(store, tmp_path / "tossup__hf__20260101_120000__bob__small.jsonl", run_lines(1, guess="Oslo", correct=0))
     assert rows(store, "select model, questions from runs order by 1") == [("ann/big-model", 2), ("bob/small", 1)]
 
 
@@ -165,29 +163,6 @@ def test_a_file_without_a_folder_is_another_grading(store, write, tmp_path):
     assert [name for _, name in bundles.put(store, tmp_path / NAME).gradings] == ["other"]
 
 
-def test_packets_that_come_later_are_a_run_of_their_own(store, write, tmp_path):
-    bundles.put(store, write(runs={}))
-    (first,) = bundles.put(store, files(tmp_path / "first", packets=[1])).runs
-    report = bundles.put(store, files(tmp_path / "second", packets=[2]))
-    (second,) = report.runs
-    assert report.warnings == [
-        f"run {second} is a separate run: for the same dataset, model and elicitation, the store has run {first}, which answers "
-        "only other questions or clues"
-    ]
-    assert report.hints == ["one_run"]
-    files(tmp_path / "second", packets=[1])
-    whole = bundles.put(store, tmp_path / "second")
-    assert whole.stored == [] and rows(store, "select questions from runs order by position") == [(1,), (1,), (2,)]
-
-
-def test_later_files_with_other_guesses_are_another_run(store, write, tmp_path):
-    bundles.put(store, write())
-    files(tmp_path / "later", packets=[1])
-    report = bundles.put(store, files(tmp_path / "later", packets=[2], guess="Oslo", correct=0))
-    (warning,) = report.warnings
-    assert "answers 5 of the same questions and clues, 2 of them differently" in warning and report.gradings == []
-
-
 def test_outputs_that_differ_are_no_second_grading(store, write):
     runs = {f"a/{NAME}": run_lines(1), f"b/{NAME}": run_lines(1, guess="Oslo")}
     with pytest.raises(Refused, match="different outputs for 1 of these questions"):
@@ -196,18 +171,14 @@ def test_outputs_that_differ_are_no_second_grading(store, write):
 
 def test_runs_asked_at_other_positions_are_refused(store, write, tmp_path):
     bundles.put(store, write())
-    other = tmp_path / "tossup__2026__bob__small.jsonl"
-    other.write_text(run_lines(1, {"AbC": (3, 7, 10)}))
     with pytest.raises(Refused) as refused:
-        bundles.put(store, other)
+        bundles.put_file(store, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(1, {"AbC": (3, 7, 10)}))
     assert "asked after 7 tokens, where no clue of the question ends" in str(refused.value)
 
 
 def test_runs_on_later_packets_cut_their_questions(store, write, tmp_path):
     bundles.put(store, write(runs={f"out/{NAME}": run_lines(1)}))
-    other = tmp_path / "tossup__2026__bob__small.jsonl"
-    other.write_text(run_lines(2))
-    bundles.put(store, other)
+    bundles.put_file(store, tmp_path / "tossup__2026__bob__small.jsonl", run_lines(2))
     assert rows(store, CLUES) == CUT
     assert rows(store, "select model, questions, missing_questions, withdrawn_at from runs order by 1") == [
         ("ann/big-model", 1, 1, None), ("bob/small", 1, 1, None),

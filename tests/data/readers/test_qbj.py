@@ -47,9 +47,8 @@ def test_the_same_again_changes_nothing_and_more_games_fit(store, write, tmp_pat
     before = bundles.content(store)
     bundles.put(store, path)
     assert bundles.content(store) == before
-    later = tmp_path / "later.qbj"
-    later.write_text(json.dumps(match(question(1, buzz("Fir", 6, 10)), question(3), teams=("Fir", "Oak A"))))
-    bundles.put(store, later, dataset="open")
+    text = json.dumps(match(question(1, buzz("Fir", 6, 10)), question(3), teams=("Fir", "Oak A")))
+    bundles.put_file(store, tmp_path / "later.qbj", text, dataset="open")
     assert rows(store, "select count(distinct team), count(distinct match_id) from exposures") == [(3, 2)]
     assert (("Packet 1/1", 6, 1, True)) in rows(store, BUZZES)
 

@@ -66,8 +66,9 @@ def test_a_run_is_stored_once_under_any_file_name(store, folder, tmp_path):
     version, run = store.version(), rows(store, "select run, sha256[:16] from runs")[0]
     assert run[0] == run[1]
     for name in ("again.csv", "again.jsonl"):
-        (tmp_path / name).write_bytes(bundles.in_format(bundles.RESPONSES, name.partition(".")[2]))
-        assert bundles.put(store, tmp_path / name, dataset="toy", model="m").runs == [run[0]]
+        assert bundles.put_file(
+            store, tmp_path / name, bundles.in_format(bundles.RESPONSES, name.partition(".")[2]), dataset="toy", model="m"
+        ).runs == [run[0]]
     assert store.version() == version
     for options in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
         assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **options).runs != [run[0]]
@@ -236,9 +237,8 @@ def test_samples_graded_here_are_stored_one_after_the_other(store, folder, tmp_p
 
 def test_further_columns_are_kept_as_attributes(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder))
-    path = tmp_path / "run.csv"
-    path.write_text("question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n", encoding="utf-8")
-    report = bundles.put(store, path, dataset="toy", model="alpha")
+    text = "question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n"
+    report = bundles.put_file(store, tmp_path / "run.csv", text, dataset="toy", model="alpha")
     assert "run.csv: kept as attributes of responses: latency" in report.lines
     assert rows(store, "select attributes from responses") == [({"latency": "12"},)]
 
@@ -254,7 +254,7 @@ def test_further_columns_are_kept_as_attributes(store, folder, tmp_path):
 def test_columns_that_cannot_be_attributes_are_left_out(store, folder, tmp_path, header, warning, kept):
     bundles.put(store, bundles.write(folder))
     values = ",".join("x" * len(header.split(",")))
-    (tmp_path / "run.csv").write_text(f"question_id,clue,guess,confidence,{header}\nq1,0,Rome,0.5,{values}\n")
-    report = bundles.put(store, tmp_path / "run.csv", dataset="toy", model="m")
+    text = f"question_id,clue,guess,confidence,{header}\nq1,0,Rome,0.5,{values}\n"
+    report = bundles.put_file(store, tmp_path / "run.csv", text, dataset="toy", model="m")
     assert any(warning in text and text.endswith("left out") for text in report.warnings), report.warnings
     assert {name for (name,) in rows(store, "select attribute from response_attributes")} == kept

@@ -26,9 +26,9 @@ def put(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder, {"dataset": "towns", "kind": "single"}, questions=QUESTIONS, clues=None))
 
     def put(document, **options):
-        path = tmp_path / "result.json"
-        path.write_text(json.dumps(document))
-        return bundles.put(store, path, **{"dataset": "towns", "model": "gpt"} | options)
+        return bundles.put_file(
+            store, tmp_path / "result.json", json.dumps(document), **{"dataset": "towns", "model": "gpt"} | options
+        )
 
     return put
 

@@ -15,7 +15,7 @@ from data.store.files import FolderFiles
 from data.store.location import Location
 from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
-from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.bundle_factory import RESPONSES, put, put_file, write
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 
@@ -41,8 +41,9 @@ ducklake.make_lake(open_store(sys.argv[1]), Path(sys.argv[2]))
 
 def two_runs(store, folder):
     put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
-    (folder / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq2,1,Nile,1\n")
-    put(store, folder / "run.csv", dataset="toy", model="beta")
+    put_file(
+        store, folder / "run.csv", "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq2,1,Nile,1\n", dataset="toy", model="beta"
+    )
 
 
 @pytest.fixture
@@ -155,20 +156,22 @@ def a_link_beside(path, store):
     path.with_name(f"{path.name}.files").symlink_to(path.with_name("other"))
 
 
-@pytest.mark.parametrize(
-    "put_there",
-    [a_text, a_database, a_lake_of_somebody_else, a_catalogue_of_a_store, a_folder, a_folder_of_other_files_beside, a_file_beside,
-     a_link_beside],
-)  # fmt: skip
-def test_nothing_but_a_lake_is_replaced(toy, tmp_path, put_there):
-    path = tmp_path / "lakes" / "lab.ducklake"
-    path.parent.mkdir()
-    put_there(path, toy)
-    before = contents(path.parent)
-    assert before
-    with pytest.raises(StoreError, match="choose another path"):
-        make_lake(toy, path)
-    assert contents(path.parent) == before
+OTHERS = [
+    a_text, a_database, a_lake_of_somebody_else, a_catalogue_of_a_store, a_folder, a_folder_of_other_files_beside, a_file_beside,
+    a_link_beside,
+]  # fmt: skip
+
+
+def test_nothing_but_a_lake_is_replaced(toy, tmp_path):
+    for put_there in OTHERS:
+        path = tmp_path / put_there.__name__ / "lab.ducklake"
+        path.parent.mkdir()
+        put_there(path, toy)
+        before = contents(path.parent)
+        assert before
+        with pytest.raises(StoreError, match="choose another path"):
+            make_lake(toy, path)
+        assert contents(path.parent) == before, put_there
 
 
 def test_files_of_similar_names_are_left_alone(toy, lake):
@@ -178,18 +181,16 @@ def test_files_of_similar_names_are_left_alone(toy, lake):
     assert (lake.parent / "lab.ducklake.part").read_text() == (lake.parent / "lab.ducklake.part.wal").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["CURRENT", "catalogue", "new.ducklake", "objects/new.ducklake", "link", "way", "around"])
-def test_a_path_in_the_store_is_refused(toy, tmp_path, name):
-    path = {
-        "catalogue": toy.catalogue(), "link": tmp_path / "link", "way": tmp_path / "way" / "new", "around": tmp_path / "lab",
-    }.get(name, toy.local / name)  # fmt: skip
+def test_a_path_in_the_store_is_refused(toy, tmp_path):
     (tmp_path / "link").symlink_to(toy.catalogue())
     (tmp_path / "way").symlink_to(toy.local)
     (tmp_path / "lab.files").symlink_to(toy.local)
     before = contents(tmp_path)
-    with pytest.raises(StoreError, match="where only the store itself writes"):
-        make_lake(toy, path)
-    assert contents(tmp_path) == before
+    inside = [toy.local / name for name in ("CURRENT", "new.ducklake", "objects/new.ducklake")]
+    for path in (*inside, toy.catalogue(), tmp_path / "link", tmp_path / "way" / "new", tmp_path / "lab"):
+        with pytest.raises(StoreError, match="where only the store itself writes"):
+            make_lake(toy, path)
+        assert contents(tmp_path) == before, path
 
 
 def test_the_folders_of_a_shared_store_are_refused(toy, tmp_path):

@@ -15,7 +15,7 @@ from data.store.cache_validity_tokens import renew_revisions
 from data.store.repair import damage_of
 from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw
-from tests.helpers.bundle_factory import content, put, write
+from tests.helpers.bundle_factory import content, put, put_file, write
 from tests.helpers.metric_digests import metric_values
 
 STEPS = migrations.steps()
@@ -47,8 +47,8 @@ def with_steps(*more):
 
 def one_run(store, folder):
     put(store, write(folder / "toy"))
-    (folder / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n")
-    put(store, folder / "run.csv", dataset="toy", model="gamma")
+    text = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
+    put_file(store, folder / "run.csv", text, dataset="toy", model="gamma")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from data.store import StoreError, open_store
 from data.store.repair import damage_of, versions_on_disk
-from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.bundle_factory import RESPONSES, put, put_file, write
 from tests.helpers.metric_digests import metric_values
 
 RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.{}\nq2,1,Nile,1\n"
@@ -14,8 +14,7 @@ RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.{}\nq2,1,Nile,1\n"
 
 def two_runs(store, folder):
     put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
-    (folder / "run.csv").write_text(RUN.format(1))
-    put(store, folder / "run.csv", dataset="toy", model="beta")
+    put_file(store, folder / "run.csv", RUN.format(1), dataset="toy", model="beta")
 
 
 def copy_slowly(source, target, order, change, times):

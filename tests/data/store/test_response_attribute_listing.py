@@ -11,7 +11,7 @@ from data.store.backup import back_up, restore_backup
 from data.store.errors import NeedsMigration
 from data.store.repair import damage_of, inspect_version, repair_objects
 from data.store.run_files import Objects, copy_rows, stored_objects
-from tests.helpers.bundle_factory import in_format, put, rows, write
+from tests.helpers.bundle_factory import in_format, put, put_file, rows, write
 
 RESPONSES = """model,question_id,clue,guess,confidence,prompt,shots
 a,q1,0,Rome,0.25,terse,1
@@ -28,8 +28,7 @@ IN_LIST = [
 
 def two_runs(store, folder):
     put(store, write(folder / "toy"))
-    (folder / "run.csv").write_text(RESPONSES)
-    put(store, folder / "run.csv", dataset="toy")
+    put_file(store, folder / "run.csv", RESPONSES, dataset="toy")
 
 
 @pytest.fixture

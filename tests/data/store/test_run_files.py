@@ -18,7 +18,7 @@ from data.store.run_withdrawal import withdraw
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
-from tests.helpers.bundle_factory import QUESTIONS, content, put, put_two_runs, write
+from tests.helpers.bundle_factory import QUESTIONS, content, put, put_file, put_two_runs, write
 
 
 @pytest.fixture
@@ -192,8 +192,8 @@ def test_damaged_notes_of_a_sweep_are_no_obstacle(toy, notes):
 
 
 def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
-    (tmp_path / "stated.csv").write_text("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,1\nq2,1,Nile,1,0\n")
-    put(toy, tmp_path / "stated.csv", dataset="toy", model="stated")
+    text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,1\nq2,1,Nile,1,0\n"
+    put_file(toy, tmp_path / "stated.csv", text, dataset="toy", model="stated")
     before = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}
     put(toy, write(tmp_path / "again", questions=QUESTIONS.replace("Paris", "Rome")), replace=True)
     after = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}

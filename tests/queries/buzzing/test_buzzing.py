@@ -250,30 +250,6 @@ def test_shares_before_people_over_random_selections(snapshot, offered, tossups,
             assert count < 2 or (share.low <= share.share <= share.high and share.low < share.high)
 
 
-def test_the_median_of_people_by_hand(tmp_path):
-    """Three teams are right at words 2.5, 6.5 and 12 (the end), one is wrong; the clues end at words 4, 8 and 12."""
-    folder = tmp_path / "race"
-    _write(folder / "questions.csv", ["question_id"], [["q1"], ["q2"]])
-    _write(folder / "clues.csv", ["question_id", "clue", "text"], [[q, t, WORD * 4] for q in ("q1", "q2") for t in range(3)])
-    teams = {"a": (2, "true"), "b": (6, "true"), "c": (12, "true"), "d": (0, "false")}
-    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], [["q1", "m", t, "human"] for t in teams])
-    buzzes = [["q1", "m", team, *buzz] for team, buzz in teams.items()]
-    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
-    stated = {"early": (0.9, 0.9, 0.9), "late": (0.1, 0.9, 0.9), "never": (0.1, 0.1, 0.1)}
-    for model, confidences in stated.items():
-        rows = [[q, t, "x", c, 1, model] for q in ("q1", "q2") for t, c in enumerate(confidences)]
-        _write(folder / "responses" / f"{model}.csv", ["question_id", "clue", "guess", "confidence", "correct", "model"], rows)
-    (folder / "dataset.json").write_text(json.dumps({"dataset": "race", "kind": "incremental"}))
-    store = open_store(tmp_path / "store")
-    ingest.import_paths(store, [folder], ImportOptions())
-    result = people_median(store.snapshot(), Selection("race"), Rules(threshold=0.5))
-    shares = {run.model: (run.earlier.share, *(share.share for share in run.within)) for run in result.runs}
-    assert result.words == [-20, -10, 0, 10, 20]
-    assert shares == {"early": (1, 0, 0, 1, 1, 1), "late": (0, 0, 0, 0, 1, 1), "never": (0, 0, 0, 0, 0, 0)}
-    assert {run.questions for run in result.runs} == {1} and {run.earlier.low for run in result.runs} == {None}
-    store.close()
-
-
 @MANY
 @given(data=st.data())
 def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, data):

@@ -21,7 +21,7 @@ from queries.reliability import items
 from queries.runs import responses
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
-from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.bundle_factory import put, put_file, table, write
 from tests.helpers.run_tables import with_runs
 
 LENGTHS = {f"q{index}": 1 + index % 4 for index in range(10)}
@@ -72,11 +72,10 @@ def sampled(tmp_path_factory):
         exposures=table(heard), buzzes=table(buzzes),
     )  # fmt: skip
     put(store, folder / "relay")
-    (folder / "drawn.csv").write_text(table(rows))
-    put(store, folder / "drawn.csv", dataset="relay", model="drawn")
+    put_file(store, folder / "drawn.csv", table(rows), dataset="relay", model="drawn")
     for sample in SAMPLES:
-        (folder / f"{sample}.csv").write_text(table([row | {"sample": ""} for row in rows if row["sample"] == sample]))
-        put(store, folder / f"{sample}.csv", dataset="relay", model=sample)
+        text = table([row | {"sample": ""} for row in rows if row["sample"] == sample])
+        put_file(store, folder / f"{sample}.csv", text, dataset="relay", model=sample)
     yield store, rows
     store.close()
 
@@ -136,16 +135,6 @@ def test_metrics_of_questions_are_averaged_within_each(sampled, selection):
         expected = [np.mean(part) if part else np.nan for part in defined]
         assert values[run] == pytest.approx(expected, abs=1e-12, nan_ok=True)
         assert evidence.values(metric)[index["drawn"]] == pytest.approx(np.nanmean(expected), abs=1e-12)
-
-
-def test_dropping_a_question_keeps_the_values_of_the_others(sampled):
-    """A filter on rows can leave out the samples of a question; the evidence of the rest stays the same."""
-    snapshot = sampled[0].snapshot()
-    evidence, _ = evidence_by_model(snapshot, SELECTIONS[0])
-    rows = evidence.questions != "q5"
-    part = evidence.select_rows(rows)
-    for metric in (CATALOGUE["calscore"], CATALOGUE["grace_mce"]):
-        assert part.per_question(metric) == pytest.approx(evidence.per_question(metric)[rows], nan_ok=True)
 
 
 def test_samples_are_counted_and_survive_export_and_import(sampled, tmp_path):

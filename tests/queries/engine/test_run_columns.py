@@ -9,7 +9,7 @@ from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
 from queries.engine.run_columns import bin_columns, dense, sum_by_place
 from queries.metrics.counted_answers import BUZZED
-from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.bundle_factory import put, put_file, table, write
 from tests.helpers.run_tables import with_runs
 
 
@@ -89,8 +89,7 @@ def test_items_are_in_the_order_of_questions(failed, tmp_path):
         ]
         for answer in answers[:broken]:
             answer |= {"guess": "", "confidence": "", "failed": 1}
-        (tmp_path / "run.csv").write_text(table(answers))
-        put(store, tmp_path / "run.csv", dataset="toy", model=model)
+        put_file(store, tmp_path / "run.csv", table(answers), dataset="toy", model=model)
     snapshot = store.snapshot()
     runs = [run for (run,) in snapshot.rows("select run from runs order by position")]
     counted = BUZZED.including_failed() if failed else BUZZED

@@ -14,7 +14,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.recalibration import recalibration
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference
-from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.bundle_factory import put, put_file, table, write
 
 QUESTIONS = [f"q{index}" for index in range(14)]
 PEOPLE = ["Ann", "Bo", "Cy", "Di", "Ed"]
@@ -37,10 +37,9 @@ def polled(tmp_path_factory):
         store,
         write(folder / "poll", {"dataset": "poll", "kind": "single", "title": "Poll"}, questions=table(difficulty), clues=None),
     )
-    (folder / "people.csv").write_text(table(rows))
-    put(store, folder / "people.csv", dataset="poll", model="People", respondents=True)
-    (folder / "model.csv").write_text(table([row | {"sample": ""} for row in {row["question_id"]: row for row in rows}.values()]))
-    put(store, folder / "model.csv", dataset="poll", model="Model")
+    put_file(store, folder / "people.csv", table(rows), dataset="poll", model="People", respondents=True)
+    text = table([row | {"sample": ""} for row in {row["question_id"]: row for row in rows}.values()])
+    put_file(store, folder / "model.csv", text, dataset="poll", model="Model")
     yield store.snapshot(), rows, {row["question_id"]: row["difficulty"] for row in difficulty}
     store.close()
 

@@ -58,17 +58,6 @@ def test_the_polynomial_is_1_at_the_start_and_0_3875_at_the_end():
     )
 
 
-def test_a_buzz_is_strictly_above_the_threshold():
-    question, score, _ = arrays([[(0.2, 0), (0.5, 1), (0.5, 1), (0.9, 1)]])
-    points = buzzing.possible_buzzpoints(question, score)
-    assert [points.rows.tolist(), points.low.tolist(), points.high.tolist()] == [
-        [0, 1, 3],
-        [-math.inf, 0.2, 0.5],
-        [0.2, 0.5, 0.9],
-    ]
-    assert [buzzing.buzzpoints_at(points, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
-
-
 def test_log_probabilities_pass_thresholds_below_0():
     # GPT's -0.03 and Mistral's -0.05: sums of token log-probabilities per clue.
     points = buzzing.possible_buzzpoints(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
@@ -116,41 +105,7 @@ def test_no_threshold_is_better_than_the_best(questions, tried):
     assert not math.isfinite(high) or reference.expected_wins(plain, high, "polynomial") < greatest
 
 
-def test_the_best_threshold_by_hand():
-    # Question 1: 0.4 wrong at 1/2, 0.8 right at 1. Question 2: 0.6 right at 1/2, 0.7 wrong at 1.
-    # tau < 0.4: (0 + pi(1/2)) / 2 = 0.396375; 0.4 <= tau < 0.6: (0.3875 + 0.79275) / 2 = 0.590125; then 0.19375; from 0.8: 0.
-    thresholds, wins = curve_of([[(0.4, 0), (0.8, 1)], [(0.6, 1), (0.7, 0)]])
-    assert thresholds.tolist() == [0, 0.4, 0.6, 0.7, 0.8]
-    assert wins.tolist() == pytest.approx([0.396375, 0.590125, 0.19375, 0.19375, 0], abs=1e-15)
-    assert buzzing.best_thresholds(thresholds, wins) == (0.4, 0.6)
-
-
-def test_where_nothing_can_be_won_every_threshold_is_best():
-    assert buzzing.best_thresholds(*curve_of([[(0.4, 0), (0.8, 0)]])) == (0, math.inf)
-    thresholds, wins = curve_of([[(None, 1)], [(0.0, 1)]])  # a confidence of 0 passes no threshold
-    assert [thresholds.tolist(), wins.tolist()] == [[0], [0]]
-
-
-@MANY
-@given(QUESTIONS, st.randoms(use_true_random=False))
-def test_the_order_of_questions_changes_nothing(questions, chance):
-    shuffled = chance.sample(questions, len(questions))
-    (thresholds, wins), (again, wins_again) = curve_of(questions), curve_of(shuffled)
-    assert thresholds.tolist() == again.tolist()
-    assert wins.tolist() == pytest.approx(wins_again.tolist(), abs=1e-12)
-
-
 # -- habits ------------------------------------------------------------------------------------------------------------
-
-
-def test_later_guesses_do_not_count():
-    # Two clues are seen, wrong and then right with a buzz; the third is not. The other question: right and wrong, no buzz.
-    question, score, correct = arrays([[(0.1, 0), (0.9, 1), (1.0, 1)], [(0.2, 1), (0.3, 0)]])
-    counts = buzzing.conditional_buzzes(
-        question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), 0.5)
-    )
-    assert counts == (2, 2, 1, 0)
-    assert (counts.given_correct, counts.given_incorrect) == (0.5, 0)
 
 
 @MANY
@@ -236,19 +191,6 @@ def test_opponents_met_match_the_enumerated_teams(questions, y):
             assert all(0 <= part[row] <= 1 for part in met)
 
 
-def test_a_room_by_hand():
-    # Four teams: right at word 12, wrong at word 5, right after the end, silent after 15 words because others ended it.
-    met = room_of([((12, True), None), ((5, False), None), ((30, True), None), (None, 15)])
-    assert met.first.tolist() == [1, 3 / 4, (1 + 1 + 1 / 2) / 4]
-    assert met.unpenalised.tolist() == [1 / 4, 2 / 4, 1]
-    assert met.unsure.tolist() == [0, 1 / 4, 1 / 4]
-    assert met.people.tolist() == [1 / 2] * 3
-    # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two of four teams that had not buzzed.
-    assert team_buzzes.expected_points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
-    # Wrong at the end costs nothing.
-    assert team_buzzes.expected_points(met, np.array([0.0]), np.array([2])).tolist() == [0]
-
-
 @MANY
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), max_size=10))
 def test_buzzes_up_to_a_fraction(buzzes):
@@ -266,9 +208,3 @@ def test_quartiles_and_halves(totals):
     named = dict(enumerate(totals))
     assert team_buzzes.quartiles(totals).tolist() == [reference.quartile(named, team) for team in named]
     assert team_buzzes.upper_half(totals).tolist() == [reference.upper(named, team) for team in named]
-
-
-def test_quartiles_by_hand():
-    assert team_buzzes.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
-    assert team_buzzes.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals stay together
-    assert team_buzzes.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # totals at the cuts 2, 3 and 4 belong below

@@ -125,15 +125,6 @@ def test_scripts_end_with_an_error_below_a_hundred_items():
     assert value("rms_hle_whole", [(1.0, 0.0)] * 199) == 1
 
 
-def test_confidence_0_and_1():
-    wrong = {key: value(key, [(0.0, 1.0)] * 5) for key in CELLS}
-    assert wrong == {key: 0.0 if key == "ece_inspect" else 1.0 for key in CELLS}
-    # 0.95 right and 1 wrong: in one bin their gaps partly cancel, in separate bins each counts (torchmetrics#3510).
-    apart = {key: round(value(key, [(0.95, 1.0), (1.0, 0.0)]), 6) for key in CELLS}
-    own_bin = ("ece_lifeeval_text", "ece_torchmetrics")
-    assert apart == {key: 0.525 if key in own_bin else 0.475 for key in CELLS}
-
-
 @pytest.mark.parametrize("key", BINNINGS)
 @examples(20)
 @given(items=ITEMS)

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import linregress, rankdata
-from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from data import sufficient_statistics
 from data.human_curves import CURVES
@@ -129,28 +127,6 @@ def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, bin
             assert value(metric, pairs * 3, conventions) == expected
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_scikit_learn_agrees(seed):
-    chance = np.random.default_rng(seed)
-    confidence = chance.random(500)  # none at an edge: scikit-learn's bins include their upper edge
-    correct = (chance.random(500) < confidence**2).astype(float)
-    metrics = {metric.key: value(metric, np.column_stack([confidence, correct])) for metric in ITEM_METRICS}
-    accuracy, mean_confidence = calibration_curve(correct, confidence, n_bins=10)
-    count = np.histogram(confidence, bins=10, range=(0, 1))[0]
-    gaps = np.abs(accuracy - mean_confidence)
-    assert metrics["brier"] == pytest.approx(brier_score_loss(correct, confidence), abs=1e-12)
-    assert metrics["ece"] == pytest.approx((gaps * count[count > 0]).sum() / 500, abs=1e-12)
-    assert metrics["max_ce"] == pytest.approx(gaps.max(), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "confidence, place",
-    [(0.0, 0), (0.1, 1), (0.3, 3), (0.1 + 0.2, 3), (math.nextafter(0.3, 0), 2), (0.6, 6), (0.7, 7), (0.9, 9), (1.0, 10)],
-)  # fmt: skip
-def test_an_edge_belongs_to_the_bin_above_it(confidence, place):
-    assert bin_of([confidence])[0] == place
-
-
 @pytest.mark.parametrize("binning, last", [("width10", [5.0]), ("width10+1", [2.0, 3.0])])
 def test_bin_of_confidence_1_depends_on_the_binning(binning, last):
     folded = bins.fold_bins(pooled([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
@@ -193,149 +169,35 @@ def plain(kernel, confidence, correct):
     return kernel(confidence[order], correct[order], ItemWeights.equal(len(order)))[..., 0]
 
 
-def wrong_or_right_only(score):
-    """Values of metrics where everything is correct or nothing is; ``score`` is the Brier score."""
-    return {
-        "macro_ce": math.nan, "auroc": math.nan, "correlation": math.nan, "reliability": score, "resolution": 0, "uncertainty": 0,
-        "residual": 0, "corp_mcb": score, "corp_dsc": 0, "corp_unc": 0,
-    }  # fmt: skip
-
-
 DEGENERATE = {
-    "nothing": ([], {metric.key: math.nan for metric in ITEM_METRICS}),
-    "one item": (
-        [(0.7, 1)],
-        {"net_score": 1,
-         "brier": 0.09, "ece": 0.3, "ece_debiased": math.nan, "max_ce": 0.3, "ks": 0.3, "ks_sequential": 0.3, "r_over": 1,
-         "r_under": 0.7, "hmr": 1.4 / 1.7, "accuracy": 1, "mean_confidence": 0.7, "overconfidence": -0.3, "pct_rounded": 1,
-         **wrong_or_right_only(0.09)},
-    ),
-    "one item over and over": (
-        [(0.7, 0)] * 7,
-        {"net_score": -1,
-         "brier": 0.49, "ece": 0.7, "ece_debiased": 0.7, "max_ce": 0.7, "ks": 0.7, "ks_sequential": 0.7, "r_over": 0.3,
-         "r_under": 1, "hmr": 0.6 / 1.3, "accuracy": 0, "mean_confidence": 0.7, "overconfidence": 0.7, "pct_rounded": 1,
-         **wrong_or_right_only(0.49)},
-    ),
-    "all correct": (
-        [(0.2, 1), (0.62, 1)],
-        {"net_score": 0.5,
-         "brier": (0.64 + 0.1444) / 2, "ece": 0.59,
-         "ece_debiased": 0.59, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
-         "r_over": 1, "r_under": 0.41, "hmr": 0.82 / 1.41, "accuracy": 1, "mean_confidence": 0.41, "overconfidence": -0.59,
-         "pct_rounded": 0.5, **wrong_or_right_only((0.64 + 0.1444) / 2)},
-    ),
-    "none correct": (
-        [(0.2, 0), (0.62, 0)],
-        {"net_score": -0.5,
-         "brier": (0.04 + 0.3844) / 2, "ece": 0.41,
-         "ece_debiased": 0.41, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
-         "r_over": 0.59, "r_under": 1, "hmr": 1.18 / 1.59, "accuracy": 0, "mean_confidence": 0.41, "overconfidence": 0.41,
-         "pct_rounded": 0.5, **wrong_or_right_only((0.04 + 0.3844) / 2)},
-    ),
-    "one confidence throughout": (
-        # c - y is -0.7, 0.3, 0.3, 0.3. Halves have one and three items or two each, always with opposite signs.
-        [(0.3, 1), (0.3, 0), (0.3, 0), (0.3, 0)],
-        {"net_score": 0,
-         "brier": (0.49 + 3 * 0.09) / 4, "ece": 0.05, "ece_debiased": -0.25,
-         "max_ce": 0.05, "ks": 0.05, "ks_sequential": 0.7 / 4, "r_over": 0.7, "r_under": 0.3, "hmr": 0.42, "accuracy": 0.25,
-         "mean_confidence": 0.3, "overconfidence": 0.05, "pct_rounded": 1, "macro_ce": 0.5, "auroc": 0.5,
-         "correlation": math.nan, "reliability": 0.0025, "resolution": 0, "uncertainty": 0.1875, "residual": 0,
-         "corp_mcb": 0.0025, "corp_dsc": 0, "corp_unc": 0.1875},
-    ),
-    "confidence 0 throughout": (
-        [(0, 1), (0, 0)],
-        {"net_score": 0,
-         "brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 1,
-         "r_under": 0, "hmr": 0, "accuracy": 0.5, "mean_confidence": 0, "overconfidence": -0.5, "pct_rounded": 1,
-         "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
-         "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
-    ),
-    "confidence 1 throughout": (
-        [(1, 1), (1, 0)],
-        {"net_score": 0,
-         "brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0,
-         "r_under": 1, "hmr": 0, "accuracy": 0.5, "mean_confidence": 1, "overconfidence": 0.5, "pct_rounded": 1,
-         "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
-         "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
-    ),
-    "sure of the wrong ones only": (
-        [(1, 0), (0, 1)],
-        {"net_score": -0.5,
-         "brier": 1, "ece": 1, "ece_debiased": -1, "max_ce": 1, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0, "r_under": 0,
-         "hmr": 0, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0, "pct_rounded": 1, "macro_ce": 1, "auroc": 0,
-         "correlation": -1, "reliability": 1, "resolution": 0.25, "uncertainty": 0.25, "residual": 0, "corp_mcb": 0.75,
-         "corp_dsc": 0, "corp_unc": 0.25},
-    ),
-    "perfect": (
-        [(1, 1), (0, 0)],
-        {"net_score": 0.5,
-         "brier": 0, "ece": 0, "ece_debiased": 0, "max_ce": 0, "ks": 0, "ks_sequential": 0, "r_over": 1, "r_under": 1, "hmr": 1,
-         "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0, "pct_rounded": 1, "macro_ce": 0, "auroc": 1,
-         "correlation": 1, "reliability": 0, "resolution": 0.25, "uncertainty": 0.25, "residual": 0, "corp_mcb": 0,
-         "corp_dsc": 0.25, "corp_unc": 0.25},
-    ),
-    "probabilities met exactly": (
-        # auroc: the two pairs weigh 3/4 * 3/4, which is won, and 1/4 * 1/4, which is lost.
-        [(0.25, 0.25), (0.75, 0.75)],
-        {"net_score": 0.25,
-         "brier": 0.1875, "ece": 0, "ece_debiased": math.nan, "max_ce": 0, "ks": 0, "ks_sequential": 0,
-         "r_over": 0.625, "r_under": 0.625, "hmr": 0.625, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0,
-         "pct_rounded": 1, "macro_ce": 0.375, "auroc": 0.9, "correlation": 1, "reliability": 0, "resolution": 0.0625,
-         "uncertainty": 0.25, "residual": 0, "corp_mcb": 0, "corp_dsc": 0.0625, "corp_unc": 0.25},
-    ),
-}  # fmt: skip
-
-
-def in_order(aurc, oracle, augrc, prr, *accuracies):
-    """Values of the metrics of selective prediction."""
-    names = ("aurc", "e_aurc", "augrc", "prr", "accuracy_at_50", "accuracy_at_80", "accuracy_at_90")
-    return dict(zip(names, (aurc, aurc - oracle, augrc, prr, *accuracies), strict=True))
-
-
-def logs(score, infinite=0):
-    return {"log_score": score, "log_infinite": infinite}
-
-
-NEVER, SURE = -math.log(1e-6), -math.log(1 - 1e-6)  # a clipped log score where the confidence in the outcome was 0 and 1
-ALIKE = math.nan  # undefined where all items are equally correct
-PROPER = {
-    "one item": {"brier_skill": ALIKE, **logs(-math.log(0.7)), **in_order(0, 0, 0, ALIKE, 1, 1, 1)},
-    "one item over and over": {"brier_skill": ALIKE, **logs(-math.log(0.3)), **in_order(1, 1, 4 / 7, ALIKE, 0, 0, 0)},
-    "all correct": {"brier_skill": ALIKE, **logs(-math.log(0.2 * 0.62) / 2), **in_order(0, 0, 0, ALIKE, 1, 1, 1)},
-    "none correct": {"brier_skill": ALIKE, **logs(-math.log(0.8 * 0.38) / 2), **in_order(1, 1, 0.75, ALIKE, 0, 0, 0)},
-    "one confidence throughout": {
-        # An oracle has 0, 1/2, 2/3 and 3/4 wrong among its first one to four items; in random order it is 3/4 throughout.
-        "brier_skill": 1 - 0.19 / 0.1875, **logs(-math.log(0.3 * 0.7**3) / 4),
-        **in_order(0.75, (1 / 2 + 2 / 3 + 3 / 4) / 4, 0.75 * (1 + 2 + 3 + 4) / 16, 0, 0.25, 0.25, 0.25),
-    },
-    "confidence 0 throughout": {
-        "brier_skill": -1, **logs((NEVER + SURE) / 2, 0.5), **in_order(0.5, 0.25, 0.375, 0, 0.5, 0.5, 0.5),
-    },
-    "confidence 1 throughout": {
-        "brier_skill": -1, **logs((NEVER + SURE) / 2, 0.5), **in_order(0.5, 0.25, 0.375, 0, 0.5, 0.5, 0.5),
-    },
-    "sure of the wrong ones only": {
-        "brier_skill": -3, **logs(NEVER, 1), **in_order(0.75, 0.25, 0.5, -1, 0, 0.375, 0.8 / 1.8),
-    },
-    "perfect": {"brier_skill": 1, **logs(SURE), **in_order(0.25, 0.25, 0.25, 1, 1, 0.625, 1 / 1.8)},
-    "probabilities met exactly": {
-        # Errors 1/4 and 3/4, in the order of an oracle.
-        "brier_skill": 0.25, **logs(-(math.log(0.75) * 0.75 + math.log(0.25) * 0.25)),
-        **in_order(0.375, 0.375, 0.3125, 1, 0.75, (0.75 + 0.6 * 0.25) / 1.6, (0.75 + 0.8 * 0.25) / 1.8),
-    },
-}  # fmt: skip
-for name, expected_values in PROPER.items():
-    DEGENERATE[name][1].update(expected_values)
-for pairs, expected in DEGENERATE.values():  # without abstentions
-    expected.update(attempted=1 if pairs else math.nan, accuracy_attempted=expected["accuracy"])
+    "nothing": [],
+    "one item": [(0.7, 1)],
+    "one item over and over": [(0.7, 0)] * 7,
+    "all correct": [(0.2, 1), (0.62, 1)],
+    "none correct": [(0.2, 0), (0.62, 0)],
+    "one confidence throughout": [(0.3, 1), (0.3, 0), (0.3, 0), (0.3, 0)],
+    "confidence 0 throughout": [(0, 1), (0, 0)],
+    "confidence 1 throughout": [(1, 1), (1, 0)],
+    "sure of the wrong ones only": [(1, 0), (0, 1)],
+    "perfect": [(1, 1), (0, 0)],
+    "probabilities met exactly": [(0.25, 0.25), (0.75, 0.75)],
+}
+ALIKE = {"brier_skill", "macro_ce", "auroc", "correlation", "prr"}  # undefined where all items are equally correct
+UNDEFINED = {
+    "nothing": {metric.key for metric in ITEM_METRICS},
+    "one item": ALIKE | {"ece_debiased"},
+    **dict.fromkeys(("one item over and over", "all correct", "none correct"), ALIKE),
+    **{case: {"correlation"} for case in DEGENERATE if case.endswith("throughout")},
+    "probabilities met exactly": {"ece_debiased"},
+}
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-@EACH_ITEM_METRIC
-def test_degenerate_items(metric, case):
-    pairs, expected = DEGENERATE[case]
-    assert value(metric, pairs) == pytest.approx(expected[metric.key], abs=1e-15, nan_ok=True)
+def test_degenerate_items(case):
+    pairs = DEGENERATE[case]
+    values = {metric.key: value(metric, pairs) for metric in ITEM_METRICS}
+    assert {key for key, number in values.items() if math.isnan(number)} == UNDEFINED.get(case, set())
+    assert values == pytest.approx({metric.key: by_definition(metric, pairs) for metric in ITEM_METRICS}, abs=1e-14, nan_ok=True)
 
 
 def test_millions_of_items():
@@ -358,35 +220,6 @@ def test_millions_of_items():
     assert by_mass == pytest.approx(reference.ece(as_one_question(pairs), Conventions("mass10")), abs=1e-9)
 
 
-@pytest.mark.parametrize("t, expected", [(0, 0.5), (0.25, (1 + 1 - 1 / 3) / 4), (0.5, 0), (0.6, (1 - 1.5) / 4), (0.9, 0)])
-def test_answers_above_t_earn_or_cost(t, expected):
-    # Right at 0.9 and 0.5, wrong at 0.7 and 0. A confidence equal to t is not above it.
-    rewards = item_totals.net_reward(np.array([0.9, 0.5, 0.7, 0.0]), np.array([1.0, 1.0, 0.0, 0.0]), t)
-    assert rewards.mean() == pytest.approx(expected, abs=1e-15)
-
-
-@pytest.mark.parametrize("t", [0.1, 0.5, 0.8])
-def test_answering_pays_where_the_chance_is_above_t(t):
-    chance = np.linspace(0, 1, 21)
-    worth = item_totals.net_reward(np.ones(21), chance, t)  # always answered, at any chance
-    clear = np.abs(chance - t) > 1e-9
-    assert ((worth > 0) == (chance > t))[clear].all()
-
-
-@pytest.mark.parametrize("beta, expected", [(1, 0.48), (2, 5 * 0.24 / (1.6 + 0.6)), (0.5, 1.25 * 0.24 / (0.1 + 0.6))])
-def test_beta_moves_hmr_towards_r_under(beta, expected):
-    assert item_totals.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
-
-
-def test_metrics_accept_stacked_totals_of_replicates():
-    sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
-    sums = [totals | {ATTEMPTED_ITEMS: totals["items"]} for totals in sums]
-    stacked = {name: np.stack([totals[name] for totals in sums]) for name in sums[0]}
-    for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
-        one_by_one = [float(metric.value(totals, Conventions())) for totals in sums]
-        assert metric.value(stacked, Conventions()) == pytest.approx(one_by_one, nan_ok=True), metric.key
-
-
 # -- decompositions ----------------------------------------------------------------------------------------------------
 
 
@@ -407,12 +240,6 @@ def test_the_parts_of_corp_add_up_to_the_brier_score(pairs):
     assert mcb >= 0 and 0 <= dsc <= unc + 1e-15
 
 
-def test_there_is_no_residual_where_each_bin_has_one_confidence():
-    pairs = [(place / 10 + 0.05, correct) for place in range(10) for correct in [0] * (9 - place) + [1] * (place + 1)]
-    assert value(CATALOGUE["residual"], pairs) == pytest.approx(0, abs=1e-15)
-    assert value(CATALOGUE["residual"], [(0.1, 0), (0.19, 1)]) == pytest.approx(-0.09 * 0.5 + 0.045**2, abs=1e-15)
-
-
 WEIGHTED = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, max_size=60)
 
 
@@ -422,22 +249,6 @@ def test_isotonic_is_that_of_scikit_learn(weighted):
     means, weights = np.array(weighted).T
     expected = IsotonicRegression().fit_transform(np.arange(len(means)), means, sample_weight=weights)
     assert isotonic.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "totals, weights, expected",
-    [
-        ([], [], []),
-        ([0.3], [1], [0.3]),
-        ([1, 0], [1, 1], [0.5, 0.5]),
-        ([0, 1], [1, 1], [0, 1]),
-        ([3, 0, 1], [3, 1, 1], [0.75, 0.75, 1]),  # pools by weight
-        ([1, 1, 0, 0], [1, 1, 1, 1], [0.5] * 4),
-        ([0.5, 1, 0.25], [1, 2, 0.5], [0.5] * 3),
-    ],
-)
-def test_isotonic(totals, weights, expected):
-    assert isotonic.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
 def test_correlated_items_widen_the_band():
@@ -541,18 +352,6 @@ def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
     assert isotonic.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("digits", [1, 2, 15])
-def test_corp_recalibrates_like_scikit_learn(seed, digits):
-    chance = np.random.default_rng(seed)
-    confidence = chance.random(400).round(digits)  # ties, many or none
-    correct = (chance.random(400) < confidence**2).astype(float)
-    fit = IsotonicRegression().fit(confidence, correct).predict(confidence)
-    mcb, dsc = plain(isotonic.corp, confidence, correct)
-    assert mcb == pytest.approx(brier_score_loss(correct, confidence) - brier_score_loss(correct, fit), abs=1e-12)
-    assert dsc == pytest.approx(correct.var() - brier_score_loss(correct, fit), abs=1e-12)
-
-
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5. Its square would be lost in the difference of two scores.
     assert plain(isotonic.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
@@ -603,26 +402,17 @@ def test_one_question_has_no_halves():
     assert math.isnan(folds_of([[0.4, 0.1]])) and math.isnan(folds_of(np.zeros((0, 2))))
 
 
-def test_ten_million_items_of_two_million_questions():
+def test_a_million_items_of_many_questions():
     chance = np.random.default_rng(3)
-    confidence = chance.random((2_000_000, 5))
+    confidence = chance.random((200_000, 5))
     correct = (chance.random(confidence.shape) < 0.8 * confidence).astype(float)
     place = np.minimum((10 * confidence).astype(int), 9) + 10 * np.arange(len(confidence))[:, None]
     gaps = np.bincount(place.ravel(), (confidence - correct).ravel(), 10 * len(confidence)).reshape(-1, 10)
-    # The true error is the mean of 0.2 c; the noise is about 0.0002 here.
-    assert folds_of(gaps) / 5 == pytest.approx(0.1, abs=0.001)
+    # The true error is the mean of 0.2 c; the noise is about 0.0005 here.
+    assert folds_of(gaps) / 5 == pytest.approx(0.1, abs=0.002)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("digits", [1, 2, 15])
-def test_auroc_is_that_of_scikit_learn(seed, digits):
-    chance = np.random.default_rng(seed)
-    confidence = chance.random(300).round(digits)
-    correct = (chance.random(300) < confidence).astype(float)
-    assert plain(sorted_items.auroc, confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -636,32 +426,6 @@ def test_auroc_of_grades_is_that_of_answers_drawn_from_them(seed):
         above = confidence[right][:, None] - confidence[~right]
         won, pairs = won + share * ((above > 0) + (above == 0) / 2).sum(), pairs + share * above.size
     assert plain(sorted_items.auroc, confidence, grade) == pytest.approx(won / pairs, abs=1e-12)
-
-
-def test_one_graded_answer_has_no_auroc():
-    assert math.isnan(plain(sorted_items.auroc, np.array([0.3]), np.array([0.3])))
-
-
-@MANY
-@given(pairs=PAIRS)
-def test_auroc_is_mirrored_when_confidence_is_reversed(pairs):
-    confidence, correct = np.array(pairs).T
-    # 1 - c would make distinct values equal; the rank of c keeps their order.
-    rank = np.unique(confidence, return_inverse=True)[1].astype(float)
-    of_confidence = plain(sorted_items.auroc, confidence, correct)
-    assert plain(sorted_items.auroc, rank, correct) == pytest.approx(of_confidence, abs=1e-12, nan_ok=True)
-    assert plain(sorted_items.auroc, -rank, correct) == pytest.approx(1 - of_confidence, abs=1e-12, nan_ok=True)
-
-
-@MANY
-@given(pairs=st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=40), chance=st.randoms(use_true_random=False))
-def test_ks_ignores_order_and_is_at_most_the_sequential_ks(pairs, chance):
-    confidence, correct = np.array(pairs, float).reshape(-1, 2).T
-    order = np.array(chance.sample(range(len(pairs)), len(pairs)), int)
-    together = pytest.approx(plain(sorted_items.ks, confidence, correct), abs=1e-14, nan_ok=True)
-    assert plain(sorted_items.ks, confidence[order], correct[order]) == together
-    sequential = plain(sorted_items.ks_sequential, confidence[order], correct[order])
-    assert not plain(sorted_items.ks, confidence, correct) > sequential + 1e-14
 
 
 def test_ks_in_order_keeps_the_order_of_ties():
@@ -689,15 +453,6 @@ def test_correlation_of_confidences_that_lie_close_together(step):
     )
     assert plain(sorted_items.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_correlation_is_that_of_numpy(seed):
-    chance = np.random.default_rng(seed)
-    confidence, correct = chance.random(200), chance.random(200)
-    assert plain(sorted_items.correlation, confidence, correct) == pytest.approx(
-        np.corrcoef(confidence, correct)[0, 1], abs=1e-12
-    )
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------
@@ -802,11 +557,6 @@ def test_points_on_a_line_leave_no_error(count, slope):
     assert slope_error(x, 0.2 + slope * x - slope / 3) == pytest.approx(0, abs=1e-10)
 
 
-def test_the_error_of_a_slope_by_hand():
-    # x = 0, 1/2, 1 and y = 0, 1/2, 0: slope 0, level 1/6, residuals -1/6, 1/3, -1/6; RSS = 1/6, S_xx = 1/2, n - 2 = 1.
-    assert slope_error([0, 0.5, 1], [0, 0.5, 0]) == pytest.approx(math.sqrt(1 / 3), abs=1e-15)
-
-
 def test_an_error_needs_three_points_and_some_spread():
     assert math.isnan(slope_error([0.1, 0.9], [0.3, 0.4]))
     assert math.isnan(slope_error([0.3] * 5, [0.1, 0.2, 0.3, 0.4, 0.5]))
@@ -820,72 +570,20 @@ def test_there_is_no_slope_where_difficulty_does_not_vary(x):
 
 
 HEARD, KNOWN = (0.25, 0.75), (1.0, 1.0)  # human curves of two clues
-r = reference.r
-# Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]), and the metrics: m are the
-# increments of the human curve, b the buzz mass; reward = sum m_t * (sum b y up to t) + (1 - sum m) * (sum b y).
+# Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]).
 OF_QUESTIONS = {
-    "nothing": ([], {"calscore": math.nan, "calscore_weighted": math.nan, "calscore2": math.nan, "grace_mce": math.nan,
-                     "hard_easy_slope": math.nan}),
-    "one question of one item": (
-        [(0.3, HEARD, [(0.7, 1)])],  # b = 1, because the last confidence counts as 1
-        {"calscore": 1 - r(0.75 * 0.7), "calscore_weighted": 1 - r(0.7), "calscore2": 0, "grace_mce": 1 - r(0.7),
-         "hard_easy_slope": math.nan},
-    ),
-    "one question": (
-        [(0.3, HEARD, [(0.2, 1), (0.6, 0)])],  # b = 0.2, 0.8; m = 0.25, 0.5: reward 0.2
-        {"calscore": 1 - r((0.75 * 0.2 - 0.25 * 0.6) / 2), "calscore_weighted": 0.5, "calscore2": 0.8, "grace_mce": 1 - r(-0.2),
-         "hard_easy_slope": math.nan},
-    ),
-    "all correct": (
-        [(d, HEARD, [(0.2, 1), (0.6, 1)]) for d in (0.2, 0.8)],  # reward 0.25 * 0.2 + 0.5 * 1 + 0.25 * 1
-        {"calscore": 1 - r((0.75 * 0.2 + 0.25 * 0.6) / 2), "calscore_weighted": 1 - r(0.3), "calscore2": 0.2,
-         "grace_mce": 1 - r(0.4), "hard_easy_slope": 0},
-    ),
-    "none correct": (
-        [(d, HEARD, [(0.2, 0), (0.6, 0)]) for d in (0.2, 0.8)],
-        {"calscore": 1 - r(-0.15), "calscore_weighted": 1 - r(-0.3), "calscore2": 1, "grace_mce": 1 - r(-0.4),
-         "hard_easy_slope": 0},
-    ),
-    "one confidence throughout": (
-        [(d, HEARD, [(0.5, 0), (0.5, 1)]) for d in (0.2, 0.8)],  # reward 0.5 * 0.5 + 0.25 * 0.5
-        {"calscore": 1 - r((-0.375 + 0.125) / 2), "calscore_weighted": 1 - r(-0.25), "calscore2": 0.625, "grace_mce": 0.5,
-         "hard_easy_slope": 0},
-    ),
-    "confidence 0 throughout": (
-        [(d, HEARD, [(0, 0), (0, 1)]) for d in (0.2, 0.8)],  # b = 0, 1: reward 0.5 + 0.25
-        {"calscore": 0.5, "calscore_weighted": 0.5, "calscore2": 0.25, "grace_mce": 0.5, "hard_easy_slope": 0},
-    ),
-    "confidence 1 throughout": (
-        [(d, HEARD, [(1, 0), (1, 1)]) for d in (0.2, 0.8)],  # b = 1, 0: buzzes at the first clue, which is wrong
-        {"calscore": 1 - r((-0.75 + 0.25) / 2), "calscore_weighted": 1 - r(-0.5), "calscore2": 1, "grace_mce": 0.5,
-         "hard_easy_slope": 0},
-    ),
-    "right on the easy one, wrong on the hard one": (
-        [(0.2, HEARD, [(0.2, 1), (0.6, 1)]), (0.8, HEARD, [(0.2, 0), (0.6, 0)])],  # gaps -0.6 and 0.4
-        {"calscore": 0.5, "calscore_weighted": 0.5, "calscore2": 0.6, "grace_mce": 0.5, "hard_easy_slope": 1 / 0.6},
-    ),
-    "people know at once": (
-        [(0.2, KNOWN, [(0.2, 1), (0.6, 1)])],  # no weight is left; m = 1, 0: reward b_1
-        {"calscore": 0.5, "calscore_weighted": math.nan, "calscore2": 0.8, "grace_mce": 1 - r(0.4), "hard_easy_slope": math.nan},
-    ),
-    "nobody heard it, nobody knows how hard it is": (
-        [(None, None, [(0.2, 1), (0.6, 1)])] * 2,
-        {"calscore": math.nan, "calscore_weighted": math.nan, "calscore2": math.nan, "grace_mce": 1 - r(0.4),
-         "hard_easy_slope": math.nan},
-    ),
-}  # fmt: skip
-for _, values in OF_QUESTIONS.values():
-    values["hard_easy_slope_se"] = math.nan  # a standard error needs three questions
-# HEARD rises from 0.25 to 0.75, KNOWN does not change.
-LIKE_PEOPLE = {
-    "nothing": (math.nan, math.nan), "one question of one item": (math.nan, 0.45), "one question": (1, 0.1),
-    "all correct": (1, 0.1),
-    "none correct": (1, 0.1), "one confidence throughout": (math.nan, 0.25), "confidence 0 throughout": (math.nan, 0.5),
-    "confidence 1 throughout": (math.nan, 0.5), "right on the easy one, wrong on the hard one": (1, 0.1),
-    "people know at once": (math.nan, 0.6), "nobody heard it, nobody knows how hard it is": (math.nan, math.nan),
-}  # fmt: skip
-for case, (tau, area) in LIKE_PEOPLE.items():
-    OF_QUESTIONS[case][1].update(human_tau=tau, human_area=area)
+    "nothing": [],
+    "one question of one item": [(0.3, HEARD, [(0.7, 1)])],
+    "one question": [(0.3, HEARD, [(0.2, 1), (0.6, 0)])],
+    "all correct": [(d, HEARD, [(0.2, 1), (0.6, 1)]) for d in (0.2, 0.8)],
+    "none correct": [(d, HEARD, [(0.2, 0), (0.6, 0)]) for d in (0.2, 0.8)],
+    "one confidence throughout": [(d, HEARD, [(0.5, 0), (0.5, 1)]) for d in (0.2, 0.8)],
+    "confidence 0 throughout": [(d, HEARD, [(0, 0), (0, 1)]) for d in (0.2, 0.8)],
+    "confidence 1 throughout": [(d, HEARD, [(1, 0), (1, 1)]) for d in (0.2, 0.8)],
+    "right on the easy one, wrong on the hard one": [(0.2, HEARD, [(0.2, 1), (0.6, 1)]), (0.8, HEARD, [(0.2, 0), (0.6, 0)])],
+    "people know at once": [(0.2, KNOWN, [(0.2, 1), (0.6, 1)])],
+    "nobody heard it, nobody knows how hard it is": [(None, None, [(0.2, 1), (0.6, 1)])] * 2,
+}
 
 
 def statistics_of(questions):
@@ -905,21 +603,20 @@ def statistics_of(questions):
 
 
 @pytest.mark.parametrize("case", OF_QUESTIONS)
-@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.level == "question"], ids=lambda metric: metric.key)
-def test_degenerate_questions(metric, case):
-    questions, expected = OF_QUESTIONS[case]
-    read = {name: column for name, column in statistics_of(questions).items() if name in metric.reads(STANDARD)}
-    contributions = metric.contributions(read, STANDARD)
-    number = metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, STANDARD)
-    assert float(number) == pytest.approx(expected[metric.key], abs=1e-14, nan_ok=True)
-
-
-def test_the_degenerate_cases_cover_every_metric():
-    of_items, of_questions = ({key for _, values in cases.values() for key in values} for cases in (DEGENERATE, OF_QUESTIONS))
-    # Metrics of whole distributions have their own cases in test_distribution_statistics.py.
-    assert of_items | of_questions == {metric.key for metric in METRICS if "whole distribution" not in metric.needs}
-    assert all(values.keys() == of_items for _, values in DEGENERATE.values())
-    assert all(values.keys() == of_questions for _, values in OF_QUESTIONS.values())
+def test_degenerate_questions(case):
+    sums = statistics_of(OF_QUESTIONS[case])
+    answered = [
+        reference.Answered(
+            [(c, y, dict.fromkeys(CURVES, curve[clue]) if curve else None) for clue, (c, y) in enumerate(pairs)], difficulty
+        )
+        for difficulty, curve, pairs in OF_QUESTIONS[case]
+    ]
+    for metric in METRICS:
+        if metric.level == "question":
+            contributions = metric.contributions({name: sums[name] for name in metric.reads(STANDARD)}, STANDARD)
+            number = float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, STANDARD))
+            expected = reference.METRICS[metric.key](answered, STANDARD)
+            assert number == pytest.approx(expected, abs=1e-14, nan_ok=True), metric.key
 
 
 @pytest.mark.parametrize(

@@ -30,18 +30,13 @@ def graded(grades=None, answers=ANSWERS, **columns):
     return "\n".join([header, *lines]) + "\n"
 
 
-def no_runs(store, folder):
-    bundles.put(store, write(folder / "toy"))
-
-
 @pytest.fixture
 def put(prefilled, tmp_path):
     """Import a file of responses with this name and text."""
-    store = prefilled(no_runs)
+    store = prefilled(bundles.put_bundle)
 
     def put(name, text, **options):
-        (tmp_path / name).write_text(text)
-        return bundles.put(store, tmp_path / name, **{"dataset": "toy", "model": "m"} | options)
+        return bundles.put_file(store, tmp_path / name, text, **{"dataset": "toy", "model": "m"} | options)
 
     put.store = store
     return put

@@ -39,6 +39,30 @@ Each reader is one module of `data/readers/`. This page is written by
 """
 
 
+DATASETS = """### dataset.json
+
+A bundle has this file beside its tables. For a table of another project, Clueline makes the dataset itself: see [table](#table).
+
+| key | what | required |
+| --- | --- | --- |
+| `dataset` | id, of a-z, 0-9 and - | yes |
+| `kind` | what a question is, and what an answer to it means | yes |
+| `title` | text; the id by default | |
+| `licence`, `source`, `note` | text, which pages show | |
+| `simulated` | true or false: whether the data is invented | |
+| `private` | true or false: whether only tokens with the right can read it | |
+| `classes` | list: the classes of votes, or the options that all questions share | |
+
+| kind | its questions | a confidence is about | its answers are right by |
+| --- | --- | --- | --- |
+| `single` | are shown whole | the guess | the answer line, or the file |
+| `incremental` | are revealed clue by clue | the guess at each clue | the answer line, or the file |
+| `lifeeval` | ask for an age at death | the guessed age, give or take a radius | the life table |
+| `votes` | are items with the votes of people | each class | the shares of votes |
+| `forecast` | ask whether something will happen | yes | the outcome: the answer is `yes`, `no` or a share |
+
+A run of any kind can have whole distributions over options (`options`).
+"""
 STORED = """## Runs that are stored
 
 A run is identified by its content, and never changes. These rules hold for every format:
@@ -99,6 +123,7 @@ def documentation() -> str:
         "was left out and why; pages show it beside the human curve.",
         "`corrections` is the log of reviewers' corrections of grades and of answers drawn for review, as an export writes it.",
         "",
+        DATASETS,
     ]
     for name, columns in TABLES.items():
         parts += [f"### {name}", "", table(["column", "what", "required"], [_cells(column) for column in columns]), ""]

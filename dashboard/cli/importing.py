@@ -15,6 +15,7 @@ import click
 from dashboard.cli.progress import CommandRefused, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from dashboard.uploads.summaries import runs_below_the_line
+from data.importing.column_mapping import NAME, ROLES, BadMapping, keep_mapping, kept_mappings, read_mapping, read_words
 from data.importing.distributed_import import (
     Group,
     PreparedRuns,
@@ -25,6 +26,7 @@ from data.importing.distributed_import import (
     publish,
     with_group,
 )
+from data.importing.dry_run import open_dry_run
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report
 from data.importing.staging import MAX_MOMENTS, ImportOptions
@@ -44,6 +46,9 @@ class FileOptions(TypedDict):
     confidence_scale: str
     respondents: bool
     series: int | None
+    columns: tuple[tuple[str, str], ...]
+    words: dict[str, float]
+    mapping: str | None
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -63,6 +68,18 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="N",
             help="Metaculus: take the forecasts standing at N moments between opening and close as clues of each question.",
         ),
+        click.option(
+            "--column",
+            "columns",
+            metavar="ROLE=COLUMN",
+            multiple=True,
+            callback=_read_columns,
+            help=f"Role of a column of another project's table; can be repeated. Roles: {', '.join(ROLES)}.",
+        ),
+        click.option(
+            "--words", metavar="WORD=SHARE,...", callback=_read_words, help="What words of confidence mean, as in 'certain=.95'."
+        ),
+        click.option("--mapping", metavar="NAME", help="Columns as in a kept mapping, or in a TOML file."),
         click.option("--classes", metavar="A,B,C", help="Order of the classes in a new dataset or in ChaosNLI predictions."),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
@@ -91,6 +108,7 @@ def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[s
 
 def import_options(
     options: FileOptions,
+    store: Store,
     *,
     dataset: str | None,
     title: str | None = None,
@@ -99,6 +117,17 @@ def import_options(
     tags: tuple[tuple[str, str], ...] = (),
 ) -> ImportOptions:
     """Return the import's options for the options given on the command line."""
+    try:
+        mappings = kept_mappings(mappings_folder(store))
+        named = options["mapping"]
+        own = next((mapping for mapping in mappings if mapping.name == named), None)
+        if named and own is None:
+            if not Path(named).is_file():
+                kept = ", ".join(mapping.name for mapping in mappings) or "none"
+                raise click.BadParameter(f"there is no mapping or file {named!r}; kept are: {kept}", param_hint="--mapping")
+            own = read_mapping(Path(named))
+    except BadMapping as error:
+        raise CommandRefused(str(error)) from error
     return ImportOptions(
         dataset=dataset,
         title=title,
@@ -111,7 +140,39 @@ def import_options(
         replace=replace,
         names=names,
         tags=tags,
+        columns=options["columns"],
+        words=tuple(options["words"].items()),
+        mapping=own,
+        mappings=tuple(mappings),
     )
+
+
+def mappings_folder(store: Store) -> Path:
+    """Return the folder of this host in which the mappings of a store are kept."""
+    return store.local / "mappings"
+
+
+def _read_columns(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs = []
+    for text in texts:
+        role, equals, column = text.partition("=")
+        if not equals or role not in ROLES:
+            raise click.BadParameter(f"{text!r} is not ROLE=COLUMN; the roles: {', '.join(ROLES)}")
+        pairs.append((role, column))
+    return tuple(pairs)
+
+
+def _read_words(context: click.Context, parameter: click.Parameter, text: str | None) -> dict[str, float]:
+    try:
+        return read_words(text) if text else {}
+    except BadMapping as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _read_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    if name is not None and not NAME.fullmatch(name):
+        raise click.BadParameter("a mapping has a name of at most 40 characters of a-z, 0-9 and -")
+    return name
 
 
 def _check_form(context: click.Context, parameter: click.Parameter, form: str | None) -> str | None:
@@ -130,6 +191,8 @@ ATTEMPTS = 3  # attempts to type a password
 @click.option("--replace", is_flag=True, help="Replace the questions of the dataset with these.")
 @click.option("--names", is_flag=True, help="Keep the names of human teams; by default, they get pseudonyms.")
 @click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag for the runs; can be repeated.")
+@click.option("--save-mapping", metavar="NAME", callback=_read_name, help="Keep the roles of the columns under this name.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @click.pass_obj
 def import_command(
     settings: Settings,
@@ -139,6 +202,8 @@ def import_command(
     replace: bool,
     names: bool,
     tags: tuple[tuple[str, str], ...],
+    save_mapping: str | None,
+    dry_run: bool,
     **options: Unpack[FileOptions],
 ) -> None:
     """Import datasets and runs from files, folders and zips.
@@ -148,14 +213,37 @@ def import_command(
     store = open_store(settings.store)
     try:
         seed_empty_store(store)
-        chosen = import_options(options, dataset=dataset, title=title, replace=replace, names=names, tags=tags)
-        report = _import(store, paths, with_changes(chosen, password=settings.grace_password or None), options["form"])
+        chosen = import_options(options, store, dataset=dataset, title=title, replace=replace, names=names, tags=tags)
+        chosen = with_changes(chosen, password=settings.grace_password or None)
+        report = (_try if dry_run else _import)(store, paths, chosen, options["form"])
     except Refused as refused:
         raise refusal(refused, "imported") from refused
     for line in report.lines:
         click.echo(line)
-    warnings = [*report.warnings, *runs_below_the_line(store.snapshot(), report.runs)]
+    if save_mapping:
+        _save(store, save_mapping, report)
+    if dry_run:
+        click.echo("This was a dry run: nothing was stored.")
+    warnings = [*report.warnings, *([] if dry_run else runs_below_the_line(store.snapshot(), report.runs))]
     print_remarks(report.repaired, warnings, report.hints)
+
+
+def _try(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:
+    with (
+        progress_bar("Reading") as progress,
+        open_dry_run(store, paths, options, form=form, content="all", progress=progress) as dry_run,
+    ):
+        return dry_run.report
+
+
+def _save(store: Store, name: str, report: Report) -> None:
+    """Keep the mapping of the table that was read. Raises ``CommandRefused`` unless it was one."""
+    if len({mapping.columns for mapping in report.mappings}) != 1:
+        raise CommandRefused(
+            "No mapping was kept: it can be that of one table of another project, or of several with the same columns."
+        )
+    path = keep_mapping(mappings_folder(store), with_changes(report.mappings[0], name=name))
+    click.echo(f"mapping {name}: kept in {path}; files with the same columns will be read by it")
 
 
 def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:

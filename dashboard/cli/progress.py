@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ MAX_ROWS = 20  # problems listed one by one; above this, one line per kind, and 
 MAX_KINDS = 50
 HINTS: dict[Hint, str] = {
     "classes": "add --classes A,B,C",
+    "column": "say so with --column ROLE=COLUMN",
     "dataset": "add --dataset ID",
     "dataset_upload": "use python -m dashboard import",
     "format": "say which one with --as FORMAT",
@@ -33,6 +35,8 @@ HINTS: dict[Hint, str] = {
     "percent": "if the file has percentages, add --confidence-scale percent",
     "replace": "use --replace to replace the stored questions, or --dataset to import these under another name",
     "replace_people": "use --replace, with the whole bundle, to replace what is stored",
+    "unit": "leave out --confidence-scale percent",
+    "words": "say so with --words",
 }
 
 
@@ -96,7 +100,31 @@ def refusal(refused: Refused, done: str) -> CommandRefused:
         more = f"and {len(kinds) - MAX_KINDS:,} more kinds; " if len(kinds) > MAX_KINDS else ""
         extent = "all problems" if len(problems) == refused.total else f"the first {len(problems):,} problems"
         lines.append(f"{more}{extent}, row by row: {file.name}")
+    if command := _complete_command(problems):
+        lines.append(command)
     return CommandRefused("\n".join(lines))
+
+
+def _complete_command(problems: Sequence[Problem]) -> str | None:
+    """Return the command that was given, with the options that answer what was asked; None if nothing can be answered so.
+
+    Of several columns that could be meant, the first is named, and the others below it.
+    """
+    asked = [problem for problem in problems if problem.choices]
+    if not asked or any(problem.hint not in ("column", "words", "percent") for problem in problems):
+        return None
+    options, others = [], []
+    for problem in asked:
+        if problem.hint == "words":
+            options += ["--words", ",".join(problem.choices)]
+        else:
+            options += ["--column", problem.choices[0]]
+            others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
+    options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
+    lines = [f"For example: python -m dashboard {shlex.join([*sys.argv[1:], *options])}"]
+    if others:
+        lines.append(f"instead of the first that fits: {', or '.join(others)}")
+    return "\n".join(lines)
 
 
 def _kind_lines(kind: ProblemKind) -> list[str]:

@@ -89,7 +89,7 @@ def score_command(
             open_dry_run(
                 store,
                 paths,
-                import_options(options, dataset=dataset),
+                import_options(options, store, dataset=dataset),
                 form=options["form"],
                 content="datasets",
                 progress=progress,

@@ -75,6 +75,7 @@ class ImportJob(msgspec.Struct):
 
 REMEDIES: dict[Hint, str] = {
     "classes": "add classes=A,B,C",
+    "column": "rename the column, or let the operator import the file on the command line, where columns get roles",
     "dataset": "add dataset=ID",
     "dataset_upload": "send it to POST /api/v1/datasets",
     "format": "say which one with format=KEY",
@@ -84,6 +85,8 @@ REMEDIES: dict[Hint, str] = {
     "password": "unpack it before you send it",
     "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
+    "unit": "leave out confidence_scale=percent",
+    "words": "write numbers, or let the operator import the file on the command line, where words get a meaning",
     "replace_people": "the operator can import and replace them on the command line",
 }
 

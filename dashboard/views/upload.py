@@ -268,6 +268,7 @@ OFF = (
 # How to fix a bad row, in the words of the form.
 HINTS: dict[Hint, str] = {
     "classes": "name them under Classes, separated by commas",
+    "column": "rename the column, or let the operator of this server import the file on the command line",
     "dataset": "choose it under Dataset",
     "dataset_upload": "this form also accepts it",
     "format": "choose it under Format",
@@ -277,6 +278,8 @@ HINTS: dict[Hint, str] = {
     "password": "unpack it before you upload it",
     "percent": "if the file states percentages, choose that under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",
+    "unit": "choose 0 to 1 under Confidence runs from",
+    "words": "write numbers, or let the operator of this server import the file on the command line",
     "replace_people": "the operator of this server can replace them on the command line",
 }
 

@@ -10,6 +10,7 @@ import struct
 import sys
 import zlib
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -39,7 +40,7 @@ class Incoming:
         self._password = password
         self.name = name or path.name or str(path)
         self.unreadable: Refused | None = None  # why no columns could be read
-        self._staging = staging
+        self.staging = staging
         self._parts: dict[Path, Incoming] = {}
         if not path.exists():
             raise refuse(str(path), "there is no such file or folder")
@@ -48,13 +49,13 @@ class Incoming:
     def folder(self) -> Path | None:
         if self.path.is_dir():
             return self.path
-        if not _begins_like_a_zip(self.path):
+        if not _begins_like_a_zip(self.path) or self.is_workbook:
             return None
-        target = self._staging.workspace / f"{len(list(self._staging.workspace.iterdir()))}.zip"
+        target = self.staging.workspace / f"{len(list(self.staging.workspace.iterdir()))}.zip"
         target.mkdir()
         try:
             with zipfile.ZipFile(self.path) as archive:
-                _unpack(archive, target, self.name, self._staging.limit, self._password)
+                _unpack(archive, target, self.name, self.staging.limit, self._password)
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -73,20 +74,29 @@ class Incoming:
             raise refuse(self.name, "the zip cannot be unpacked: its folders are nested too deeply") from error
         except (NotImplementedError, RuntimeError) as error:  # compressed or encrypted in a way that Python does not support
             raise refuse(self.name, f"the zip cannot be unpacked: {error}") from error
-        if (target / "xl" / "workbook.xml").is_file():
-            raise refuse(self.name, "this is an Excel workbook; save its sheet as CSV (UTF-8)")
         # A zip of a folder holds one folder, and the files that macOS adds.
         contents = [path for path in target.iterdir() if path.name != "__MACOSX" and not path.name.startswith(".")]
         return contents[0] if len(contents) == 1 and contents[0].is_dir() else target
 
     @cached_property
+    def is_workbook(self) -> bool:
+        """Whether this is a workbook of Excel, which is a zip. Its size counts as if it were unpacked. Raises ``Refused``."""
+        if not self.path.is_file() or not _begins_like_a_zip(self.path):
+            return False
+        with suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError), zipfile.ZipFile(self.path) as archive:
+            if "xl/workbook.xml" in archive.namelist():
+                self.staging.limit.take(sum(member.file_size for member in archive.infolist()), self.name)
+                return True
+        return False
+
+    @cached_property
     def file(self) -> TableFile:
-        return self._staging.open(self.path, self.name)
+        return self.staging.open(self.path, self.name)
 
     def part(self, path: Path) -> Incoming:
         """Return a file of the folder. Readers that ask for the same file share it, so it is opened once."""
         if path not in self._parts:
-            self._parts[path] = Incoming(path, self._staging, f"{self.name}/{path.name}", self._password)
+            self._parts[path] = Incoming(path, self.staging, f"{self.name}/{path.name}", self._password)
         return self._parts[path]
 
     @cached_property

@@ -163,7 +163,7 @@ def _make_private(store: Store, datasets: Sequence[str], readers: Sequence[str],
 
 
 def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: str | None) -> None:
-    reader = reader_for(incoming, form)
+    reader = reader_for(incoming, form, options)
     if form is None:
         staging.report.lines.append(f"{incoming.name}: read as {reader.FORMAT.key}")
     staging.report.formats.append(reader.FORMAT.key)

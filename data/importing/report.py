@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from data.importing.column_mapping import ColumnMapping
 from data.plurals import counted, listed
 from data.store.answer_states import COUNTED, OTHER_STATES, State
 
@@ -17,9 +18,12 @@ EXAMPLES = 3  # examples shown for each kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
 # What the analyst can state, apart from changing the file, to fix a problem. The command line, the JSON addresses and the page
 # each have their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: import the whole bundle, to
-# replace the stored buzzes, exposures or votes. ``one_run``: import all answers of a run together.
+# replace the stored buzzes, exposures or votes. ``one_run``: import all answers of a run together. ``column``, ``words``: state
+# the role of a column, or what words of confidence mean; ``choices`` of the problem say which. ``unit``: confidences are no
+# percentages.
 Hint = Literal[
-    "classes", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "replace", "replace_people"
+    "classes", "column", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "replace",
+    "replace_people", "unit", "words",
 ]  # fmt: skip
 
 
@@ -48,6 +52,7 @@ class Problem:
         column, value: None if the problem does not concern one column or cell.
         hint: what the analyst can state to fix it; None if only a change of the file helps.
         row: in a document that is not a table, the row in words, such as ``question 12``; otherwise None.
+        choices: what the analyst can state, such as ``confidence=p_true``, for the hints ``column`` and ``words``.
     """
 
     file: str
@@ -57,6 +62,7 @@ class Problem:
     reason: str
     hint: Hint | None = None
     row: str | None = None
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("file", "column", "value", "reason", "row"):
@@ -143,6 +149,7 @@ class Report:
         gradings: run and name of each grading that a stored run gets.
         repaired: what was repaired, and how often.
         skipped: (dataset, model, elicitation) -> reason -> number of rows that hold no answer.
+        mappings: of the columns of foreign tables, as they were read.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -160,6 +167,7 @@ class Report:
     columns: list[str] = field(default_factory=list)
     repaired: Counter[str] = field(default_factory=Counter)
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
+    mappings: list[ColumnMapping] = field(default_factory=list)
 
     def add(self, problems: Sequence[Problem], total: int) -> None:
         """Add the first problems of one kind, and count the others of the total."""

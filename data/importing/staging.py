@@ -40,6 +40,7 @@ import polars as pl
 
 from data.dataset_kinds import KINDS
 from data.duckdb_and_polars import execute, first_rows, frame, literal, quoted
+from data.importing.column_mapping import ColumnMapping
 from data.importing.report import MAX_LISTED_PROBLEMS, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, MAX_SHOWN_LENGTH, QUESTIONS, Column, stage
 from data.importing.table_files import MAX_UNPACKED_BYTES, FrameFile, TableFile, UnpackingLimit
@@ -145,6 +146,9 @@ class ImportOptions:
         series: number of moments between the opening and the close of a question whose forecasts become its clues; None to import
             only its last forecast.
         readers: who can read a new dataset that its bundle calls private, as in ``Tokens.make_private``.
+        columns: (role, column) of a table of another project; see ``ROLES``.
+        words: words of confidence, and the share that each means.
+        mapping: of the columns of such a table; None to look among ``mappings`` for one with the same columns.
     """
 
     dataset: str | None = None
@@ -161,6 +165,10 @@ class ImportOptions:
     tags: tuple[tuple[str, str], ...] = ()
     readers: tuple[str, ...] = ()
     series: int | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    words: tuple[tuple[str, float], ...] = ()
+    mapping: ColumnMapping | None = None
+    mappings: tuple[ColumnMapping, ...] = ()
 
 
 @dataclass
@@ -290,6 +298,11 @@ class Staging:
         """Return the row of a dataset, stored or incoming; None if there is none."""
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
+
+    def is_incoming(self, dataset: str) -> bool:
+        """Whether a file of this import brings questions of a dataset."""
+        sql = "select 1 from questions_read where dataset = $d limit 1"
+        return self.connection.execute(sql, {"d": dataset}).fetchone() is not None
 
     def answered(self, dataset: str) -> list[str]:
         """Return the ids of the questions that the runs of a stored dataset answered or tried to. Withdrawn runs do not count."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, cast
@@ -46,6 +47,13 @@ class Reader(Protocol):
         """Read the rows of a file. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
 
 
+class TableReader(Reader, Protocol):
+    """The interface of the reader of tables of other projects."""
+
+    def takes(self, incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
+        """Return whether a file that the readers ``others`` recognise is nevertheless a table of another project."""
+
+
 @cache
 def readers() -> dict[str, Reader]:
     """Return all readers by key."""
@@ -55,17 +63,31 @@ def readers() -> dict[str, Reader]:
 
 def formats() -> list[Format]:
     """Return the table of formats: Clueline's own first, then the others by key."""
-    return sorted((reader.FORMAT for reader in readers().values()), key=lambda f: (f.key not in ("bundle", "responses"), f.key))
+    first = ("bundle", "responses", LAST)
+    return sorted((reader.FORMAT for reader in readers().values()), key=lambda f: (f.key not in first, f.key))
 
 
-def reader_for(incoming: Incoming, key: str | None) -> Reader:
+LAST = "table"  # the reader of files that no other reader recognises
+# Readers that recognise a file by columns that tables of other projects may also have.
+BY_COMMON_COLUMNS = {"responses", "lifeeval", "forecasts"}
+
+
+def reader_for(incoming: Incoming, key: str | None, options: ImportOptions) -> Reader:
     """Return the reader with a given key or, if it is None, the only one that recognises the file. Raises ``Refused``."""
     known = ", ".join(sorted(readers()))
     if key:
         if key not in readers():
             raise refuse(incoming.name, f"unknown format {key!r}; this version reads: {known}")
         return readers()[key]
-    matches = [reader for reader in readers().values() if reader.recognises(incoming)]
+    matches = [reader for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
+    others = {reader.FORMAT.key for reader in matches}
+    table = cast(TableReader, readers()[LAST])
+    if (
+        table.takes(incoming, options, others)
+        if others and others <= BY_COMMON_COLUMNS
+        else not others and table.recognises(incoming)
+    ):
+        return table
     if len(matches) == 1:
         return matches[0]
     if not matches and incoming.unreadable and not _is_other_document(incoming):

@@ -134,7 +134,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, failed, state, sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
+            token_logprobs, options, correct, failed, state, sample, buzz, {attribute_map(attributes)} as attributes, ordinal
         from {staging.view_of(file)}""",
     )
     staging.add_grades(file, columns)
@@ -163,7 +163,7 @@ def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], t
         )
 
 
-def _attribute_map(names: Sequence[str]) -> str:
+def attribute_map(names: Sequence[str]) -> str:
     """Return SQL for the attributes of a row of the loaded file, null if it has none."""
     kind = TYPES["responses"]["attributes"]
     if not names:

@@ -538,7 +538,7 @@ add("zip", {
     "questions.csv is a folder": ("toy.zip", zipped({"dataset.json": BUNDLE["dataset.json"], "questions.csv/x": "x"}), "the bundle has no such file"),
     "responses is a file": ("toy.zip", zipped([(name, content) for name, content in BUNDLE.items() if "/" not in name] + [("responses", "x")]), []),
     "responses hold a folder": ("toy.zip", zipped(BUNDLE | {"responses/x.csv/y": "x"}), "the file cannot be read: Is a directory"),
-    "an Excel workbook": ("run.xlsx", zipped({"xl/workbook.xml": "<x/>", "[Content_Types].xml": "<x/>"}), "this is an Excel workbook"),
+    "an Excel workbook": ("run.xlsx", zipped({"xl/workbook.xml": "<x/>", "[Content_Types].xml": "<x/>"}), "this workbook cannot be read"),
     "OpenDocument": ("run.ods", zipped({"content.xml": "<x/>", "mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), UNKNOWN),
     "facts 100,000 deep": ("toy.zip", zipped(BUNDLE | {"dataset.json": "[" * _DEEP}), "this is not valid JSON"),
     "facts with an integer of 5,000 digits": ("toy.zip", zipped(BUNDLE | {"dataset.json": '{"dataset": ' + "9" * 5000 + "}"}), "this is not valid JSON"),

@@ -6,8 +6,8 @@ import pytest
 
 from data.importing.file_folder_or_zip import Incoming
 from data.importing.report import Refused
-from data.importing.staging import open_staging
-from data.readers import readers
+from data.importing.staging import ImportOptions, open_staging
+from data.readers import LAST, reader_for, readers
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.evaluation_logs import (
     forecasts,
@@ -85,7 +85,16 @@ def test_one_reader_recognises_a_file(store, tmp_path, key, make):
     path = make(tmp_path / "in")
     with open_staging(store) as staging:
         incoming = Incoming(path, staging)
-        assert [name for name, reader in readers().items() if reader.recognises(incoming)] == [key]
+        assert [name for name, reader in readers().items() if name != LAST and reader.recognises(incoming)] == [key]
+        assert reader_for(incoming, None, ImportOptions()).FORMAT.key == key
+
+
+def test_the_last_reader_takes_what_no_other_recognises(store, tmp_path):
+    path = write(tmp_path / "in.csv", "p_max,hit\n0.5,1\n0.75,0\n0.25,1\n")
+    with open_staging(store) as staging:
+        incoming = Incoming(path, staging)
+        assert not [name for name, reader in readers().items() if name != LAST and reader.recognises(incoming)]
+        assert reader_for(incoming, None, ImportOptions()).FORMAT.key == LAST
 
 
 @pytest.mark.parametrize(
@@ -106,4 +115,4 @@ def test_what_no_reader_recognises_is_described(store, tmp_path, name, text, rea
 
 
 def test_every_format_has_a_file_here():
-    assert {*FILES} == {*readers()}
+    assert {*FILES} == {*readers()} - {LAST}

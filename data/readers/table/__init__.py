@@ -1,0 +1,192 @@
+"""Tables of other projects: columns found by their names and values, mapped to Clueline's own, and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from data.importing.column_mapping import ColumnMapping
+from data.importing.file_folder_or_zip import Incoming
+from data.importing.report import Problem, Refused, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.readers import Format
+from data.readers.table.build import Builder, stage, stem_of
+from data.readers.table.read import Table, read_tables
+from data.readers.table.roles import Guesses, Unclear, guess_roles
+
+FORMAT = Format(
+    key="table",
+    reads="A table of another project: CSV with any delimiter, JSON, JSON Lines, Parquet or a workbook of Excel, or a folder or "
+    "zip of such files",
+    recognised="No other format fits, and the names and values of columns show confidences, answers or whether these are right",
+    becomes="A dataset of its questions, unless a dataset has them already, and a run for each model, confidence and day",
+    rules="""
+The report lists every column with its role, and why it has it. What the table does not show for certain is asked, never guessed.
+These rules decide the rest:
+
+- **Questions.** They are named by a column of ids, otherwise by their text, otherwise by the number of the row. If a dataset has
+  the same questions, with the same texts and answers, the runs join it. Otherwise a dataset of kind `single` is created, named
+  after the column of datasets or the file. If a column says what came true and no column holds answers, its kind is `forecast`.
+  A dataset that came from a table gets the questions that a later table adds.
+- **Runs.** Each column of confidences is a run, whose elicitation is the name of the column. So is each model, and each day if
+  the model answered the same questions on several. Without a column of models, the model is named after the file. Rows of one
+  question with several samples or told thresholds are samples of one run; the threshold is an attribute.
+- **Confidences.** A number with a percent sign is a percentage. A column whose numbers exceed 10, none of them a fraction of 1,
+  holds percentages. Words mean what you state. Columns named after the options, which add up to 1, are a distribution; the
+  confidence is the probability of the option that was chosen. Blank cells and NaN are answers without a confidence.
+- **Right and wrong.** Yes and no in several languages, C and I, numbers from 0 to 1, or the last `[RESULT] 1` of a judge. If no
+  column says it, guesses that are labels (letters, yes and no, few classes) are compared with the reference answer, which may be
+  "A or B" or end in parentheses. Other guesses are graded by Clueline's rules.
+- **States.** "IDK" and the like are abstentions. A blank guess is unparsed, unless a column says that it is right or wrong.
+""",
+)
+ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles without which nothing speaks for a table of answers
+OWN_CONFIDENCES = {"confidence", "token_logprobs", "options"}
+OWN_ANSWERS = {"guess", "correct", "failed", "state"}
+OWN = {"question_id", "clue"}
+LIFEEVAL_PAIRS = {"llm", "qset"}
+_tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read once, to be recognised and to be imported
+
+
+def recognises(incoming: Incoming) -> bool:
+    folder = incoming.folder
+    if folder is None:
+        return _is_table(incoming)
+    like_bundle = (folder / "responses").is_dir() or any(folder.glob("questions.*"))
+    return not like_bundle and any(_is_table(part) for part in _parts(folder, incoming))
+
+
+def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
+    """Whether a file that other readers recognise by a column is a foreign table with a column of the same name.
+
+    ``others`` are the keys of the readers.
+    """
+    columns, staging = incoming.columns, incoming.staging
+    stored = bool(options.dataset and staging.dataset(options.dataset))
+    complete = "question_id" in columns and columns & OWN_CONFIDENCES and columns & OWN_ANSWERS
+    if "clue" in columns or columns >= LIFEEVAL_PAIRS or (stored and complete and (options.model or "model" in columns)):
+        return False
+    if not _is_table(incoming):
+        return False
+    guesses = guess_roles(_read(incoming)[0], _stated(_read(incoming)[0], options))
+    roles = guesses.mapping.roles
+    if not ("correct" in roles or "outcome" in roles or {"guess", "answer"} <= roles.keys() or "correct" in guesses.asked):
+        return False
+    if others == {"responses"} and stored:
+        foreign = [name for role in ("model", "guess", "correct") for name in roles.get(role, ()) if role not in columns]
+        return "question_id" not in columns or bool(foreign)
+    return others != {"forecasts"} or not options.dataset
+
+
+def _is_table(incoming: Incoming) -> bool:
+    """Whether a file holds a table of answers. A workbook counts as one: no other reader can say what is wrong with it."""
+    try:
+        if incoming.is_workbook:
+            return True
+        tables = _read(incoming)
+    except Refused:
+        return False
+    return any(map(_is_of_answers, tables))
+
+
+def _is_of_answers(table: Table) -> bool:
+    """Whether a table holds answers, or at least numbers that may be confidences and a column that may say what is right."""
+    if table.columns.keys() >= OWN:  # Clueline's own table, which has more to say about what is wrong with it
+        return False
+    guesses = guess_roles(table, ColumnMapping())
+    return bool({*ESSENTIAL} & guesses.mapping.roles.keys()) or guesses.asked >= {"confidence", "correct"}
+
+
+def _read(incoming: Incoming) -> list[Table]:
+    if incoming not in _tables:
+        _tables[incoming] = read_tables(incoming, incoming.staging)
+    return _tables[incoming]
+
+
+def _parts(folder: Path, incoming: Incoming) -> Iterator[Incoming]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.name.startswith(".") and path.stat().st_size:
+            yield incoming.part(path)
+
+
+def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
+    if incoming.folder is None:
+        _add(incoming, _read(incoming), staging, options)
+        return
+    seen: dict[bytes, str] = {}
+    skipped: list[str] = []
+    for part in _parts(incoming.folder, incoming):
+        with part.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        if digest in seen:
+            staging.report.lines.append(f"{part.name}: the same as {seen[digest]}, read once")
+        elif _is_table(part):
+            seen[digest] = part.name
+            with staging.report.collecting():
+                _add(part, _read(part), staging, options)
+        else:
+            skipped.append(part.name)
+    if skipped:
+        names = ", ".join(skipped)[:500]
+        staging.report.warnings.append(f"{incoming.name}: files that are no tables of answers were skipped: {names}")
+    if not seen:
+        raise refuse(incoming.name, "no file in it is a table of answers", hint="format")
+
+
+def _stated(table: Table, options: ImportOptions) -> ColumnMapping:
+    """Return what the analyst states about the columns: by options, by a named mapping, or by a kept one of the same columns."""
+    columns = {name for name, cells in table.columns.items() if any((cell or "").strip() for cell in cells)}
+    kept = (mapping for mapping in options.mappings if columns and {*mapping.columns} == columns)
+    mapping = options.mapping or next(kept, ColumnMapping())
+    mapping = mapping.with_roles(options.columns, dict(options.words))
+    return replace(mapping, percent=True) if options.percent else mapping
+
+
+def _add(incoming: Incoming, tables: list[Table], staging: Staging, options: ImportOptions) -> None:
+    if not tables:
+        raise refuse(incoming.name, "there are no rows below the header")
+    used = [table for table in tables if len(tables) == 1 or _is_of_answers(table)]
+    for table in used:
+        stated = _stated(table, options)
+        unknown = [name for names in stated.roles.values() for name in names if name not in table.columns]
+        if unknown:
+            reason = f"there is no such column; the file has: {', '.join(table.columns)[:400]}"
+            raise Refused([Problem(table.name, 1, name, None, reason) for name in unknown])
+        guesses = guess_roles(table, stated, graded=bool(options.dataset and staging.dataset(options.dataset)))
+        staging.report.mappings.append(guesses.mapping)
+        if table.encoding:
+            staging.report.warnings.append(f"{table.name}: the text is not UTF-8; it was read as {table.encoding}")
+        if stated.name:
+            staging.report.lines.append(f"{table.name}: read by the mapping {stated.name}")
+        staging.report.lines += [f"{table.name}: {line}" for line in _described(guesses)]
+        if guesses.unclear:
+            raise Refused(_problem(table, unclear) for unclear in guesses.unclear)
+        staging.report.warnings += [f"{table.name}: {note}" for note in guesses.notes]
+        if not guesses.mapping.column("model") and not options.model:
+            staging.report.warn(f"{table.name}: no column names the model; its runs are called {stem_of(incoming.name)}", "model")
+        builder = Builder(table, guesses, options, stem_of(incoming.name))
+        stage(builder, staging)
+
+
+def _described(guesses: Guesses) -> list[str]:
+    """Return a line for each role with its columns, and the reason for each."""
+    lines = []
+    for role, names in guesses.mapping.roles.items():
+        named = [f"{name} ({reason})" if (reason := guesses.reasons.get(name)) else name for name in names]
+        if role != "attribute":
+            lines.append(f"{role}: {', '.join(named)}")
+    return lines
+
+
+def _problem(table: Table, unclear: Unclear) -> Problem:
+    if unclear.words:
+        choices = tuple(f"{word}=?" for word in unclear.words)
+        return Problem(table.name, 1, unclear.column, None, unclear.reason, "words", choices=choices)
+    if unclear.scale:
+        return Problem(table.name, 1, unclear.column, None, unclear.reason, "percent")
+    choices = tuple(f"{role}={column}" for role, column in unclear.choices)
+    column = unclear.column if len(unclear.choices) < 2 or len({name for _, name in unclear.choices}) == 1 else None
+    return Problem(table.name, 1, column, None, unclear.reason, "column" if choices or column is None else None, choices=choices)

@@ -1,0 +1,493 @@
+"""From a table and the roles of its columns to questions and responses, as other readers pass them to the import."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from data.dataset_kinds import FORECAST, NO, YES
+from data.duckdb_and_polars import frame, literal
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.importing.table_contract import (
+    MAX_ATTRIBUTE_VALUE_LENGTH,
+    QUESTIONS,
+    RESPONSES,
+    TAGS,
+    Column,
+    attribute_names,
+)
+from data.plurals import counted
+from data.readers.responses import attribute_map
+from data.readers.shared.evaluation_log import dataset_id, letters, with_choices
+from data.readers.table.cells import (
+    ABSTENTIONS,
+    ROUNDING,
+    TRUTH,
+    YES_AND_NO,
+    agree,
+    answer,
+    are_labels,
+    given,
+    listed,
+    number,
+    truth,
+)
+from data.readers.table.read import Table
+from data.readers.table.roles import Guesses, option_name
+
+SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
+OPTIONS = "options"  # elicitation of probabilities of options
+MIN_ALIKE = 10  # questions without texts that must have the same answers to be those of a stored dataset
+QUESTION_COLUMNS = ("question_id", "text", "answer", "category")
+RESPONSE_COLUMNS = tuple(column.name for column in RESPONSES if column.name not in ("token_logprobs", "buzz"))
+ROUNDED = "confidences that exceeded 0 or 1 by a rounding error"
+UNREADABLE = "no confidence could be read"
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
+ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
+
+
+@dataclass
+class Questions:
+    """The questions of one dataset, by id, with their attributes and where they are in the table."""
+
+    rows: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    attributes: dict[tuple[str, str], str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass
+class Builder:
+    """Builds the rows of one table. ``stem`` names what the table does not: its dataset and its model."""
+
+    table: Table
+    guesses: Guesses
+    options: ImportOptions
+    stem: str
+
+    def __post_init__(self) -> None:
+        self.mapping = self.guesses.mapping
+        self.rows = range(len(self.table))
+        self.rounded = 0
+        self.unresolved = 0
+        self.unread: Counter[str] = Counter()
+
+    def cells(self, role: str) -> list[str | None]:
+        """Return the cells of a role, None where they are missing. Without a column, all are missing."""
+        name = self.mapping.column(role)
+        return [given(cell) for cell in self.table.columns[name]] if name else [None] * len(self.table)
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    def question_ids(self) -> list[str]:
+        """Return the id of each row's question: as the table states it, from its text, or the number of the row."""
+        stated, texts = self.cells("question_id"), self.cells("question")
+        return [stated[n] or _digest(texts[n]) or str(n + 1) for n in self.rows]
+
+    def datasets(self) -> list[str]:
+        """Return the id of each row's dataset."""
+        if self.options.dataset:
+            return [self.options.dataset] * len(self.table)
+        return [dataset_id(stated or self.stem) or "table" for stated in self.cells("dataset")]
+
+    def questions(self, ids: Sequence[str], datasets: Sequence[str]) -> dict[str, Questions]:
+        """Return the questions by dataset. Rows of one question must not contradict each other."""
+        by_dataset: dict[str, Questions] = {}
+        texts, choices, answers = self.cells("question"), self.cells("choices"), self.references()
+        categories = self.cells("category")
+        for n in self.rows:
+            if self.is_forecast and answers[n] is None:
+                self.unresolved += 1
+                continue
+            text, offered = texts[n], listed(choices[n])
+            if text and offered and offered[0] not in text:
+                text = with_choices(text, dict(zip(letters(len(offered)), offered, strict=True)))
+            right = self.outcome(answers[n]) if self.answer_role == "outcome" else answers[n]
+            row = {"text": text, "answer": right, "category": categories[n], "place": self.table.places[n]}
+            questions = by_dataset.setdefault(datasets[n], Questions())
+            before = questions.rows.setdefault(ids[n], row)
+            for column, role in (("text", "question"), ("answer", self.answer_role), ("category", "category")):
+                if before[column] is None:
+                    before[column] = row[column]
+                elif row[column] is not None and row[column] != before[column]:
+                    reason = f"question {ids[n]!r} has a different {column} at {before['place']}"
+                    name = self.mapping.column(role)
+                    questions.problems.append(
+                        Problem(self.table.name, None, name, str(row[column])[:80], reason, row=self.table.places[n])
+                    )
+        return by_dataset
+
+    def references(self) -> list[str | None]:
+        """Return the reference answers. If these say true where guesses say yes, they become what guesses say."""
+        answers = self.cells(self.answer_role)
+        words = {TRUTH[word.lower()]: word for word in self.guess_cells() if word and word.lower() in YES_AND_NO}
+        if self.is_forecast or not words or not all(text is None or text.lower() in YES_AND_NO for text in answers):
+            return answers
+        return [text if text is None else words.get(TRUTH[text.lower()], text) for text in answers]
+
+    @property
+    def answer_role(self) -> str:
+        return "outcome" if self.is_forecast else "answer"
+
+    @property
+    def is_forecast(self) -> bool:
+        return "outcome" in self.mapping.roles
+
+    @staticmethod
+    def outcome(text: str | None) -> str | None:
+        value = truth(text)
+        return None if value is None else {1.0: YES, 0.0: NO}.get(value, repr(value))
+
+    # -- responses -----------------------------------------------------------------------------------------------------
+
+    def responses(self, ids: Sequence[str], datasets: Sequence[str]) -> list[dict[str, object]]:
+        """Return a row for each row of the table and each of its confidences, with ``dataset``, ``place`` and ``row``."""
+        models, guesses, corrects = self.cells("model"), self.guess_cells(), self.corrects()
+        samples, elicitations = self.samples(), self.elicitations()
+        parsed, failed, abstained = (self.flags(role) for role in ("parsed", "failed", "abstained"))
+        clues, outcomes = self.cells("clue"), self.cells("outcome")
+        rows: list[dict[str, object]] = []
+        for name, shares, distributions in self.confidences():
+            for n in self.rows:
+                if self.is_forecast and outcomes[n] is None:
+                    continue
+                state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
+                is_failed = failed[n] == 1
+                declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in ABSTENTIONS
+                if declined:
+                    state = "abstained"
+                elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
+                    state = "unparsed"
+                elif share is None and distributions[n] is None and not is_failed:
+                    state = "no_confidence"
+                if state:
+                    share, distribution = None, None
+                else:
+                    distribution = distributions[n]
+                rows.append({
+                    "dataset": datasets[n], "model": models[n] or self.options.model or self.stem,
+                    "elicitation": self.options.elicitation or elicitations[n].format(name), "question_id": ids[n],
+                    "clue": clues[n], "guess": YES if self.is_forecast and not is_failed else guess, "confidence": share,
+                    "options": distribution, "correct": None if state in ("abstained", "unparsed") else correct,
+                    "failed": is_failed, "state": state, "sample": samples[n], "place": self.table.places[n], "row": n,
+                })  # fmt: skip
+        return rows
+
+    def guess_cells(self) -> list[str | None]:
+        name = self.mapping.column("guess")
+        if not name:
+            return [None] * len(self.table)
+        # A model may well answer "none" or "-".
+        texts = [(cell or "").strip() for cell in self.table.columns[name]]
+        return [text if text.lower() not in ("", "nan", "<na>") else None for text in texts]
+
+    def corrects(self) -> list[float | None]:
+        """Return whether each answer is right, as stated or by comparison of labels; None where the rules of grading decide."""
+        stated = [truth(text) for text in self.cells("correct")]
+        guesses, answers = self.guess_cells(), self.cells("answer")
+        if not are_labels(answers) or not any(answers):
+            return stated
+        return [
+            stated[n] if stated[n] is not None or (right := answers[n]) is None
+            else float(agree(guess, right)) if (guess := guesses[n]) is not None else None
+            for n in self.rows
+        ]  # fmt: skip
+
+    def flags(self, role: str) -> list[float | None]:
+        return [truth(text) for text in self.cells(role)]
+
+    def samples(self) -> list[str | None]:
+        """Return what tells several answers of a run to a question apart: the sample and the told threshold."""
+        samples, thresholds = self.cells("sample"), self.cells("threshold")
+        name = self.mapping.column("threshold")
+        parts = [[s for s in (samples[n], f"{name} {thresholds[n]}" if thresholds[n] else None) if s] for n in self.rows]
+        return [", ".join(part) or None for part in parts]
+
+    def elicitations(self) -> list[str]:
+        """Return a pattern for the elicitation of each row, into which the name of the column of confidence is inserted."""
+        stated, dates = self.cells("elicitation"), self.cells("date")
+        several = len(self.mapping.roles.get("confidence", ())) + ("options" in self.mapping.roles) > 1
+        patterns = []
+        for n in self.rows:
+            how = (stated[n] or "").replace("{", "{{").replace("}", "}}")
+            pattern = f"{how}, {{}}" if how and several else how or "{}"
+            patterns.append(f"{pattern} ({dates[n]})" if dates[n] else pattern)
+        return patterns
+
+    def confidences(self) -> list[tuple[str, list[float | None], list[str | None]]]:
+        """Return each confidence: its name, its share for each row, and the distribution over options as JSON."""
+        nothing: list[str | None] = [None] * len(self.table)
+        result = [(name, self.shares(name), nothing) for name in self.mapping.roles.get("confidence", ())]
+        columns = self.mapping.roles.get("options", ())
+        if columns:
+            guesses = self.guess_cells()
+            original = {answer(text): text for text in guesses if text}
+            by_option = {option_name(name, original) or name: self.shares(name) for name in columns}
+            chosen = [by_option.get(answer(guess), nothing)[n] if (guess := guesses[n]) else None for n in self.rows]
+            whole = [
+                json.dumps({original.get(option, option): shares[n] for option, shares in by_option.items()})
+                if self.guesses.options_sum_to_one and chosen[n] is not None else None
+                for n in self.rows
+            ]  # fmt: skip
+            result.append((OPTIONS, [share if isinstance(share, float) else None for share in chosen], whole))
+        if not self.is_forecast:
+            return result
+        return [
+            (name, shares, [p if p is None else json.dumps({YES: p, NO: 1 - p}) for p in shares]) for name, shares, _ in result
+        ]
+
+    def shares(self, name: str) -> list[float | None]:
+        """Return a column of confidences from 0 to 1."""
+        texts = [given(cell) for cell in self.table.columns[name]]
+        plain = [numeral[0] for text in texts if text and (numeral := number(text)) and not numeral[1]]
+        percent = self.mapping.percent
+        if percent is None:
+            percent = any(value > 1 + ROUNDING for value in plain)
+        elif percent and plain and max(plain) <= 1 + ROUNDING:
+            reason = f"no number in this column exceeds 1 ({max(plain):g} is the greatest), so these are no percentages"
+            raise refuse(self.table.name, reason, column=name, hint="unit")
+        shares: list[float | None] = []
+        for text in texts:
+            numeral = None if text is None else number(text)
+            if text is not None and text.lower() in self.mapping.words:
+                shares.append(self.mapping.words[text.lower()])
+            elif numeral is None:
+                self.unread[name] += text is not None
+                shares.append(None)
+            else:
+                shares.append(self.inside(numeral[0] / 100 if percent or numeral[1] else numeral[0]))
+        return shares
+
+    def inside(self, share: float) -> float:
+        """Return a share without the rounding error by which it exceeds 0 or 1."""
+        nearest = min(max(share, 0.0), 1.0)
+        if share == nearest or abs(share - nearest) > ROUNDING:
+            return share
+        self.rounded += 1
+        return nearest
+
+    def attributes(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the columns that become attributes of questions, and of responses.
+
+        An attribute of questions has one value for each of them, although they are answered several times.
+        """
+        names = [*self.mapping.roles.get("attribute", ()), *(self.mapping.roles.get("threshold", ()))]
+        repeated = len({*ids}) <= len(ids) / 2
+        of_questions = []
+        for name in names if repeated else ():
+            pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
+            if len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1:
+                of_questions.append(name)
+        return of_questions, [name for name in names if name not in of_questions]
+
+
+def stage(builder: Builder, staging: Staging) -> None:
+    """Pass a table to the import: datasets that are not stored, questions, responses, attributes, days as tags."""
+    table = builder.table
+    ids, datasets = builder.question_ids(), builder.datasets()
+    questions = builder.questions(ids, datasets)
+    kind = FORECAST if builder.is_forecast else "single"
+    renamed: dict[tuple[str, str], str] = {}
+    homes: dict[str, str] = {}
+    for dataset, asked in questions.items():
+        if asked.problems:
+            staging.report.problems += asked.problems
+            continue
+        home = builder.options.dataset or _same_questions(staging, asked, kind) or dataset
+        homes[dataset] = home
+        if home != dataset:
+            staging.report.lines.append(f"{table.name}: its questions are those of dataset {home}")
+        for question, known in _as_known(staging, home, asked).items():
+            renamed[dataset, question] = known
+    if staging.report.problems:
+        return
+    of_questions, of_responses = builder.attributes(ids)
+    for dataset, asked in questions.items():
+        asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
+        for n in builder.rows if of_questions else ():
+            if datasets[n] == dataset:
+                for name in of_questions:
+                    value = given(table.columns[name][n])
+                    if value is not None:
+                        asked.attributes[renamed.get((dataset, ids[n]), ids[n]), name] = value
+        _add_questions(builder, staging, homes[dataset], asked, kind, dataset)
+    rows = builder.responses(ids, datasets)
+    for row in rows:
+        dataset = str(row["dataset"])
+        row["question_id"] = renamed.get((dataset, str(row["question_id"])), row["question_id"])
+        row["dataset"] = homes[dataset]
+    _add_responses(builder, staging, rows, of_responses)
+    dates = builder.cells("date")
+    if any(dates):
+        tags = {(row["dataset"], row["model"], row["elicitation"]): dates[int(str(row["row"]))] for row in rows}
+        file = staging.add_rows(table.name, pl.DataFrame(
+            [{"dataset": d, "model": m, "elicitation": e, "tag": "date", "value": day} for (d, m, e), day in tags.items()]
+        ))  # fmt: skip
+        staging.load(file, (Column("dataset"), *TAGS))
+        staging.add("tags", file, "from loaded")
+    if builder.unresolved:
+        rows_left_out = counted(builder.unresolved, "row")
+        staging.report.warnings.append(f"{table.name}: {rows_left_out} of questions without an outcome, left out")
+    if builder.rounded:
+        staging.report.repaired[ROUNDED] += builder.rounded
+    for name, count in builder.unread.items():
+        if count:
+            cells = counted(count, "cell")
+            staging.report.warnings.append(
+                f"{table.name}: {UNREADABLE} from {cells} of {name}; these answers are kept without one"
+            )
+
+
+def _same_questions(staging: Staging, questions: Questions, kind: str) -> str | None:
+    """Return the only dataset, stored or incoming, that has all these questions, with the same texts and answers."""
+    texts = [{row["text"], row["answer"]} - {None} for row in questions.rows.values()]
+    if not all(texts) or (not all(row["text"] for row in questions.rows.values()) and len(questions.rows) < MIN_ALIKE):
+        return None
+    known = frame(staging.connection, f"""
+        select d.dataset, question_id, text, answer from (
+            select dataset, question_id, text, answer from questions_read union all
+            select dataset, question_id, text, answer from store.questions
+                where dataset not in (select dataset from questions_read)
+        ) q join datasets d using (dataset) where d.kind = {literal(kind)}""").to_dicts()  # fmt: skip
+    alike: Counter[str] = Counter()
+    for row in known:
+        own = questions.rows.get(row["question_id"])
+        alike[row["dataset"]] += own is not None and all(own[key] in (None, row[key]) for key in ("text", "answer"))
+    fitting = [dataset for dataset, count in alike.items() if count == len(questions.rows)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _as_known(staging: Staging, dataset: str, questions: Questions) -> dict[str, str]:
+    """Return the ids that a dataset has for questions of the same texts, if it has none of the table's ids."""
+    stored = staging.connection.execute(
+        "select question_id, text from store.questions where dataset = $d", {"d": dataset}
+    ).fetchall()
+    if {question for question, _ in stored} & {*questions.rows}:
+        return {}
+    by_text = {" ".join(text.split()): question for question, text in stored if text}
+    return {
+        question: by_text[plain]
+        for question, row in questions.rows.items()
+        if (plain := " ".join((row["text"] or "").split())) in by_text
+    }
+
+
+def _add_questions(builder: Builder, staging: Staging, dataset: str, questions: Questions, kind: str, stated: str) -> None:
+    """Create a dataset, or add the questions that a dataset of tables lacks. Other datasets must have them."""
+    name, known, rows = builder.table.name, staging.dataset(dataset), dict(questions.rows)
+    is_stored = not staging.is_incoming(dataset)
+    source, order = ("store.questions", "order by position") if is_stored else ("questions_read", "")
+    sql = f"select {', '.join(QUESTION_COLUMNS)} from {source} where dataset = $d {order}"
+    others = {row["question_id"]: row for row in frame(staging.connection, sql, {"d": dataset}).to_dicts()}
+    facts = frame(staging.connection, "select * from store.datasets where dataset = $d", {"d": dataset}).to_dicts()
+    of_tables = not is_stored or any(row["source"] == SOURCE for row in facts)
+    for question, row in rows.items() if of_tables else ():
+        for column, role in (("text", "question"), ("answer", builder.answer_role)):
+            value, other = row[column], others.get(question, row)[column]
+            if value is not None and other is not None and value != other:
+                reason = f"question {question!r} has a different {column} in dataset {dataset!r}"
+                stated_as = builder.mapping.column(role)
+                staging.report.problems.append(Problem(name, None, stated_as, value[:80], reason, "dataset", row["place"]))
+    if known and known["kind"] != kind and FORECAST in (known["kind"], kind):
+        reason = f"dataset {dataset!r} is of kind {known['kind']}, but the questions of this table are of kind {kind}"
+        raise refuse(name, reason, hint="dataset")
+    if known is None:
+        named = (text for text in builder.cells("dataset") if text and dataset_id(text) == stated)
+        title = builder.options.title or next(named, builder.stem)
+        classes = [YES, NO] if kind == FORECAST else list(builder.options.classes) or None
+        staging.add_dataset(name, dataset, kind=kind, title=title, source=SOURCE, classes=classes)
+    else:
+        rows = {question: row for question, row in rows.items() if question not in others}
+    if known and is_stored:
+        if not of_tables or not rows or not {*questions.rows} & {*others}:
+            return  # the checks report questions that the dataset does not have
+        staging.recut.add(dataset)
+        kept = {key: facts[0][key] for key in ("title", "kind", "licence", "source", "simulated", "note", "classes")}
+        staging.add_dataset(name, dataset, **kept)
+        rows = {question: row | {"place": f"question {question}"} for question, row in others.items()} | rows
+    if not rows:
+        return
+    records = [row | {"question_id": question} for question, row in rows.items()]
+    schema = dict.fromkeys((*QUESTION_COLUMNS, "place"), pl.String)
+    file = staging.add_rows(name, pl.DataFrame(records, schema=schema, orient="row"))
+    staging.load(file, QUESTIONS)
+    staging.add("questions", file, f"select $d as dataset, {', '.join(QUESTION_COLUMNS)}, ordinal from loaded", {"d": dataset})
+    attributes = [
+        (question, safe_name(key), value)
+        for (question, key), value in questions.attributes.items()
+        if question in rows and len(value) <= MAX_ATTRIBUTE_VALUE_LENGTH
+    ]
+    if attributes:
+        file = staging.add_rows(name, pl.DataFrame(attributes, schema=["question_id", "attribute", "value"], orient="row"))
+        staging.load(file, (Column("question_id"), Column("attribute"), Column("value")))
+        staging.add("attributes", file, "select $d as dataset, * from loaded", {"d": dataset})
+
+
+def safe_name(name: str) -> str:
+    """Return the name of an attribute: that of its column, unless Clueline's own tables have a column of this name.
+
+    >>> safe_name("difficulty"), safe_name("subject")
+    ('difficulty (stated)', 'subject')
+    """
+    own = {column.name for column in (*QUESTIONS, *RESPONSES)} | {"ordinal", "place"}
+    return f"{name} (stated)" if name.lower() in own else name
+
+
+def _add_responses(builder: Builder, staging: Staging, rows: Sequence[Mapping[str, object]], attributes: Sequence[str]) -> None:
+    table = builder.table
+    cells = {safe_name(name): [given(cell) for cell in table.columns[name]] for name in attributes}
+    longest = {name: max((len(value) for value in values if value), default=0) for name, values in cells.items()}
+    too_long = {name: most for name, most in longest.items() if most > MAX_ATTRIBUTE_VALUE_LENGTH}
+    short = [name for name in cells if name not in too_long]
+    names = attribute_names(table.name, short, RESPONSES, staging.report, strict=False)
+    of_questions = {
+        name
+        for dataset in {str(row["dataset"]) for row in rows}
+        for (name,) in staging.connection.execute(
+            """select attribute from store.attributes where dataset = $d
+            union select attribute from attributes_read where dataset = $d""",
+            {"d": dataset},
+        ).fetchall()
+    }
+    names = [name for name in names if name not in of_questions]
+    schema = {
+        **dict.fromkeys(("dataset", *RESPONSE_COLUMNS, "place"), pl.String),
+        "confidence": pl.Float64, "correct": pl.Float64, "failed": pl.Boolean,
+    }  # fmt: skip
+    data = pl.DataFrame([{key: row[key] for key in schema} for row in rows], schema=schema, orient="row")
+    numbers = [int(str(row["row"])) for row in rows]
+    data = data.with_columns(*(pl.Series(name, [cells[name][n] for n in numbers], dtype=pl.String) for name in names))
+    file = staging.add_rows(table.name, data)
+    staging.load(file, (*RESPONSES, Column("dataset")), lambda columns: [Column(name) for name in names])
+    for dataset in {str(row["dataset"]) for row in rows}:
+        staging.response_attributes |= {(dataset, name): table.name for name in names}
+    if names:
+        staging.report.lines.append(f"{table.name}: kept as attributes of responses: {', '.join(names)}")
+    if too_long:
+        those = ", ".join(f"{name} (has {most:,})" for name, most in sorted(too_long.items()))
+        reason = f"columns that were not kept, because an attribute has at most {MAX_ATTRIBUTE_VALUE_LENGTH} characters"
+        staging.report.warnings.append(f"{table.name}: {reason}: {those}")
+    staging.add(
+        "responses", file,
+        f"select dataset, {', '.join(RESPONSE_COLUMNS)}, {attribute_map(names)} as attributes, ordinal from loaded",
+    )  # fmt: skip
+
+
+def stem_of(name: str) -> str:
+    """Return the name of a file without its endings.
+
+    >>> stem_of("runs/mmlu_model.csv.gz")
+    'mmlu_model'
+    """
+    return ENDINGS.sub("", name.rpartition("/")[2]) or name
+
+
+def _digest(text: str | None) -> str | None:
+    """Return an id for a question of which only the text is known; spaces make no difference."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12] if text else None

@@ -1,0 +1,125 @@
+"""What cells of a foreign table mean: numbers, truth values, confidences, answers that agree."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Sequence
+
+MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat", "#n/a", "-"}
+NUMBER = re.compile(r"([-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?) ?(%?)")
+VERDICT = re.compile(r"\[RESULT\]\s*\(?(\d)")  # as judges of the Prometheus family write it; the last one counts
+LETTER = re.compile(r"\(?([A-Za-z0-9])\)?[.:)]?")
+LETTER_WITH_TEXT = re.compile(r"\(?([A-Z])(?:\)|[.:)])\s+\S.*", re.DOTALL)
+IN_PARENTHESES = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
+TRUTH = {
+    **dict.fromkeys(["true", "yes", "ja", "oui", "sí", "si", "y", "t", "c", "correct", "right", "richtig", "wahr", "pass",
+                     "passed", "vrai", "1", "1.0"], 1.0),
+    **dict.fromkeys(["false", "no", "nein", "non", "n", "f", "i", "incorrect", "wrong", "falsch", "fail", "failed", "faux",
+                     "0", "0.0"], 0.0),
+}  # fmt: skip
+YES_AND_NO = {"true", "yes", "ja", "oui", "sí", "si", "false", "no", "nein", "non", "wahr", "falsch", "vrai", "faux"}
+ABSTENTIONS = {
+    "idk", "i don't know", "i do not know", "abstain", "abstained", "abstention", "refuse", "refused", "refusal", "unsure",
+    "weiß nicht", "weiss nicht", "no answer", "declined", "skip", "skipped",
+}  # fmt: skip
+ROUNDING = 1e-9  # by how much a confidence may exceed its range because of floating-point sums
+
+
+def given(cell: str | None) -> str | None:
+    """Return the text of a cell without spaces around it; None if it is blank or a word for a missing value.
+
+    >>> given(" 0.5 "), given("NaN"), given(None)
+    ('0.5', None, None)
+    """
+    text = (cell or "").strip()
+    return None if text.lower() in MISSING else text
+
+
+def number(text: str | None) -> tuple[float, bool] | None:
+    """Return the number in a cell, with a decimal point or comma, and whether a percent sign follows it; None if it is no number.
+
+    >>> number("85 %"), number(",85"), number("1.5e-3"), number("1,234.5"), number("high")
+    ((85.0, True), (0.85, False), (0.0015, False), None, None)
+    """
+    match = NUMBER.fullmatch(text.strip()) if text is not None else None
+    value = float(match[1].replace(",", ".")) if match else math.nan
+    return (value, bool(match[2])) if match and math.isfinite(value) else None
+
+
+def truth(text: str | None) -> float | None:
+    """Return what a cell says about correctness, from 0 to 1; None if it says nothing about it.
+
+    >>> truth("Ja"), truth("I"), truth("0,5"), truth("{'feedback': 'good [RESULT] 0 ... [RESULT] 1'}"), truth("5")
+    (1.0, 0.0, 0.5, 1.0, None)
+    """
+    if text is None:
+        return None
+    if (known := TRUTH.get(text.lower())) is not None:
+        return known
+    verdicts = VERDICT.findall(text)
+    if verdicts:
+        return float(verdicts[-1]) if verdicts[-1] in "01" else None
+    value = number(text)
+    return value[0] if value and not value[1] and 0 <= value[0] <= 1 else None
+
+
+def listed(text: str | None) -> list[str] | None:
+    """Return the entries of a list or the values of a mapping, written as Python or JSON; None for any other text.
+
+    >>> listed("['a, b', 2]"), listed('{"A": "x"}'), listed("[1"), listed("word")
+    (['a, b', '2'], ['x'], None, None)
+    """
+    if not text or text[0] not in "[{":
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            entries = parse(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        entries = list(entries.values()) if isinstance(entries, dict) else entries
+        return [str(entry) for entry in entries] if isinstance(entries, list) else None
+    return None
+
+
+def answer(text: str) -> str:
+    """Return an answer in the form in which labels are compared: without case, spaces, and the brackets or point of a letter.
+
+    >>> answer(" (B) "), answer("b."), answer("B) Paris"), answer("Not sure")
+    ('b', 'b', 'b', 'not sure')
+    """
+    text = " ".join(text.split())
+    match = LETTER.fullmatch(text) or LETTER_WITH_TEXT.fullmatch(text)
+    return match[1].lower() if match else text.casefold().rstrip(".")
+
+
+def agree(guess: str, reference: str) -> bool:
+    """Return whether a guess is a reference answer, which may name several, as in "A or B", or add something in parentheses.
+
+    >>> agree("(b)", "A or B"), agree("Yes", "True"), agree("Rome (Italy)", "rome"), agree("A", "B")
+    (True, True, True, False)
+    """
+    stated, right = _forms(guess), _forms(reference)
+    if stated & right:
+        return True
+    return any(a in YES_AND_NO and b in YES_AND_NO and TRUTH[a] == TRUTH[b] for a in stated for b in right)
+
+
+def _forms(text: str) -> set[str]:
+    parts = {text, *re.split(r"\s+or\s+|\s*[/|]\s*", text)}
+    for part in list(parts):
+        if match := IN_PARENTHESES.fullmatch(part):
+            parts |= {match[1], match[2]}
+    return {answer(part) for part in parts if part.strip()}
+
+
+def are_labels(texts: Sequence[str | None]) -> bool:
+    """Return whether answers are labels to be compared as they are (letters, yes and no, few classes), rather than free text.
+
+    >>> are_labels(["A", "B or C"]), are_labels(["Yes", "No"]), are_labels([f"river {n}" for n in range(20)])
+    (True, True, False)
+    """
+    distinct = {form for text in texts if text is not None for form in _forms(text)}
+    return len(distinct) <= 40 and (all(len(form) <= 2 or form in YES_AND_NO for form in distinct) or len(distinct) <= 10)

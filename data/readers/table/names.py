@@ -1,0 +1,138 @@
+"""Which roles the name of a column suggests, in English, German and some French and Spanish."""
+
+from __future__ import annotations
+
+import re
+
+EITHER = "either"  # an answer, of which the name does not say whose it is
+SCORE = "score"  # a measure of uncertainty that is no probability
+# Names by role, without the punctuation and case of a column's name.
+PHRASES = """\
+question_id: question id, questionid, qid, id, item, item id, prompt id, uid, uuid, idx, doc id, example id, problem
+    id, task id, sample id, instance id, question number, question nr, question index, frage id, frage nr, nr, number,
+    q id, case id
+question: question, question text, question title, prompt, prompt text, query, problem, input, question prompt, frage,
+    aufgabe, fragetext, item text, statement, claim
+choices: choices, options, answer options, answer choices, antwortoptionen, alternatives
+answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
+    answer, ref, expected, expected answer, solution, key, answer key, correct answer, correct letter, correct label,
+    correct option, correct choice, right answer, right letter, true answer, true label, true letter, y true, actual,
+    actual answer, musterlösung, lösung, sollantwort, richtige antwort, korrekte antwort
+guess: guess, prediction, predicted, pred, predicted answer, predicted letter, predicted label, predicted option, y
+    pred, response, model response, llm response, extracted, extracted answer, parsed answer, reply, completion,
+    output, output answer, model answer, model output, llm answer, chosen, chosen answer, chosen option, chosen
+    letter, selected, selected answer, selected option, said, given answer, final answer, modellantwort, vorhersage
+either: answer, antwort, letter, label, réponse, respuesta, option, choice
+correct: correct, is correct, iscorrect, correctness, right, is right, hit, accurate, richtig, korrekt, answer
+    correct, answered correctly, was correct, judged correct, solved, exact match, correcto, score, judge score,
+    judgement, judgment, grade, graded, verdict, em, match, acc, accuracy, ok, okay, success, passed, label correct,
+    judge, answer is correct, prediction correct, prediction is correct, response correct, guess correct, model
+    correct
+confidence: confidence, conf, confident, certainty, certain, sure, how sure, probability, prob, proba, p true, ptrue,
+    p max, pmax, p correct, p answer, p, credence, likelihood, belief, konfidenz, sicherheit, gewissheit,
+    wahrscheinlichkeit, zuversicht, confianza, confiance, probability yes, p yes, yes probability, probability of yes,
+    forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
+    confidence percent, confidence pct, confidence level, max prob, answer probability, answer confidence, predicted
+    probability, predicted confidence, model confidence, response confidence, confidence in answer, confidence value
+score: entropy, perplexity, uncertainty, nll, surprisal, logit, logits, logprob, log prob, log likelihood, variance,
+    margin, semantic entropy, energy, unsicherheit, entropie, loss, dispersion
+model: model, model name, model id, modell, llm, llm name, engine, system, agent, forecaster, model version, modelo,
+    modèle, lm, evaluated model, predictor, solver
+elicitation: elicitation, elicitation method, confidence method, confidence type, method, scorer, prompt type,
+    prompting, strategy, verfahren, methode
+dataset: dataset, data set, dataset name, benchmark, benchmark name, corpus, qset, question set, datensatz, test set
+category: category, subject, topic, domain, discipline, area, field, kategorie, fach, thema, subject area, question
+    category, question type, task
+date: date, day, run date, run day, datum, tag, eval date, evaluation date
+sample: trial, trial index, trial id, sample, sample index, epoch, repeat, repetition, replicate, iteration, attempt,
+    seed, rollout, run index, run id, run, versuch, durchlauf, generation index, sample number, trial number
+threshold: threshold, tau, confidence threshold, abstention threshold, told threshold, schwelle, target confidence, t
+clue: clue, clue index, hint index
+outcome: resolution, resolved, resolved to, outcome, occurred, happened, came true, ausgang, resolution value
+parsed: parse ok, parsed, parsed ok, parse success, correct format, format ok, format correct, is parsed, valid
+    format, is valid, valid, parseable, well formed
+failed: failed, failure, call failed, request failed, is error, errored, error
+abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal
+"""
+ROLES_BY_PHRASE: dict[str, list[str]] = {}
+for _entry in re.split(r"\n(?! )", PHRASES.strip()):
+    _role, _, _phrases = _entry.partition(": ")
+    for _phrase in _phrases.split(","):
+        ROLES_BY_PHRASE.setdefault(" ".join(_phrase.split()), []).append(_role)
+MAX_WORDS = max(len(phrase.split()) for phrase in ROLES_BY_PHRASE)
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Words that make a number between 0 and 1 something else than how sure the model is that its answer is right.
+NO_CONFIDENCE = _set("""
+    threshold tau interval low high lower upper std sd stdev var variance ci raw reason reasoning explanation human
+    annotator user people person crowd difficulty temperature top parse format wrong error false incorrect no not bin
+    bucket decile rank tok prompt text time second count length target told expected gap diff delta change baseline
+    prior unanswerable fehler schwelle
+""")
+# Words with which "correct" is not about this answer.
+OTHERS_CORRECT = _set("""
+    human annotator user people baseline other previous prior first majority format confidence prob p probability
+""")
+# Words with which an id is not that of a question.
+NO_QUESTION = _set("""
+    run model batch trial user session request response worker annotator seed system output sheet category subject
+""")
+# Words of correctness, others that are also those of other scores, and words that may stand beside either.
+STRONG_CORRECT = _set("correct correctness iscorrect right hit accurate accuracy richtig korrekt correcto solved")
+WEAK_CORRECT = _set("score judge grade graded verdict em match acc ok okay success passed judgement judgment")
+BESIDE_CORRECT = _set("""
+    is was the it answer answered model llm prediction pred guess response label final exact auto extracted judged evaluated eval
+    value binary bool flag question overall output
+""")
+# Words that make a probability that of one option, and not of the answer that was given.
+OF_OPTIONS = _set("yes no ja nein a b c d e f true false") - {"true"}
+# Words of names that say nothing, as those of letters do.
+NOTHING = _set("col column var variable field feature unnamed attr attribute value data num val")
+UNSURE_OUTCOME = {"outcome", "resolved"}
+
+
+def tokens(name: str) -> tuple[str, ...]:
+    """Return the words of a column name. Of a dotted path, the words of its last part.
+
+    >>> tokens("isCorrect"), tokens("output.P_true"), tokens("How sure?"), tokens("conf1")
+    (('is', 'correct'), ('p', 'true'), ('how', 'sure'), ('conf',))
+    """
+    return _words(name.rpartition(".")[2]) or _words(name)
+
+
+def _words(name: str) -> tuple[str, ...]:
+    spaced = re.sub(r"(?<=[a-zäöü0-9])(?=[A-Z])", " ", name)
+    return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", spaced))
+
+
+def says_nothing(name: str) -> bool:
+    """Return whether a name tells nothing of its column.
+
+    >>> says_nothing("col_3"), says_nothing("x1"), says_nothing("cosine")
+    (True, True, False)
+    """
+    return all(len(word) < 3 or word in NOTHING for word in tokens(name)) and not roles_of(name)
+
+
+def roles_of(name: str) -> dict[str, float]:
+    """Return the roles that a name suggests, with how strongly: by the number of words, and more if they come last.
+
+    >>> roles_of("correct_answer")
+    {'answer': 2.5, 'either': 1.5, 'correct': 1}
+    >>> roles_of("output.answer"), roles_of("x1")
+    ({'guess': 2.5, 'either': 1.5}, {})
+    """
+    roles: dict[str, float] = {}
+    last = tokens(name)
+    # The whole path says whose answer it is; otherwise its last part is what counts.
+    for words, only in ((last, None), (_words(name), ("guess", "answer"))):
+        for start in range(len(words)):
+            for end in range(start + 1, min(len(words), start + MAX_WORDS) + 1):
+                for role in ROLES_BY_PHRASE.get(" ".join(words[start:end]), ()):
+                    if only is None or (role in only and end == len(words)):
+                        roles[role] = max(roles.get(role, 0), end - start + (0.5 if end == len(words) else 0))
+    return dict(sorted(roles.items(), key=lambda item: (-item[1], item[0])) if len(roles) > 1 else roles)

@@ -1,0 +1,267 @@
+"""Any file as tables of text: CSV with any delimiter and encoding, JSON, JSON Lines, Parquet, workbooks of Excel."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from data.duckdb_and_polars import literal
+from data.importing.file_folder_or_zip import Incoming
+from data.importing.report import refuse
+from data.importing.staging import Staging
+from data.importing.table_contract import MAX_SHOWN_LENGTH
+from data.importing.table_files import MAX_COLUMNS, MAX_LINE_LENGTH, PARQUET, WRONG_LINE, misfit, size
+
+MAX_BYTES = 2**28  # of a table, which is read into memory as a whole
+DELIMITERS = ",;\t|"
+MAX_TITLE_ROWS = 10  # rows above the header that are looked through
+SAMPLE_ROWS = 50  # rows by which the delimiter and the header are found
+SHEET = "sheet"  # column with the name of the sheet, of workbooks with several
+NOT_TEXT = "this is neither text in a known encoding nor another file that is read as a table"
+
+
+@dataclass
+class Table:
+    """A table of texts: columns by name, of equal length; None is a missing cell.
+
+    ``places`` says where each row is. ``encoding`` is blank if the text is Unicode.
+    """
+
+    name: str
+    columns: dict[str, list[str | None]]
+    places: list[str]
+    encoding: str = ""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def read_tables(incoming: Incoming, staging: Staging) -> list[Table]:
+    """Return the tables in a file: one, or in a workbook one for all sheets with the same columns. Raises ``Refused``."""
+    if incoming.is_workbook:
+        return _of_workbook(incoming)
+    with incoming.file.path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            return [_of_parquet(incoming, staging)]
+    length = incoming.file.path.stat().st_size
+    if length > MAX_BYTES:
+        raise refuse(incoming.name, f"a table in the form of another project can have at most {size(MAX_BYTES)}")
+    text, encoding = _decoded(incoming.name, incoming.file.path.read_bytes())
+    start = text.lstrip()[:1]
+    table = _of_json(incoming.name, text) if start in ("{", "[") else _of_csv(incoming.name, text)
+    table.encoding = "" if encoding.startswith("utf") else encoding
+    return [table] if table.columns and len(table) else []
+
+
+def _decoded(name: str, content: bytes) -> tuple[str, str]:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encodings = ["utf-16"]
+    elif b"\0" in content[:4096]:
+        encodings = ["utf-16-le" if content[1:2] == b"\0" else "utf-16-be"]
+    else:
+        encodings = ["utf-8-sig", "cp1252"]
+    for encoding in encodings:
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text, encoding
+    raise refuse(name, NOT_TEXT)
+
+
+# -- CSV ---------------------------------------------------------------------------------------------------------------
+
+
+def _of_csv(name: str, text: str) -> Table:
+    best: tuple[int, int, str] | None = None
+    for delimiter in DELIMITERS:
+        widths = Counter(len(row) for _, row in zip(range(SAMPLE_ROWS), _rows(name, text, delimiter), strict=False) if row)
+        width, rows = max(((w, n) for w, n in widths.items() if w > 1), key=lambda pair: (pair[1], pair[0]), default=(1, 0))
+        if rows and (best is None or (rows, width) > best[:2]):
+            best = (rows, width, delimiter)
+    delimiter = best[2] if best else ","
+    return _with_header(name, [(f"line {line}", row) for line, row in _numbered(name, text, delimiter)])
+
+
+def _rows(name: str, text: str, delimiter: str) -> Iterator[list[str]]:
+    return (row for _, row in _numbered(name, text, delimiter))
+
+
+def _numbered(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first physical line and the fields of each row that is not blank."""
+    csv.field_size_limit(MAX_LINE_LENGTH)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    before = 0
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield before + 1, row
+            before = reader.line_num
+    except csv.Error as error:
+        raise refuse(name, f"this row cannot be read: {error}", line=before + 1) from error
+
+
+def _with_header(name: str, rows: Sequence[tuple[str, Sequence[str | None]]]) -> Table:
+    """Find the header below lines of title, and return the rows below it. Raises ``Refused`` for rows of another width."""
+    sample = [row for _, row in rows[: SAMPLE_ROWS + MAX_TITLE_ROWS]]
+    filled = [sum(bool(cell and cell.strip()) for cell in row) for row in sample]
+    usual = Counter(filled).most_common(1)[0][0] if filled else 0
+    widest = max(filled, default=0)
+    # A title fills one cell or two. A header fills all columns but perhaps those of an index. Rows below it may have blanks.
+    enough = min(usual, max(widest - 2, 3)) if widest > 3 else min(usual, widest)
+    at = next((n for n, count in enumerate(filled[:MAX_TITLE_ROWS]) if count >= enough), 0)
+    if not rows:
+        return Table(name, {}, [])
+    header = _names([(cell or "").strip() for cell in rows[at][1]])
+    body = rows[at + 1 :]
+    if len(header) > MAX_COLUMNS:
+        raise refuse(name, f"the first line names more than {MAX_COLUMNS:,} columns")
+    for place, row in body:
+        extra = [cell for cell in row[len(header) :] if cell and cell.strip()]
+        if len(row) < len(header) or extra:
+            line = int(place.removeprefix("line ")) if place.startswith("line ") else None
+            raise refuse(name, misfit(len(row), len(header)), line=line, value=",".join(cell or "" for cell in row)[:80])
+    columns: dict[str, list[str | None]] = {head: [row[n] for _, row in body] for n, head in enumerate(header)}
+    return Table(name, columns, [place for place, _ in body])
+
+
+def _names(header: Sequence[str]) -> list[str]:
+    """Give every column a name of its own: unnamed and repeated ones get numbers, as pandas gives them."""
+    names: list[str] = []
+    for n, stated in enumerate(header):
+        name = stated or f"Unnamed: {n}"
+        names.append(name if name not in names else f"{name}.{n}")
+    return names
+
+
+# -- JSON and Parquet --------------------------------------------------------------------------------------------------
+
+
+def _of_json(name: str, text: str) -> Table:
+    lines = text.split("\n")
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise refuse(name, "this JSON nests too deeply") from None
+    except ValueError as whole:
+        records: list[tuple[str, Any]] = []
+        for line, content in enumerate(lines, start=1):
+            if content.strip():
+                try:
+                    record = json.loads(content)
+                except (ValueError, RecursionError):
+                    record = None
+                if not isinstance(record, dict):
+                    if line == 1 and isinstance(whole, json.JSONDecodeError):
+                        reason = f"this is not valid JSON: {whole.msg}, at character {whole.colno}"
+                        raise refuse(name, reason, line=whole.lineno) from None
+                    raise refuse(name, WRONG_LINE, line=line, value=content[:80]) from None
+                records.append((f"line {line}", record))
+        return _of_records(name, records)
+    return _of_records(name, _records(document))
+
+
+def _records(document: object, depth: int = 0) -> list[tuple[str, Any]]:
+    """Find the rows of a JSON document: a list of objects, objects by id, columns by name, or one of these within an object."""
+    if isinstance(document, list):
+        return [(f"entry {n}", row) for n, row in enumerate(document, start=1)] if _are_objects(document) else []
+    if not isinstance(document, dict) or depth > 3:
+        return []
+    values = list(document.values())
+    by_column = len(values) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
+    if by_column and values[0] and not any(isinstance(cell, dict) for value in values for cell in value):
+        return [(f"entry {n + 1}", {key: document[key][n] for key in document}) for n in range(len(values[0]))]
+    if len(values) > 1 and _are_objects(values) and len({frozenset(value) for value in values}) <= max(1, len(values) // 10):
+        return [(f"entry {key!r}"[:MAX_SHOWN_LENGTH], {"id": key} | value) for key, value in document.items()]
+    parts = {key: rows for key, value in document.items() if (rows := _records(value, depth + 1))}
+    if not parts:
+        return []
+    longest = max(parts, key=lambda key: len(parts[key]))
+    facts = {key: value for key, value in document.items() if key not in parts and isinstance(value, str | int | float | bool)}
+    return [(place, facts | row) for place, row in parts[longest]]
+
+
+def _are_objects(values: Sequence[object]) -> bool:
+    return bool(values) and all(isinstance(value, dict) for value in values)
+
+
+def _of_records(name: str, records: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    rows = [_flat(record) for _, record in records]
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    if len(names) > MAX_COLUMNS:
+        raise refuse(name, f"the rows have more than {MAX_COLUMNS:,} different keys")
+    return Table(name, {key: [row.get(key) for row in rows] for key in names}, [place for place, _ in records])
+
+
+def _flat(record: dict[str, Any]) -> dict[str, str | None]:
+    """Return a record with the values of nested objects under dotted paths. Lists become JSON text."""
+    flat: dict[str, str | None] = {}
+    stack: list[tuple[str, Any]] = [(str(key), value) for key, value in reversed(record.items())]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict) and value:
+            stack += [(f"{path}.{key}", inner) for key, inner in reversed(value.items())]
+        else:
+            flat[path] = _text(value)
+    return flat
+
+
+def _text(value: object) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case float() if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
+        case list() | tuple() | dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+        case datetime() | date():
+            return value.isoformat()
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _of_parquet(incoming: Incoming, staging: Staging) -> Table:
+    file = incoming.file
+    file.check_parquet(staging.connection, file.columns)
+    rows = staging.connection.execute(f"from read_parquet({literal(file.pattern)}, {PARQUET})")
+    names = [column[0] for column in rows.description or ()]
+    records = [(f"row {n}", dict(zip(names, row, strict=True))) for n, row in enumerate(rows.fetchall(), start=1)]
+    return _of_records(incoming.name, records)
+
+
+# -- workbooks ---------------------------------------------------------------------------------------------------------
+
+
+def _of_workbook(incoming: Incoming) -> list[Table]:
+    from python_calamine import CalamineError, load_workbook  # only workbooks need it
+
+    try:
+        workbook = load_workbook(incoming.path)
+        sheets = {sheet: workbook.get_sheet_by_name(sheet).to_python(skip_empty_area=False) for sheet in workbook.sheet_names}
+    except (CalamineError, OSError, ValueError) as error:
+        raise refuse(incoming.name, f"this workbook cannot be read: {error}") from error
+    tables: dict[tuple[str, ...], Table] = {}
+    several = sum(bool(rows) for rows in sheets.values()) > 1
+    for sheet, rows in sheets.items():
+        cells = [(f"{sheet}, row {n}", [_text(cell) for cell in row]) for n, row in enumerate(rows, start=1)]
+        table = _with_header(incoming.name, [(place, row) for place, row in cells if any(row)])
+        if not len(table):
+            continue
+        if several:
+            table.columns[SHEET if SHEET not in table.columns else f"{SHEET} of workbook"] = [sheet] * len(table)
+        same = tables.setdefault(tuple(table.columns), table)
+        if same is not table:
+            for name, column in table.columns.items():
+                same.columns[name] += column
+            same.places += table.places
+    if not tables:
+        raise refuse(incoming.name, "no sheet of this workbook has rows below a header")
+    return list(tables.values())

@@ -1,0 +1,589 @@
+"""Guesses which column of a table has which role: from names, types and values, each with a reason.
+
+What is certain is taken. What is not becomes an ``Unclear``, which the analyst answers; no column gets a role in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from data.importing.column_mapping import ColumnMapping
+from data.readers.table.cells import ROUNDING, agree, answer, are_labels, given, listed, number, truth
+from data.readers.table.names import (
+    BESIDE_CORRECT,
+    EITHER,
+    NO_CONFIDENCE,
+    NO_QUESTION,
+    OF_OPTIONS,
+    OTHERS_CORRECT,
+    SCORE,
+    STRONG_CORRECT,
+    UNSURE_OUTCOME,
+    WEAK_CORRECT,
+    roles_of,
+    says_nothing,
+    tokens,
+)
+from data.readers.table.read import SHEET, Table
+
+MAX_WORDS = 15  # different words of confidence in a column
+MIN_FITTING = 0.9  # share of a column's cells that must fit a role; the others are reported or counted
+MAX_GROUPS = 1000  # different models, datasets and days in a file
+SURELY_PERCENT = 10  # numbers above this are percentages; those from 1 to 10 could also be a scale of points
+MIN_COMPARED = 10  # guesses of which one at least should be right
+SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
+MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
+OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
+OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
+WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
+DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+
+
+@dataclass
+class Column:
+    """A column of a table, with what its values show."""
+
+    name: str
+    cells: Sequence[str | None]
+
+    @cached_property
+    def texts(self) -> list[str | None]:
+        return [given(cell) for cell in self.cells]
+
+    @cached_property
+    def present(self) -> list[str]:
+        return [text for text in self.texts if text is not None]
+
+    @cached_property
+    def distinct(self) -> dict[str, int]:
+        return dict(Counter(self.present).most_common())
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        return [numeral[0] / 100 if numeral[1] else numeral[0] for text in self.present if (numeral := number(text))]
+
+    @property
+    def is_numeric(self) -> bool:
+        return bool(self.present) and len(self.numbers) >= MIN_FITTING * len(self.present)
+
+    @cached_property
+    def is_index(self) -> bool:
+        """Whether this numbers the rows."""
+        counted = [str(n) for n in range(len(self.texts))]
+        return self.texts == counted or self.texts == [str(n + 1) for n in range(len(self.texts))]
+
+    @cached_property
+    def truths(self) -> list[float | None]:
+        return [truth(text) for text in self.texts]
+
+    @cached_property
+    def says_truth(self) -> bool:
+        return bool(self.present) and all(truth(text) is not None for text in self.distinct)
+
+    @property
+    def is_two_valued(self) -> bool:
+        return self.says_truth and {value for value in self.truths if value is not None} <= {0.0, 0.5, 1.0}
+
+    @cached_property
+    def is_list(self) -> bool:
+        return bool(self.present) and all(listed(text) is not None for text in list(self.distinct)[:20])
+
+    @cached_property
+    def length(self) -> float:
+        return sum(map(len, self.present)) / max(1, len(self.present))
+
+    @cached_property
+    def scale(self) -> str:
+        """What numbers these can be: ``unit``, ``percent``, ``unclear`` between the two, or ``none`` if they are no shares."""
+        plain = [numeral[0] for text in self.present if (numeral := number(text)) and not numeral[1]]
+        if not self.is_numeric:
+            return "none"
+        if _within(plain, 1):
+            return "unit"
+        if not _within(plain, 100):
+            return "none"
+        fractions = any(0 < value < 1 for value in plain)
+        return "percent" if max(plain) > SURELY_PERCENT and not fractions else "unclear"
+
+    @property
+    def has_words(self) -> bool:
+        return 1 < len(self.distinct) <= MAX_WORDS and not self.is_numeric and not self.is_list and not self.says_truth
+
+    def name_says(self, role: str) -> float:
+        """How strongly the name suggests a role, 0 if not or if it suggests another one more strongly."""
+        roles = roles_of(self.name)
+        return roles.get(role, 0) if roles.get(role, 0) == max(roles.values(), default=0) else 0
+
+
+def _within(values: Sequence[float], top: float) -> bool:
+    inside = sum(-ROUNDING <= value <= top + ROUNDING * top for value in values)
+    return inside >= MIN_FITTING * len(values)
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """What the table does not show for certain. ``choices`` are roles and columns that the analyst can state to answer it."""
+
+    reason: str
+    column: str | None = None
+    choices: tuple[tuple[str, str], ...] = ()
+    words: tuple[str, ...] = ()
+    scale: bool = False
+
+
+@dataclass
+class Guesses:
+    """The roles of a table's columns. ``reasons`` say by column why it has its role."""
+
+    mapping: ColumnMapping
+    reasons: dict[str, str] = field(default_factory=dict)
+    unclear: list[Unclear] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    options_sum_to_one: bool = False
+
+    @property
+    def asked(self) -> set[str]:
+        """The roles for which columns are offered."""
+        return {role for unclear in self.unclear for role, _ in unclear.choices}
+
+
+class _Guessing:
+    """The state of guessing: each step takes columns, so that no column has two roles."""
+
+    def __init__(self, table: Table, stated: ColumnMapping) -> None:
+        self.rows = len(table)
+        self.columns = {name: Column(name, cells) for name, cells in table.columns.items()}
+        self.roles: dict[str, tuple[str, ...]] = {}
+        self.result = Guesses(stated)
+        self.graded = False
+        self.asked_outcome = False
+        self.stated = stated
+        for role, names in stated.roles.items():
+            for name in names:
+                if name in self.columns:
+                    self.take(role, name, "as stated")
+
+    @property
+    def free(self) -> list[Column]:
+        taken = {name for names in self.roles.values() for name in names}
+        return [column for column in self.columns.values() if column.name not in taken and column.present]
+
+    def take(self, role: str, name: str, reason: str) -> None:
+        self.roles[role] = (*self.roles.get(role, ()), name)
+        self.result.reasons[name] = reason
+
+    def has(self, *roles: str) -> bool:
+        return any(role in self.roles for role in roles)
+
+    def column(self, role: str) -> Column | None:
+        return self.columns[self.roles[role][0]] if role in self.roles else None
+
+    def named(self, role: str, forbidden: Iterable[str] = ()) -> list[Column]:
+        """Return the free columns whose name suggests a role most, the strongest first."""
+        fitting = [column for column in self.free if column.name_says(role) and not {*tokens(column.name)} & {*forbidden}]
+        return sorted(fitting, key=lambda column: -column.name_says(role))
+
+    def ask(self, reason: str, role: str, columns: Iterable[Column]) -> None:
+        names = [column.name for column in columns]
+        self.result.unclear.append(Unclear(reason, names[0] if names else None, tuple((role, name) for name in names)))
+
+
+def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False) -> Guesses:
+    """Return the roles of the columns of a table.
+
+    ``stated`` has those that the analyst states, which are not questioned. ``graded`` says that the dataset is stored, by whose
+    answers guesses can be graded.
+    """
+    state = _Guessing(table, stated)
+    state.graded = graded
+    _flags(state)
+    _forecast(state)
+    _answers(state)
+    _correctness(state)
+    _options(state)
+    _confidences(state)
+    _groups(state)
+    _questions(state)
+    _repeats(state)
+    for column in state.free:
+        state.take("attribute", column.name, "")
+    names = tuple(name for name, column in state.columns.items() if column.present)
+    state.result.mapping = replace(stated, columns=names, roles=state.roles)
+    return state.result
+
+
+def _flags(state: _Guessing) -> None:
+    for role in ("parsed", "failed", "abstained"):
+        fitting = [column for column in state.named(role) if column.is_two_valued]
+        if len(fitting) == 1 and not state.has(role):
+            state.take(role, fitting[0].name, "by its name, and it says yes or no")
+    for role, why in (("choices", "lists"), ("clue", "whole numbers")):
+        fitting = [c for c in state.named(role) if (c.is_list if role == "choices" else c.is_numeric and not c.is_index)]
+        if len(fitting) == 1 and not state.has(role):
+            state.take(role, fitting[0].name, f"by its name, and it holds {why}")
+
+
+def _forecast(state: _Guessing) -> None:
+    """A question about the future has an outcome, which nobody guesses: the forecast is the probability of yes."""
+    outcomes = [column for column in state.named("outcome") if column.says_truth]
+    if state.has("outcome", "correct", "guess") or len(outcomes) != 1:
+        return
+    others = [
+        *state.named("guess"),
+        *state.named("answer"),
+        *(c for c in state.named("correct") if _is_plain(c) and c.says_truth),
+    ]
+    (outcome,) = outcomes
+    of_yes = any({"yes", "forecast", "forecaster"} & {*tokens(c.name)} or _all(c, WILL.match) for c in state.free)
+    if others:
+        return
+    if {*tokens(outcome.name)} & UNSURE_OUTCOME and not of_yes:
+        choices = (("outcome", outcome.name), ("correct", outcome.name))
+        reason = "is this what came true, of which the confidence was the probability, or whether an answer was right?"
+        state.result.unclear.append(Unclear(reason, outcome.name, choices))
+        state.asked_outcome = True
+        return
+    state.take("outcome", outcome.name, "by its name, and no column holds answers: the confidence is the probability of yes")
+
+
+def _answers(state: _Guessing) -> None:
+    """Find the guess and the reference answer. A bare "answer" is the one that no other column is."""
+
+    def plain(role: str) -> list[Column]:
+        return [column for column in state.named(role) if _is_answer(column)]
+
+    references = [state.column("answer")] if state.has("answer") else plain("answer")
+    guesses = [state.column("guess")] if state.has("guess") else plain("guess")
+    either = plain(EITHER)
+    found_references = [column for column in references if column]
+    found_guesses = [column for column in guesses if column]
+    if len(found_guesses) > 1 or len(found_references) > 1:
+        pairs = [(a, b) for a in found_guesses for b in found_references]
+        if pairs:
+            # Of a reasoning and the answer extracted from it, the latter has the values of the reference.
+            best = max(pairs, key=lambda pair: (_overlap(*pair), -pair[0].length))
+            found_guesses, found_references = [best[0]], [best[1]]
+        else:
+            found_guesses = sorted(found_guesses, key=lambda column: column.length)[:1]
+            found_references = found_references[:1]
+    why = "by its name"
+    if not found_references and found_guesses:
+        shared = [column for column in either if _overlap(found_guesses[0], column)]
+        if len(shared) == 1:
+            found_references, why = shared, f"it is an answer, and {found_guesses[0].name} is the model's"
+            either = []
+    elif found_references and not found_guesses and either:
+        best_of = sorted(either, key=lambda column: (-_overlap(column, found_references[0]), column.length))
+        found_guesses = best_of[:1]
+    elif not found_references and not found_guesses and len(either) == 1:
+        found_guesses = either
+    for role, columns in (("answer", found_references), ("guess", found_guesses)):
+        if columns and not state.has(role):
+            state.take(role, columns[0].name, why if role == "answer" else "by its name")
+
+
+def _is_answer(column: Column) -> bool:
+    return bool(column.present) and not column.is_list and not any(value % 1 for value in column.numbers) and not column.is_index
+
+
+def _overlap(guess: Column, reference: Column) -> float:
+    """Return the share of guesses that are among the reference answers, or agree with the one of their row."""
+    known = {answer(text) for text in reference.distinct}
+    pairs = [(a, b) for a, b in zip(guess.texts, reference.texts, strict=True) if a is not None and b is not None]
+    return sum(answer(a) in known or agree(a, b) for a, b in pairs) / max(1, len(pairs))
+
+
+def _agreement(state: _Guessing) -> list[float | None] | None:
+    """Return whether each guess is its reference answer, if these are labels; None for free text, or without both columns."""
+    guess, reference = state.column("guess"), state.column("answer")
+    if not guess or not reference or not are_labels(list(reference.distinct)):
+        return None
+    pairs = zip(guess.texts, reference.texts, strict=True)
+    return [float(agree(a, b)) if a is not None and b is not None else None for a, b in pairs]
+
+
+def _correctness(state: _Guessing) -> None:
+    if state.has("correct", "outcome") or state.asked_outcome:
+        return
+    named = [column for column in state.named("correct", OTHERS_CORRECT) if column.says_truth]
+    plain = [column for column in named if _is_plain(column)]
+    strong = [column for column in plain if {*tokens(column.name)} & STRONG_CORRECT]
+    weak = [column for column in plain if column not in strong and column.is_two_valued]
+    agreed = _agreement(state)
+
+    def fits(column: Column) -> bool:
+        pairs = [(a, b) for a, b in zip(column.truths, agreed or (), strict=False) if a is not None and b is not None]
+        return bool(pairs) and all(a == b for a, b in pairs)
+
+    proven = [column for column in (*named, *state.free) if agreed and column.is_two_valued and fits(column)]
+    if proven:
+        pair = f"{state.roles['guess'][0]} is {state.roles['answer'][0]}"
+        state.take("correct", proven[0].name, f"it says yes exactly where {pair}")
+        return
+    candidates = _different(strong) or _different(weak)
+    if not candidates and _never_agree(state):
+        two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
+        pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
+        state.ask(f"{pair} agree in no row: which column says whether answers are right?", "correct", two_valued)
+        return
+    if len(candidates) == 1:
+        state.take("correct", candidates[0].name, "by its name, and it says right or wrong")
+        contradicted = agreed and sum(a != b for a, b in zip(candidates[0].truths, agreed, strict=True) if None not in (a, b))
+        if contradicted:
+            pair = f"{state.roles['guess'][0]} and {state.roles['answer'][0]}"
+            state.result.notes.append(f"{candidates[0].name} contradicts the comparison of {pair} in {contradicted:,} rows")
+    elif not candidates and (odd := [c for c in named if c.is_two_valued]) and agreed is None:
+        state.ask("does this say whether answers are right?", "correct", odd)
+    elif candidates:
+        state.ask("several columns say whether answers are right, and differ", "correct", candidates)
+    elif not state.has("guess") or not (state.has("answer") or state.graded):
+        two_valued = [c for c in state.free if c.is_two_valued and not c.is_index and len(c.distinct) > 1]
+        two_valued = [c for c in two_valued if not roles_of(c.name)] or two_valued
+        if state.has("answer"):
+            texts = [c for c in state.free if _is_answer(c) and _overlap(c, state.columns[state.roles["answer"][0]]) > 0.5]
+            state.ask("which column is the model's answer, or says whether it is right?", "guess", texts)
+            if texts:
+                return
+            state.result.unclear.pop()
+        state.ask(
+            "no column is certain to say whether answers are right, or to hold answers or reference answers",
+            "correct",
+            two_valued,
+        )
+
+
+def _never_agree(state: _Guessing) -> bool:
+    """Whether no guess is its reference answer, so that one of the two columns is probably another."""
+    guess, reference = state.column("guess"), state.column("answer")
+    if not guess or not reference:
+        return False
+    pairs = [(a, b) for a, b in zip(guess.texts, reference.texts, strict=True) if a is not None and b is not None]
+    return len(pairs) >= MIN_COMPARED and not any(agree(a, b) for a, b in pairs)
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether no word of a name says that this is the correctness of something else, such as of the grammar."""
+    return {*tokens(column.name)} <= STRONG_CORRECT | WEAK_CORRECT | BESIDE_CORRECT
+
+
+def _different(columns: Sequence[Column]) -> list[Column]:
+    """Leave out columns that say the same as an earlier one. Of these, the shortest is kept."""
+    kept: list[Column] = []
+    for column in sorted(columns, key=lambda column: column.length):
+        if not any(column.truths == other.truths for other in kept):
+            kept.append(column)
+    return kept
+
+
+def _options(state: _Guessing) -> None:
+    """Find columns named after the options that guesses name, with a probability for each."""
+    guess = state.column("guess") or state.column("answer")
+    if state.has("options"):
+        columns = [state.columns[name] for name in state.roles["options"]]
+        state.result.options_sum_to_one = _sum_to_one(columns)
+        return
+    if guess is None or len(guess.distinct) > 26:
+        return
+    labels = {answer(text) for text in guess.distinct}
+    shares = [c for c in state.free if c.scale != "none" and option_name(c.name, labels)]
+    if len(shares) < 2 or len({option_name(c.name, labels) for c in shares}) < len(shares):
+        return
+    covered = labels <= {option_name(c.name, labels) for c in shares}
+    if _sum_to_one(shares) and covered:
+        state.result.options_sum_to_one = True
+        for column in shares:
+            state.take("options", column.name, "it is named after an option, and these columns add up to 1")
+        return
+    names = ", ".join(column.name for column in shares)
+    state.result.notes.append(f"{names}: named after options, but they do not add up to 1; kept as attributes")
+    for column in shares:
+        state.take("attribute", column.name, "")
+
+
+def option_name(name: str, labels: Iterable[str]) -> str | None:
+    """Return the option that a column is named after, in the form of ``answer``; None if there is none.
+
+    >>> option_name("prob_B", {"a", "b"}), option_name("Yes_Prob", {"yes", "no"}), option_name("length", {"a"})
+    ('b', 'yes', None)
+    """
+    words = [word for word in re.findall(r"[^\W_]+", name.lower()) if word not in OPTION_WORDS]
+    return next((form for form in (words[0] if len(words) == 1 else "", answer(name)) if form in {*labels}), None)
+
+
+def _sum_to_one(columns: Sequence[Column]) -> bool:
+    whole = 100 if any(column.scale == "percent" for column in columns) else 1
+    sums = []
+    for row in zip(*(column.texts for column in columns), strict=True):
+        numerals = [number(text) for text in row if text is not None]
+        if numerals:
+            sums.append(sum(value[0] / (100 if value[1] else whole) for value in numerals if value))
+    return bool(sums) and sum(abs(total - 1) <= SUM_TOLERANCE for total in sums) >= 0.95 * len(sums)
+
+
+def _confidences(state: _Guessing) -> None:
+    known = state.stated.words
+    forbidden = NO_CONFIDENCE if state.has("outcome") else NO_CONFIDENCE | OF_OPTIONS
+    named = [c for c in state.named("confidence", forbidden) if not c.is_index]
+    if not state.has("confidence"):
+        for column in named:
+            if column.scale != "none" and not (column.is_two_valued and len(named) > 1):
+                range_ = "percentages" if column.scale == "percent" else "between 0 and 1"
+                state.take("confidence", column.name, f"by its name, and its numbers are {range_}")
+            elif column.has_words:
+                state.take("confidence", column.name, "by its name, and it says how sure the model is in words")
+    for name in state.roles.get("confidence", ()):
+        column = state.columns[name]
+        words = tuple(word.lower() for word in column.distinct if number(word) is None)
+        unknown = tuple(sorted({*words} - {*known}))
+        if (unknown and column.has_words) or (unknown and known and not column.is_numeric):
+            reason = f"it says how sure the model is in words: {', '.join(unknown)}; which probability does each mean?"
+            state.result.unclear.append(Unclear(reason, name, words=unknown))
+        elif not column.is_numeric and not words:
+            state.result.unclear.append(Unclear("this column holds no numbers", name))
+        if state.stated.percent is None and column.scale == "unclear" and not known:
+            least, most = min(column.numbers), max(column.numbers)
+            reason = f"its numbers run from {least:g} to {most:g}: are these percentages?"
+            state.result.unclear.append(Unclear(reason, name, scale=True))
+        elif column.scale == "none" and column.is_numeric:
+            least, most = min(column.numbers), max(column.numbers)
+            reason = f"its numbers run from {least:g} to {most:g}: these are neither probabilities nor percentages"
+            state.result.unclear.append(Unclear(reason, name))
+    unnamed = [c for c in state.free if c.scale in ("unit", "percent") and len(c.distinct) > 2 and not c.is_index]
+    unnamed = [c for c in unnamed if says_nothing(c.name) and not all(value % 1 == 0 for value in c.numbers)]
+    if state.has("confidence", "options"):
+        for column in unnamed:
+            choices = (("confidence", column.name), ("attribute", column.name))
+            reason = "its numbers could be another confidence, and its name says nothing"
+            state.result.unclear.append(Unclear(reason, column.name, choices))
+    else:
+        scores = [c for c in state.free if c.is_numeric and c.name_says(SCORE)]
+        shares = [c for c in state.free if c.scale in ("unit", "percent") and not c.is_index and len(c.distinct) > 2]
+        shares = [c for c in shares if not {*tokens(c.name)} & NO_CONFIDENCE and c not in scores]
+        why = f"; {', '.join(c.name for c in scores)}: a measure of uncertainty, which is no probability" if scores else ""
+        worded = [c for c in state.free if c.has_words and says_nothing(c.name)]
+        candidates = [*unnamed, *worded] or [c for c in shares if not roles_of(c.name)] or shares
+        state.ask(f"no column is certain to be a confidence{why}", "confidence", candidates)
+
+
+def _groups(state: _Guessing) -> None:
+    """Find the columns that say which run or category a row belongs to."""
+    for role in ("model", "dataset", "category"):
+        if state.has(role):
+            continue
+        most = min(MAX_GROUPS, max(1, state.rows // 2))
+        fitting = [c for c in state.named(role) if not c.is_list and c.length <= 100 and len(c.distinct) <= most]
+        fitting = [c for c in fitting if not c.is_numeric] or ([] if role == "model" else fitting)
+        if role == "model" and not fitting:
+            unnamed = [c for c in state.free if not roles_of(c.name)]
+            fitting = [c for c in unnamed if all(MODEL_NAME.search(f"{text} ") for text in c.distinct)]
+        finest = [c for c in fitting if all(_determines(c, other) for other in fitting)]
+        if finest:
+            state.take(role, finest[0].name, "by its name" if finest[0].name_says(role) else "its values are names of models")
+        elif fitting and role == "category":
+            state.take(role, fitting[0].name, "by its name")
+        elif fitting:
+            state.ask(f"several columns could name the {role}", role, fitting)
+    sheet = state.columns.get(SHEET)
+    if sheet and not state.has("model") and sheet in state.free:
+        state.take("model", SHEET, "the sheets have the same columns, and no column names a model")
+
+
+def _determines(column: Column, other: Column) -> bool:
+    """Whether rows with the same value of ``column`` have the same value of ``other``."""
+    pairs = {*zip(column.texts, other.texts, strict=True)}
+    return len(pairs) == len({first for first, _ in pairs})
+
+
+def _questions(state: _Guessing) -> None:
+    """Find the id and the text of the question."""
+    if not state.has("question"):
+        texts = [c for c in state.named("question") if not c.is_numeric and not c.is_list and len(c.distinct) > 1]
+        if not texts:
+            texts = [c for c in state.free if not roles_of(c.name) and c.length > 15 and _all(c, lambda text: "?" in text)]
+            texts = texts if len(texts) == 1 else []
+        if texts:
+            best = max(texts, key=lambda c: (c.name_says("question"), len(c.distinct)))
+            state.take("question", best.name, "by its name" if best.name_says("question") else "its texts are questions")
+    if state.has("question_id"):
+        return
+    text = state.column("question")
+    for column in state.named("question_id", NO_QUESTION):
+        whole = all(not value % 1 for value in column.numbers)
+        if len(column.present) == state.rows and len(column.distinct) > 1 and whole and _identifies(state, column, text):
+            state.take("question_id", column.name, "by its name")
+            return
+    if text is None:
+        for column in state.free:
+            if column.is_index and (column.name.startswith("Unnamed: ") or tokens(column.name) in (("index",), ("row",))):
+                state.take("question_id", column.name, "the numbers of the rows; no column names the questions")
+                break
+        repeated = [c for c in state.free if says_nothing(c.name) and _looks_like_ids(c, state.rows)]
+        if repeated:
+            reason = "its values repeat as those of a question that is answered several times: does it name the question?"
+            for column in repeated[:1]:
+                choices = (("question_id", column.name), ("attribute", column.name))
+                state.result.unclear.append(Unclear(reason, column.name, choices))
+
+
+def _all(column: Column, fits: Callable[[str], object]) -> bool:
+    """Whether nearly all values of a column fit."""
+    return sum(bool(fits(text)) for text in column.distinct) >= MIN_FITTING * max(1, len(column.distinct))
+
+
+def _identifies(state: _Guessing, ids: Column, text: Column | None) -> bool:
+    """Whether an id belongs to one text, and a text that is asked several times has one id."""
+    if text is None:
+        reference = state.column("answer")
+        if reference is None or len(ids.distinct) == state.rows:
+            return True
+        of_dataset = state.column("dataset")
+        keys = zip(ids.texts, of_dataset.texts if of_dataset else [None] * state.rows, strict=True)
+        pairs = {*zip(keys, reference.texts, strict=True)}
+        return len(pairs) == len({key for key, _ in pairs})
+    of_dataset = state.column("dataset")
+    keys = zip(ids.texts, of_dataset.texts if of_dataset else [None] * state.rows, strict=True)
+    pairs = {*zip(keys, text.texts, strict=True)}
+    one_text = len(pairs) == len({key for key, _ in pairs})
+    return one_text and not (len(ids.distinct) == state.rows and len(text.distinct) < state.rows / 1.5)
+
+
+def _looks_like_ids(column: Column, rows: int) -> bool:
+    counts = {*column.distinct.values()}
+    whole = all(not value % 1 for value in column.numbers)
+    return len(column.distinct) >= 10 and len(counts) == 1 and 1 not in counts and len(column.present) == rows and whole
+
+
+def _repeats(state: _Guessing) -> None:
+    """Find what tells several answers to a question apart: a sample, a told threshold, an elicitation or a day."""
+    key = [state.column(role) for role in ("dataset", "model", "clue")] + [
+        state.column("question_id") or state.column("question")
+    ]
+    key += [state.column(role) for role in ("sample", "threshold", "elicitation", "date")]
+    columns = [column for column in key if column is not None]
+    if not (state.column("question_id") or state.column("question")):
+        return
+
+    def repeats(chosen: Sequence[Column]) -> int:
+        return state.rows - len({*zip(*(column.texts for column in chosen), strict=True)})
+
+    left = repeats(columns)
+    for role in ("sample", "threshold", "elicitation", "date"):
+        if state.has(role) or not left:
+            continue
+        for column in state.named(role):
+            days = role != "date" or all(DAY.fullmatch(text) for text in column.distinct)
+            fewer = repeats([*columns, column])
+            if days and len(column.distinct) <= MAX_GROUPS and fewer < left and not column.is_index:
+                state.take(role, column.name, "by its name, and it tells several answers to a question apart")
+                columns, left = [*columns, column], fewer
+                break
+    if left:
+        apart = [c for c in state.free if 1 < len(c.distinct) <= state.rows // 2 and not repeats([*columns, c])]
+        name = (state.column("question_id") or state.column("question") or columns[0]).name
+        reason = f"{left:,} rows answer a question of {name} again: which column tells these answers apart?"
+        choices = tuple((role, c.name) for c in apart for role in ("model", "elicitation", "sample"))
+        state.result.unclear.append(Unclear(reason, apart[0].name if apart else name, choices))

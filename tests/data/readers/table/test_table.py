@@ -1,0 +1,283 @@
+"""Foreign tables, written by hand: what each spelling of a cell and each shape of a file becomes."""
+
+import gzip
+import json
+import shutil
+
+import polars as pl
+import pytest
+
+from data.importing.column_mapping import ColumnMapping, keep_mapping, kept_mappings
+from data.importing.report import Refused
+from data.store import open_store
+from tests.helpers.bundle_factory import put, table
+
+ROWS = [
+    {"question": "Which river?", "gold": "Nile", "prediction": "Nile", "confidence": "0.9", "correct": "yes"},
+    {"question": "Which city?", "gold": "Paris", "prediction": "Rome", "confidence": "0.4", "correct": "no"},
+    {"question": "Which sea?", "gold": "Red Sea", "prediction": "Dead Sea", "confidence": "", "correct": "no"},
+]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return open_store(tmp_path / "store", threads=1)
+
+
+def answers(store, report):
+    snapshot = store.snapshot()
+    columns = "question_id, guess, confidence, correct, state"
+    return snapshot.rows(f"select {columns} from {snapshot.responses(report.runs)} order by question_id, sample")
+
+
+def write(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(table(rows), encoding="utf-8")
+    return path
+
+
+def with_ids(*rows):
+    return [{"id": f"q{n}", **row} for n, row in enumerate(rows)]
+
+
+def confidences(store, path, spellings, **options):
+    rows = with_ids(*({"confidence": text, "correct": "01"[n % 2]} for n, text in enumerate(spellings)))
+    report = put(store, write(path, rows), **options)
+    return [row[2] for row in answers(store, report)], report
+
+
+def questions(refused):
+    return [(problem.column, problem.hint, problem.choices) for problem in refused.value.problems]
+
+
+def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
+    report = put(store, write(tmp_path / "rivers.csv", with_ids(*ROWS)), dataset="my-rivers", title="Rivers", model="m")
+    assert report.datasets == ["my-rivers"]
+    assert store.snapshot().rows("select title, kind from datasets") == [("Rivers", "single")]
+    assert store.snapshot().rows("select text, answer from questions order by 1") == [
+        ("Which city?", "Paris"), ("Which river?", "Nile"), ("Which sea?", "Red Sea"),
+    ]  # fmt: skip
+    assert answers(store, report) == [
+        ("q0", "Nile", 0.9, 1, None), ("q1", "Rome", 0.4, 0, None), ("q2", "Dead Sea", None, 0, "no_confidence"),
+    ]  # fmt: skip
+    assert "rivers.csv: confidence: confidence (by its name, and its numbers are between 0 and 1)" in report.lines
+
+
+def test_questions_without_ids_are_named_by_their_texts(store, tmp_path):
+    first = put(store, write(tmp_path / "a.csv", ROWS), model="a")
+    second = put(store, write(tmp_path / "b.csv", ROWS[::-1]), model="b")
+    assert (first.datasets, second.datasets) == (["a"], [])
+    assert "b.csv: its questions are those of dataset a" in second.lines
+    assert [row[0] for row in answers(store, first)] == [row[0] for row in answers(store, second)]
+
+
+def test_a_later_table_adds_questions(store, tmp_path):
+    put(store, write(tmp_path / "a.csv", with_ids(*ROWS[:2])), dataset="geo", model="a")
+    put(store, write(tmp_path / "b.csv", with_ids(*ROWS)), dataset="geo", model="b")
+    assert store.snapshot().rows("select question_id from questions order by 1") == [("q0",), ("q1",), ("q2",)]
+
+
+def test_stored_questions_do_not_change(store, tmp_path):
+    put(store, write(tmp_path / "a.csv", with_ids(*ROWS)), dataset="geo", model="a")
+    other = [row | {"gold": "Loire"} for row in ROWS]
+    with pytest.raises(Refused, match="different"):
+        put(store, write(tmp_path / "b.csv", with_ids(*other, ROWS[0])), dataset="geo", model="b")
+
+
+@pytest.mark.parametrize(
+    ("spellings", "expected"),
+    [
+        ([".5", ",85", "1", "0"], [0.5, 0.85, 1, 0]),
+        (["85 %", "40%", "5%", "100 %"], [0.85, 0.4, 0.05, 1]),
+        (["85", "40", "5", "100"], [0.85, 0.4, 0.05, 1]),
+        (["85%", ".4", "0.05", "100%"], [0.85, 0.4, 0.05, 1]),
+        (["1.0000000000000002", "-1e-17", "0.5", "0.25"], [1, 0, 0.5, 0.25]),
+    ],
+)
+def test_spellings_of_confidences(store, tmp_path, spellings, expected):
+    imported, report = confidences(store, tmp_path / "in.csv", spellings)
+    assert imported == expected
+    rounded = sum(text.startswith(("1.00", "-")) for text in spellings)
+    assert report.repaired.total() == rounded
+
+
+@pytest.mark.parametrize("spellings", [["85", "0.4", "5", "100"], ["1", "5", "9", "10"]])
+def test_an_unclear_scale_is_asked(store, tmp_path, spellings):
+    with pytest.raises(Refused) as refused:
+        confidences(store, tmp_path / "in.csv", spellings)
+    assert questions(refused) == [("confidence", "percent", ())]
+    imported, _ = confidences(store, tmp_path / "in.csv", spellings, percent=True)
+    assert imported == [float(text) / 100 for text in spellings]
+
+
+def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):
+    with pytest.raises(Refused) as refused:
+        confidences(store, tmp_path / "in.csv", ["0.85", "0.4", "1", "0"], percent=True)
+    assert questions(refused) == [("confidence", "unit", ())]
+
+
+def test_words_mean_what_is_stated(store, tmp_path):
+    words = ["Sure", " unsure ", "sure", "unsure"]
+    with pytest.raises(Refused) as refused:
+        confidences(store, tmp_path / "in.csv", words)
+    assert questions(refused) == [("confidence", "words", ("sure=?", "unsure=?"))]
+    imported, _ = confidences(store, tmp_path / "in.csv", words, words=(("sure", 0.9), ("unsure", 0.3)))
+    assert imported == [0.9, 0.3, 0.9, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("True", "False"), ("ja", "nein"), ("C", "I"), ("1.0", "0.0"), ("x [RESULT] 0 [RESULT] 1", "fine [RESULT] 0")],
+)
+def test_spellings_of_correctness(store, tmp_path, right, wrong):
+    rows = with_ids(*({"confidence": f"0.{n + 1}", "judge": right if n < 3 else wrong} for n in range(5)))
+    report = put(store, write(tmp_path / "in.csv", rows))
+    assert [row[3] for row in answers(store, report)] == [1, 1, 1, 0, 0]
+
+
+def test_letters_are_compared(store, tmp_path):
+    pairs = [("(B)", "A or B"), ("b.", "B (the second)"), ("C", "A"), ("IDK", "A"), ("", "B")]
+    rows = with_ids(*({"prediction": guess, "gold": gold, "confidence": "0.5"} for guess, gold in pairs))
+    report = put(store, write(tmp_path / "in.csv", rows))
+    assert [row[3:] for row in answers(store, report)] == [
+        (1, None), (1, None), (0, None), (0, "abstained"), (0, "unparsed"),
+    ]  # fmt: skip
+
+
+def test_columns_of_confidence_are_runs_of_one_model(store, tmp_path):
+    rows = with_ids(*({"p_true": f"0.{n}", "verbal confidence": f"{n}0%", "hit": n % 2} for n in range(1, 9)))
+    put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert store.snapshot().rows("select model, elicitation from runs order by 2") == [
+        ("m", "p_true"),
+        ("m", "verbal confidence"),
+    ]
+
+
+def test_days_are_runs_and_tags(store, tmp_path):
+    rows = [row | {"day": day} for day in ("2026-01-02", "2026-02-03") for row in with_ids(*ROWS)]
+    put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert store.snapshot().rows("select elicitation, value from runs join tags using (run) order by 1") == [
+        ("confidence (2026-01-02)", "2026-01-02"), ("confidence (2026-02-03)", "2026-02-03"),
+    ]  # fmt: skip
+
+
+def test_told_thresholds_are_samples_and_an_attribute(store, tmp_path):
+    rows = [row | {"threshold": told} for told in ("0.25", "0.5") for row in with_ids(*ROWS)]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    snapshot = store.snapshot()
+    imported = snapshot.rows(f"select distinct sample, attributes from {snapshot.responses(report.runs)} order by 1")
+    assert imported == [("threshold 0.25", {"threshold": "0.25"}), ("threshold 0.5", {"threshold": "0.5"})]
+
+
+def test_answers_that_nothing_tells_apart_are_asked_about(store, tmp_path):
+    rows = [row | {"zeta": way} for way in ("north", "south") for row in with_ids(*ROWS)]
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert questions(refused) == [("zeta", "column", ("model=zeta", "elicitation=zeta", "sample=zeta"))]
+    report = put(store, tmp_path / "in.csv", columns=(("elicitation", "zeta"),), model="m")
+    assert store.snapshot().rows("select elicitation from runs order by 1") == [("north",), ("south",)] and len(report.runs) == 2
+
+
+def test_several_columns_of_correctness_are_asked_about(store, tmp_path):
+    rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "accurate": n % 3 == 0} for n in range(1, 9)))
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert questions(refused) == [(None, "column", ("correct=correct", "correct=accurate"))]
+    report = put(store, tmp_path / "in.csv", columns=(("correct", "accurate"),))
+    assert [row[3] for row in answers(store, report)] == [0, 0, 1, 0, 0, 1, 0, 0]
+
+
+def test_names_that_say_nothing_are_asked_about(store, tmp_path):
+    rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert [choices for _, _, choices in questions(refused)] == [("correct=x2",), ("confidence=x1",)]
+    report = put(store, tmp_path / "in.csv", columns=(("confidence", "x1"), ("correct", "x2")))
+    assert len(answers(store, report)) == 8
+
+
+def test_a_column_that_is_stated_must_exist(store, tmp_path):
+    with pytest.raises(Refused, match="there is no such column; the file has: question, gold"):
+        put(store, write(tmp_path / "in.csv", ROWS), columns=(("confidence", "p"),))
+
+
+def test_a_kept_mapping_is_found_by_the_columns(store, tmp_path):
+    rows = [{"x1": f"0.{n}", "x2": n % 2} for n in range(1, 9)]
+    first = put(store, write(tmp_path / "in.csv", rows), columns=(("confidence", "x1"), ("correct", "x2")))
+    (mapping,) = first.mappings
+    keep_mapping(tmp_path / "kept", ColumnMapping("lab", mapping.columns, mapping.roles, {"sure": 0.9}, True))
+    kept = kept_mappings(tmp_path / "kept")
+    assert kept == [ColumnMapping("lab", ("x1", "x2"), {"correct": ("x2",), "confidence": ("x1",)}, {"sure": 0.9}, True)]
+    rows = [{"x2": n % 2, "x1": f"{n}0"} for n in range(1, 9)]
+    report = put(store, write(tmp_path / "later.csv", rows), mappings=tuple(kept), dataset="later")
+    assert "later.csv: read by the mapping lab" in report.lines
+    assert [row[2] for row in answers(store, report)] == [n / 10 for n in range(1, 9)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_encodings_and_delimiters(store, tmp_path, encoding, delimiter):
+    rows = [ROWS[0] | {"gold": "Köln", "prediction": "Köln"}, *ROWS[1:]]
+    lines = ["Ergebnisse", *(delimiter.join(row.values()) for row in [dict(zip(rows[0], rows[0], strict=True)), *rows])]
+    (tmp_path / "in.txt").write_text("\r\n".join(lines), encoding=encoding)
+    report = put(store, tmp_path / "in.txt", model="m")
+    assert "Köln" in [row[1] for row in answers(store, report)]
+    assert any("read as cp1252" in warning for warning in report.warnings) == (encoding == "cp1252")
+
+
+def nested(rows):
+    return [{"sample": {"input": row["question"], "target": row["gold"]}, "output": row | {"list": [1, 2]}} for row in rows]
+
+
+SHAPES = {
+    "lines.jsonl": lambda rows: "".join(json.dumps(row) + "\n" for row in nested(rows)).encode(),
+    "packed.jsonl.gz": lambda rows: gzip.compress("".join(json.dumps(row) + "\n" for row in nested(rows)).encode()),
+    "list.json": lambda rows: json.dumps(nested(rows), indent=1).encode(),
+    "object.json": lambda rows: json.dumps({"model": "m", "results": nested(rows)}).encode(),
+    "columns.json": lambda rows: json.dumps({name: [row[name] for row in rows] for name in rows[0]}).encode(),
+    "rows.csv": lambda rows: table(rows).encode(),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_of_files(store, tmp_path, name):
+    (tmp_path / name).write_bytes(SHAPES[name](ROWS))
+    report = put(store, tmp_path / name, model="m")
+    assert sorted(row[1:4] for row in answers(store, report)) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
+
+
+def test_parquet_with_nested_columns(store, tmp_path):
+    pl.DataFrame(nested(ROWS)).write_parquet(tmp_path / "in.parquet")
+    report = put(store, tmp_path / "in.parquet", model="m")
+    assert sorted(row[1:4] for row in answers(store, report)) == [("Dead Sea", None, 0), ("Nile", 0.9, 1), ("Rome", 0.4, 0)]
+
+
+def test_a_folder_of_tables(store, tmp_path):
+    folder = tmp_path / "runs"
+    write(folder / "alpha.csv", ROWS)
+    write(folder / "beta.csv", [row | {"confidence": "0.25"} for row in ROWS])
+    shutil.copy(folder / "alpha.csv", folder / "copy of alpha.csv")
+    (folder / "readme.md").write_text("These are our results.\n")
+    report = put(store, folder)
+    assert store.snapshot().rows("select dataset, model from runs order by 2") == [("alpha", "alpha"), ("alpha", "beta")]
+    assert any("the same as runs/alpha.csv, read once" in line for line in report.lines)
+    assert any("were skipped: runs/readme.md" in warning for warning in report.warnings)
+
+
+def test_forecasts_have_outcomes(store, tmp_path):
+    rows = [
+        {"title": "x", "question": f"Will it rain on day {n}?", "forecast": f"0.{n}", "resolution": text}
+        for n, text in enumerate(["yes", "no", "", "yes"], start=1)
+    ]
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    assert store.snapshot().rows("select kind from datasets") == [("forecast",)]
+    assert sorted(row[1:4] for row in answers(store, report)) == [("yes", 0.1, 1), ("yes", 0.2, 0), ("yes", 0.4, 1)]
+
+
+def test_options_have_a_column_each(store, tmp_path):
+    shares = [("A", "0.7", "0.2", "0.1"), ("B", "0.25", "0.5", "0.25"), ("C", "0.1", "0.1", "0.8")]
+    rows = with_ids(*({"prediction": g, "gold": "A", "prob_A": a, "prob_B": b, "prob_C": c} for g, a, b, c in shares))
+    report = put(store, write(tmp_path / "in.csv", rows), model="m")
+    snapshot = store.snapshot()
+    imported = snapshot.rows(f"select confidence, options, correct from {snapshot.responses(report.runs)} order by question_id")
+    assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]

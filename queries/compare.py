@@ -15,7 +15,7 @@ from queries.engine.bootstrap import TIED
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.equivalence import Equivalence, equivalences
 from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import difference_interval
+from queries.engine.intervals_and_difference_tests import difference_interval, difference_tests
 from queries.engine.multiple_comparisons import holm
 from queries.engine.primary_metric import RankedMetrics, ranked_metrics
 from queries.engine.question_difficulties import SELECTED_BY_ANSWERS
@@ -185,7 +185,7 @@ def _single(
             if pair is None:
                 difference.margin = Equivalence(b.run, undefined=difference.missing)
             else:
-                compared = equivalences(pair.measured.evidence, metric, margin, pair.b, ranked.adjusted_for(metric))
+                compared = equivalences(pair.evidence, metric, margin, pair.b, ranked.adjusted_for(metric))
                 difference.margin = compared[pair.a]
     return SingleComparison(**msgspec.structs.asdict(result), primary=ranked.primary.key, other_metrics=ranked.others)
 
@@ -198,14 +198,14 @@ def _comparison(a: RunName, b: RunName, pairs: Mapping[str, RunPair | None], met
 
 def _questions_of(pair: RunPair) -> list[str]:
     """Return the ids of the questions that both runs answered."""
-    evidence = pair.measured.evidence
+    evidence = pair.evidence
     return [*evidence.questions[evidence.starts[pair.a] :][: pair.questions].tolist()]
 
 
 def _difference(pair: RunPair | None, metric: Metric, a: str, b: str) -> Difference:
     if pair is None:
         return Difference(None, None, None, "no question of the selection was answered by both")
-    values = pair.measured.values(metric)[[pair.a, pair.b]]
+    values = pair.evidence.values(metric)[[pair.a, pair.b]]
     result = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
     if result.difference is None:
         result.missing = metric.undefined
@@ -213,17 +213,17 @@ def _difference(pair: RunPair | None, metric: Metric, a: str, b: str) -> Differe
     loss_a, loss_b = metric.loss(values)
     if abs(loss_b - loss_a) > TIED:
         result.better = a if loss_a < loss_b else b
-    if pair.measured.evidence.selected_by_answers:
+    if pair.evidence.selected_by_answers:
         result.no_interval = SELECTED_BY_ANSWERS
-    elif pair.measured.units(metric)[[pair.a, pair.b]].min() > 1:
-        low, high, replicates = difference_interval(pair.measured.evidence, metric, pair.a, pair.b)
+    elif pair.evidence.units_with(metric)[[pair.a, pair.b]].min() > 1:
+        low, high, replicates = difference_interval(pair.evidence, metric, pair.a, pair.b)
         if not math.isfinite(low):
             result.no_interval = NO_INTERVAL
         else:
             result.low, result.high, result.replicates = low, high, replicates
-            p_value = pair.measured.tests(metric)[pair.a, pair.b]
+            p_value = difference_tests(pair.evidence, metric)[pair.a, pair.b]
             result.p_value = number(p_value)
-    elif pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min() > 1:
+    elif pair.evidence.questions_with(metric)[[pair.a, pair.b]].min() > 1:
         result.no_interval = ONE_CLUSTER
     return result
 
@@ -247,8 +247,8 @@ def _questions(
         pair = pairs[metric.key]
         if pair is None:
             continue
-        starts = pair.measured.evidence.starts[[pair.a, pair.b]]
-        values = pair.measured.evidence.per_question(metric) if metric.single else None
+        starts = pair.evidence.starts[[pair.a, pair.b]]
+        values = pair.evidence.per_question(metric) if metric.single else None
         for index, question in enumerate(_questions_of(pair)):
             if question not in rows:
                 rows[question] = QuestionPair(question, dict.fromkeys(shown), dict.fromkeys(shown))
@@ -305,7 +305,7 @@ def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: st
     pair = measure_pair(snapshot, selection, a, b, [metric])[metric.key]
     if pair is None:
         return QuestionDifferences(0, [], MIN_SPAN, [0] * BINS, [])
-    evidence = pair.measured.evidence
+    evidence = pair.evidence
     values = evidence.per_question(metric)
     values_a, values_b = (values[evidence.starts[run] :][: pair.questions] for run in (pair.a, pair.b))
     questions = evidence.questions[evidence.starts[pair.a] :][: pair.questions]

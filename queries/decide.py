@@ -280,7 +280,7 @@ def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName
     pair = measure_pair(snapshot, selection, a.run, b.run, [AURC])[AURC.key]
     if pair is None:
         return None
-    evidence = pair.measured.evidence
+    evidence = pair.evidence
     items, losses = _loss_differences(evidence, pair.a, pair.b)
     estimate = np.round(losses.sum(axis=0) / items.sum(), DIGITS) + 0.0
     one_unit = 2 * np.maximum(THRESHOLDS, 1 - THRESHOLDS) / evidence.units_answered[pair.a]

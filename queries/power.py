@@ -103,15 +103,15 @@ def power(
 def _metric_power(pair: RunPair | None, metric: Metric, target: float | None, margin: float | None) -> MetricPower:
     if pair is None:
         return MetricPower(metric.key, None, "no question of the selection was answered by both", margin=margin)
-    values = pair.measured.values(metric)
+    values = pair.evidence.values(metric)
     difference = number(values[pair.a] - values[pair.b])
     if difference is None:
         return MetricPower(metric.key, None, metric.undefined, margin=margin)
-    errors, counts = difference_errors(pair.measured.evidence, metric)
+    errors, counts = difference_errors(pair.evidence, metric)
     error, units = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
     questions = units
-    if pair.measured.evidence.clustered is not None:
-        questions = int(pair.measured.evidence.questions_with(metric)[[pair.a, pair.b]].min())
+    if pair.evidence.clustered is not None:
+        questions = int(pair.evidence.questions_with(metric)[[pair.a, pair.b]].min())
     if error is None or units < 2:
         missing = SINGLE if questions < 2 else ONE_CLUSTER
         return MetricPower(metric.key, difference, missing, questions=questions, units=units, margin=margin)

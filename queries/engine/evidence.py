@@ -7,15 +7,12 @@ questions and run. Rows (statistics by run and question) and items are only read
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
-from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, TypeVar, overload
+from functools import cached_property, partial, wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
-from cachetools import cachedmethod
-from cachetools.keys import hashkey
 from numpy.typing import NDArray
 
 from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT
@@ -46,7 +43,8 @@ NUMBERS_AT_ONCE = 20_000_000  # numbers in memory at a time, for totals without 
 IN_CACHE = 1_000_000  # numbers that approximately fit in the processor's cache, for replicates of some runs at a time
 
 Column = Floats | SparseColumn
-T = TypeVar("T", bound=Callable[..., Any])
+V = TypeVar("V")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -91,10 +89,14 @@ class _UnitParts(NamedTuple):
     of_rows: Ints
 
 
-def _once(method: T) -> T:
+def _once(method: Callable[Concatenate[Evidence, P], V]) -> Callable[Concatenate[Evidence, P], V]:
     """Compute what a method returns for the same arguments only once."""
-    decorator = cachedmethod(attrgetter("_kept"), key=lambda _, *arguments: hashkey(method.__name__, *arguments))
-    return decorator(method)  # type: ignore[return-value]
+
+    @wraps(method)
+    def kept(self: Evidence, *args: P.args, **kwargs: P.kwargs) -> V:
+        return self.once((method.__name__, args, *kwargs.items()), lambda: method(self, *args, **kwargs))
+
+    return kept
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,14 @@ class Evidence:
     smooth: bool = False
     selected_by_answers: bool = False
     stored: Callable[[Sums], Mapping[str, Floats]] | None = field(default=None, repr=False)
-    with_extra_question: dict[Any, Evidence] = field(default_factory=dict, init=False, repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, key: Hashable, compute: Callable[[], V]) -> V:
+        """Return what a function computes from this evidence, which it does only the first time that the key is used."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        result: V = self._kept[key]
+        return result
 
     # -- runs and rows -------------------------------------------------------------------------------------------------
 
@@ -265,6 +273,8 @@ class Evidence:
 
     def _in_first_row(self, of_parts: Floats | NDArray[np.bool_]) -> Floats:
         """Return a column with a value of each run and unit, shape (parts,), in its first row, and 0 in its others."""
+        if self.units.are_questions:
+            return of_parts.astype(float)
         column = np.zeros(len(self.places))
         column[np.unique(self._parts.of_rows, return_index=True)[1]] = of_parts
         return column
@@ -341,7 +351,8 @@ class Evidence:
     def rarer_outcomes(self, metric: Metric) -> Ints:
         """Count units of each run with an error, or with a right answer as the metric sees it, whichever are fewer."""
         outcomes = self.total(outcomes_of(metric, self.conventions))
-        return np.minimum(outcomes["right"], outcomes["wrong"]).astype(np.int64)
+        rarer: Ints = np.minimum(outcomes["right"], outcomes["wrong"]).astype(np.int64)
+        return rarer
 
     @property
     def largest_clusters(self) -> Floats:
@@ -382,6 +393,7 @@ class Evidence:
             "correct_sq": self.sums["correct_sq"],
         }
 
+    @_once
     def values(self, metric: Metric) -> Floats:
         """The metric of each run, shape (runs,), NaN where undefined."""
         check_time_limit()
@@ -420,10 +432,9 @@ class Evidence:
         return values
 
     def _replicates_of_pairs(self, metric: Metric, step: float) -> Floats:
-        key = "kernel", metric.pairs, step  # several metrics can share a kernel
-        if key not in self._kept:
-            self._kept[key] = self._by_run(partial(item_replicates, metric, step=step), metric)
-        return metric.select_part(self._kept[key]).copy()
+        replicates = partial(item_replicates, metric, step=step)
+        values = self.once(("replicates", metric.pairs, step), lambda: self._by_run(replicates, metric))
+        return metric.select_part(values).copy()
 
     def _replicates_of_totals(self, metric: Metric, step: float) -> Floats:
         shared, mass = shares_sums(metric), {} if self.is_function_of_totals(metric) else self._mass_drawn
@@ -541,10 +552,9 @@ class Evidence:
         """Compute a metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
         if not len(firsts):
             return np.zeros(0)
-        key = "pairs", metric.pairs, firsts.tobytes()  # several metrics can share a kernel
-        if key not in self._kept:
-            self._kept[key] = kernel_by_group(metric, *self._pairs(metric), self._cuts(firsts).tolist())
-        return metric.select_part(self._kept[key]).copy()
+        cuts = self._cuts(firsts)
+        kernel = partial(kernel_by_group, metric, *self._pairs(metric), cuts.tolist())
+        return metric.select_part(self.once(("pairs", metric.pairs, cuts.tobytes()), kernel))  # metrics can share a kernel
 
     @cached_property
     def _mass_drawn(self) -> dict[str, Floats]:
@@ -588,22 +598,21 @@ class Evidence:
         return self.total(self._cells(metric))[BIN_COLUMNS[1]]
 
     def _cells(self, metric: Metric) -> Sums:
-        """Return columns of number, confidence and correctness of items by cell of confidence, as ``BIN_COLUMNS``."""
-        if metric.pairs is None:
-            return Sums("equal-mass bins", (), lambda evidence: evidence.mass_columns())
-        # With few items per cell, sign flips understate how much chance adds to sums of absolute values.
-        by_width = metric.distance == "sum"
-        return Sums(f"cells, {by_width}", (), lambda evidence: evidence.cell_columns(by_width))
+        cut = "mass" if metric.pairs is None else metric.distance == "sum"
+        return Sums(f"cells by {cut}", (), lambda evidence: evidence.cell_columns(metric))
 
-    def cell_columns(self, by_width: bool) -> dict[str, SparseColumn]:
-        """Return columns of items in ten equal widths of confidence, or in whole percents."""
+    def cell_columns(self, metric: Metric) -> dict[str, SparseColumn]:
+        """Return number, confidence and correctness of items by row and cell of ``residuals``, as ``BIN_COLUMNS``."""
+        if metric.pairs is None:
+            return self.mass_columns()
         confidence, _ = self._pairs()
-        if by_width:
+        if metric.distance == "sum":
+            # With few items per cell, sign flips understate how much chance adds to sums of absolute values.
             return self._in_cells(np.minimum((confidence * WIDTHS).astype(np.int64), WIDTHS - 1), WIDTHS)
         return self._in_cells(np.rint(confidence * (PERCENTS - 1)).astype(np.int64), PERCENTS)
 
     def mass_columns(self) -> dict[str, SparseColumn]:
-        """Return columns of items in the equal-mass bins of each run."""
+        """Return the same for the equal-mass bins of each run."""
         count = self.conventions.mass_bins or 0
         order, bins = assign_mass_bins(self._pairs()[0], np.diff(self._cuts(self.starts)), count)
         cell = np.empty(len(order), np.int64)
@@ -611,7 +620,6 @@ class Evidence:
         return self._in_cells(cell, count)
 
     def _in_cells(self, cell: Ints, count: int) -> dict[str, SparseColumn]:
-        """Return number, confidence and correctness of the items of each row in each of ``count`` cells, as ``BIN_COLUMNS``."""
         cells, entry = np.unique(self._of_items(np.arange(len(self.places))) * count + cell, return_inverse=True)
         row, place = np.divmod(cells, max(1, count))
         first = np.searchsorted(row, np.arange(len(self.places) + 1))

@@ -9,6 +9,7 @@ the interval of Clopper and Pearson. For a mean of bounded values it is Gaffke's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -79,12 +80,10 @@ def quantiles(replicates: Floats) -> Floats:
 
 
 def with_extra_question(evidence: Evidence, stated: bool = True, smooth: bool = True) -> Iterator[Evidence]:
-    """Yield the evidence with each kind of extra question for each run, from the cache if possible."""
+    """Yield the evidence with each kind of extra question for each run."""
     for highest, right in product((False, True), (False, True)):
-        key = highest, right, stated, smooth
-        if key not in evidence.with_extra_question:
-            evidence.with_extra_question[key] = _extended(evidence, *key)
-        yield evidence.with_extra_question[key]
+        kind = highest, right, stated, smooth
+        yield evidence.once(("extra question", kind), partial(_extended, evidence, *kind))
 
 
 def _extended(evidence: Evidence, highest: bool, right: bool, stated: bool, smooth: bool) -> Evidence:

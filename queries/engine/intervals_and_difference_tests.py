@@ -180,6 +180,10 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     Returns values in (0, 1], shape (runs, runs); NaN if a pair has fewer than two units with the metric, on the diagonal, and
     everywhere if the questions were selected by whether runs answered them correctly.
     """
+    return evidence.once(("difference tests", metric), lambda: _difference_tests(evidence, metric))
+
+
+def _difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     if evidence.selected_by_answers:
         return np.full((len(evidence.runs), len(evidence.runs)), np.nan)
     values = evidence.values(metric)

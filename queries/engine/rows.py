@@ -16,7 +16,6 @@ from data.sufficient_statistics import BIN_COLUMNS, SIDES_RIGHT, STATISTICS, Bin
 from queries.engine import distribution_statistics, run_columns
 from queries.engine.distribution_columns import RunDistributions
 from queries.engine.question_difficulties import QuestionDifficulties, read_difficulties
-from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Clues, Floats, SparseColumn, bin_columns, joined, rows_of_questions
 from queries.engine.selected_answers import has_other_states, item_filters
 from queries.metrics import CATALOGUE, Metric
@@ -28,6 +27,42 @@ from queries.selection import Selection
 
 NET_SCORE = CATALOGUE["net_score"]
 ALWAYS_READ = ("items", "confidence", "correct")  # the methods of intervals depend on them, whatever the metric
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of questions that have several: their statistics by name, and the row of each, shape (samples,)."""
+
+    row: Ints
+    sums: dict[str, Floats]
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> Samples:
+        """Select the samples of the rows for which ``rows``, shape (rows,), is true, and renumber the rows."""
+        kept = rows[self.row]
+        number = np.cumsum(rows) - 1
+        return Samples(number[self.row[kept]], {name: values[kept] for name, values in self.sums.items()})
+
+    def moved(self, row: Ints) -> Samples:
+        """Return the samples for reordered rows of the evidence, given by the new number of each row, shape (rows,)."""
+        return Samples(row[self.row], self.sums)
+
+    def means(self, columns: Mapping[str, Floats], rows: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Replace the value of each row that has samples by the mean over its samples.
+
+        If there is a column ``questions``, which says where a metric is defined, the mean is that over the samples where it is.
+        """
+        result = {}
+        for name, values in rows.items():
+            counts = np.bincount(self.row, minlength=len(values))
+            sums = np.bincount(self.row, columns[name], len(values))
+            result[name] = np.where(counts > 0, sums / np.maximum(counts, 1), values)
+        if "questions" in result:
+            defined = result["questions"]
+            result = {
+                name: np.where(defined > 0, values / np.where(defined > 0, defined, 1.0), values)
+                for name, values in result.items()
+            }
+        return result
 
 
 @dataclass(frozen=True)
@@ -163,35 +198,36 @@ class RowReader:
         return self._joined(self._computed(runs, reads, by_sample=True), runs, reads, with_items)
 
     def _joined(self, parts: Iterable[_RunRows], runs: Sequence[str], reads: Set[str], with_items: bool) -> Rows:
-        binned, counted = bool(reads & {*BIN_COLUMNS}), self.selection.items
-        columns: dict[str, list[Floats]] = {name: [] for name in reads - {*BIN_COLUMNS, *distribution_statistics.COLUMNS}}
-        filled = [part for part in parts if len(part.places)]
-        for part in filled:
-            further = {}
-            if NET_REWARD in reads:
-                further[NET_REWARD] = self._net_rewards(part.items)
-            if ATTEMPTED_ITEMS in reads:  # statistics are stored of runs that attempted every item
-                further[ATTEMPTED_ITEMS] = part.sums["correct" if counted.attempts and not self.stored else "items"]
-            if "difficulty" in reads:
-                further["difficulty"] = self.difficulties.of_run(runs[part.run])[part.places]
-            for name, values in columns.items():
-                values.append(further[name] if name in further else part.sums[name])
-        items = [part.items for part in filled if part.items is not None] if with_items else []
+        names = reads - {*BIN_COLUMNS, *distribution_statistics.COLUMNS}
+        filled, items = [], [(np.empty(0), np.empty(0))]
+        for part in parts:
+            if len(part.places):
+                if with_items and part.items is not None:
+                    items.append((part.items.confidence, part.items.correct))
+                completed = part.sums | self._further_sums(part, runs[part.run], reads)
+                filled.append(part._replace(sums=completed, items=None))  # the other items are released
+        bins = [part.bins for part in filled if part.bins is not None]
+        confidence, correct = zip(*items, strict=True)
         return Rows(
             run=np.repeat([part.run for part in filled], [len(part.places) for part in filled]).astype(np.int64),
             places=joined([part.places for part in filled], np.int64),
-            sums={name: joined(values, float) for name, values in columns.items()},
-            binned=bin_columns(Bins.concatenate([part.bins for part in filled if part.bins])) if binned else {},
-            item_arrays=(joined([part.confidence for part in items], float), joined([part.correct for part in items], float))
-            if with_items
-            else None,
+            sums={name: joined([part.sums[name] for part in filled], float) for name in names},
+            binned=bin_columns(Bins.concatenate(bins)) if reads & {*BIN_COLUMNS} else {},
+            item_arrays=(np.concatenate(confidence), np.concatenate(correct)) if with_items else None,
             sample=joined([part.sample for part in filled if part.sample is not None], np.int64),
         )
 
-    def _net_rewards(self, items: Items | None) -> Floats:
-        assert items is not None
-        conventions = self.selection.conventions
-        return items.total(net_reward(*NET_SCORE.side(items.confidence, items.correct, conventions), conventions.t))
+    def _further_sums(self, part: _RunRows, run: str, reads: Set[str]) -> dict[str, Floats]:
+        """Return the statistics that depend on the selection."""
+        further, conventions = {}, self.selection.conventions
+        if NET_REWARD in reads and part.items is not None:
+            sides = NET_SCORE.side(part.items.confidence, part.items.correct, conventions)
+            further[NET_REWARD] = part.items.total(net_reward(*sides, conventions.t))
+        if ATTEMPTED_ITEMS in reads:  # statistics are stored of runs that attempted every item
+            further[ATTEMPTED_ITEMS] = part.sums["correct" if self.selection.items.attempts and not self.stored else "items"]
+        if "difficulty" in reads:
+            further["difficulty"] = self.difficulties.of_run(run)[part.places]
+        return further
 
     def _stored(self, source: Snapshot, runs: Sequence[str], reads: Set[str], with_items: bool) -> Iterator[_RunRows]:
         """Yield the rows of each run from the statistics that were stored at its import."""
@@ -240,11 +276,9 @@ class RowReader:
             items_of_runs = run_columns.run_items(snapshot, dataset, names, self.selection.items)
             filters = item_filters(snapshot, self.selection, names, self.positions)
             rows, places = rows_of_questions([items.positions for items in items_of_runs], self.positions)
-            for index, items, item_filter, run_rows, run_places in zip(
-                indices, items_of_runs, filters, rows, places, strict=True
-            ):
-                entries, sizes = items.of_rows(run_rows)
-                place, clue = np.repeat(run_places, sizes), items.clue[entries]
+            for index, items, item_filter, row, question in zip(indices, items_of_runs, filters, rows, places, strict=True):
+                entries, sizes = items.of_rows(row)
+                place, clue = np.repeat(question, sizes), items.clue[entries]
                 if self.selection.filters_items:
                     kept = np.flatnonzero(item_filter.kept(entries, self.positions[place], clue))
                     entries, place, clue = entries[kept], place[kept], clue[kept]

@@ -12,10 +12,8 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.evidence import Evidence
 from queries.engine.gather import gather
-from queries.engine.intervals_and_difference_tests import difference_tests
 from queries.engine.ranked_metric_rows import selections_by_counted
 from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 from queries.selection.parameter_kinds import BadRequest
 
@@ -28,36 +26,10 @@ class RunName(msgspec.Struct):
     elicitation: str
 
 
-class MeasuredRuns:
-    """Metrics of every run in some evidence, each computed once for any number of comparisons."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self._values: dict[str, Floats] = {}
-        self._tests: dict[str, Floats] = {}
-        self._units: dict[str, Ints] = {}
-
-    def values(self, metric: Metric) -> Floats:
-        if metric.key not in self._values:
-            self._values[metric.key] = self.evidence.values(metric)
-        return self._values[metric.key]
-
-    def tests(self, metric: Metric) -> Floats:
-        """Return what ``difference_tests`` gives. The runs must have answered the same questions."""
-        if metric.key not in self._tests:
-            self._tests[metric.key] = difference_tests(self.evidence, metric)
-        return self._tests[metric.key]
-
-    def units(self, metric: Metric) -> Ints:
-        if metric.key not in self._units:
-            self._units[metric.key] = self.evidence.units_with(metric)
-        return self._units[metric.key]
-
-
 class RunPair(NamedTuple):
-    """Two measured runs, by their indices, that answered the same questions, and how many questions these are."""
+    """Two runs in some evidence, by their indices, that answered the same questions, and how many questions these are."""
 
-    measured: MeasuredRuns
+    evidence: Evidence
     a: int
     b: int
     questions: int
@@ -80,9 +52,9 @@ def runs_by_id(snapshot: Snapshot, selection: Selection, **compared: str | None)
     return runs
 
 
-def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
+def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> Evidence:
     """Gather some runs on the questions and clues of a selection, whose filters on runs do not apply."""
-    return MeasuredRuns(gather(snapshot, selection.on_runs(runs), metrics))
+    return gather(snapshot, selection.on_runs(runs), metrics)
 
 
 def measure_pair(
@@ -102,24 +74,23 @@ def measure_pair(
     return pairs
 
 
-def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
-    """Return two of the measured runs on their common questions; None if they have none.
+def pair_runs(evidence: Evidence, a: str, b: str) -> RunPair | None:
+    """Return two of the runs in some evidence on their common questions; None if they have none.
 
     Both must have answered the same clues of each common question. Runs that answered the same questions, as most do, reuse what
     was measured. Other pairs are measured again.
     """
-    evidence = measured.evidence
     index = {run.run: place for place, run in enumerate(evidence.runs)}
     if a not in index or b not in index:
         return None
     rows_a, rows_b = (np.arange(evidence.starts[index[run]], evidence.ends[index[run]]) for run in (a, b))
     places_a, places_b = evidence.places[rows_a], evidence.places[rows_b]
     if np.array_equal(places_a, places_b):
-        return RunPair(measured, index[a], index[b], len(places_a))
+        return RunPair(evidence, index[a], index[b], len(places_a))
     in_common = np.zeros(len(evidence.questions), dtype=bool)
     in_common[rows_a], in_common[rows_b] = np.isin(places_a, places_b), np.isin(places_b, places_a)
     common = evidence.select_rows(in_common)  # runs are in order of import, so b can come first
     names = [run.run for run in common.runs]
     if not names:
         return None
-    return RunPair(MeasuredRuns(common), names.index(a), names.index(b), len(common.questions) // 2)
+    return RunPair(common, names.index(a), names.index(b), len(common.questions) // 2)

@@ -256,7 +256,7 @@ def test_where_nothing_was_answered_there_are_no_intervals(snapshot, selection, 
     assert leaderboard(snapshot, selection.replace(conventions=Conventions(binning)), METRICS, intervals=True).rows == []
 
 
-def test_digits_do_not_depend_on_the_order_of_rows_or_the_process(snapshot, tmp_path):
+def test_digits_do_not_depend_on_row_order(snapshot, tmp_path):
     """Files with their rows in another order are imported and measured by another process."""
     write_relay(tmp_path / "relay")
     for name in ("exposures.csv", "buzzes.csv", "clues.csv", *(f"responses/{index}.csv" for index in range(7))):

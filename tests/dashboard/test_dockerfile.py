@@ -56,6 +56,7 @@ def test_the_grace_period_of_compose_covers_draining(services):
 
 def test_the_proxy_of_compose_knows_the_servers(services):
     text = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
-    assert re.findall(r"server (web-\w):8050", text) == [name for name in services if name.startswith("web-")]
+    servers = [name for name in services if name.startswith("web-")]
+    assert re.findall(r"server (web-\w):8050 max_fails=1", text) == servers == re.findall(r"server (web-\w):8050 .* backup", text)
     assert services["nginx"]["volumes"] == ["./deploy/nginx.conf:/etc/nginx/nginx.conf:ro"]
     assert services["nginx"]["ports"] == ["127.0.0.1:8080:8080"] and "listen 8080;" in text

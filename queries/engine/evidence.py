@@ -73,12 +73,13 @@ class Respondents(Protocol):
 class Sums:
     """Columns of shape (rows, ...) that are summed together, and the statistics that they are computed from.
 
-    ``key`` names them and does not depend on the selection.
+    ``key`` names them and does not depend on the selection. Those of a single metric, which can be wide, are not ``kept``.
     """
 
     key: str
     reads: Collection[str] = field(compare=False)
     columns: Callable[[Evidence], Mapping[str, Column]] = field(compare=False)
+    kept: bool = True
 
 
 class _UnitParts(NamedTuple):
@@ -99,7 +100,7 @@ def _once(method: Callable[Concatenate[Evidence, P], V]) -> Callable[Concatenate
     return kept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """What runs answered to the questions of a selection.
 
@@ -308,9 +309,11 @@ class Evidence:
         right, wrong = correct > 0, correct < items - ROUNDING_TOLERANCE * items
         return {"right": self._in_first_row(right), "wrong": self._in_first_row(wrong)}
 
-    @_once
     def by_cluster(self, sums: Sums) -> Mapping[str, Floats]:
         """Sum columns by cluster of questions and run, shape (clusters, runs, ...) each."""
+        return self.once(("by cluster", sums), lambda: self._by_cluster(sums)) if sums.kept else self._by_cluster(sums)
+
+    def _by_cluster(self, sums: Sums) -> Mapping[str, Floats]:
         if self.stored is not None and "rows" not in vars(self):
             return self.stored(sums)
         shape = self.drawn_from, len(self.runs)
@@ -320,13 +323,20 @@ class Evidence:
 
     @_once
     def total(self, sums: Sums) -> dict[str, Floats]:
-        """Sum columns over all clusters, run by run, so that digits do not depend on other runs, shape (runs, ...) each."""
+        """Sum columns by run, so that digits do not depend on other runs, shape (runs, ...) each."""
+        if self.selected <= MAX_CLUSTERS:  # a few rows can be a small part of all clusters and runs
+            return {name: self._of_run(column) for name, column in sums.columns(self).items()}
         totals = {}
         for name, column in self.by_cluster(sums).items():
             totals[name] = np.empty(column.shape[1:])
             for run in range(len(self.runs)):
                 totals[name][run] = np.ascontiguousarray(column[:, run]).sum(axis=0)
         return totals
+
+    def _of_run(self, column: Column) -> Floats:
+        if isinstance(column, SparseColumn):
+            return sum_by_place(column, self.run_of_rows, len(self.runs))
+        return np.add.reduceat(column, self.starts, axis=0) if self.runs else np.zeros((0, *column.shape[1:]))
 
     def columns(self, metric: Metric) -> dict[str, Floats]:
         """Return the totals by cluster and run that a metric is computed from, shape (clusters, runs, ...) each."""
@@ -439,31 +449,29 @@ class Evidence:
     def _replicates_of_totals(self, metric: Metric, step: float) -> Floats:
         shared, mass = shares_sums(metric), {} if self.is_function_of_totals(metric) else self._mass_drawn
         groups = [sums for sums in sums_of(metric, self.conventions) if sums.key not in mass]
-        width = sum(math.prod(column.shape[2:]) for sums in groups for column in self.by_cluster(sums).values())
+        columns = {} if shared else self.columns(metric)
+        width = sum(math.prod(column.shape[2:]) for column in columns.values())
         at_once = max(1, len(self.runs) if shared else IN_CACHE // max(1, width * REPLICATES))
         batches = []
         for first in range(0, max(1, len(self.runs)), at_once):
             runs, drawn = slice(first, first + at_once), dict(mass)
-            for sums in groups:
-                drawn |= self._drawn(sums) if shared else self._draw(sums, runs)
+            for sums in groups if shared else ():
+                drawn |= self._drawn(sums)
+            drawn |= {name: self._draw(column[:, runs]) for name, column in columns.items()}
             if step != 1:
                 drawn = stepped_totals(drawn, {name: column[runs] for name, column in self.totals(metric).items()}, step)
             batches.append(metric.value(drawn, self.conventions))
         return np.concatenate(batches, axis=1)
 
-    def _draw(self, sums: Sums, runs: slice = slice(None)) -> dict[str, Floats]:
-        """Compute totals of some runs in each replicate, shape (REPLICATES, some runs, ...) each."""
-        drawn = {}
-        for name, column in self.by_cluster(sums).items():
-            check_time_limit()
-            some = column[:, runs]
-            by_cluster = some.reshape(math.prod(some.shape[:2]), *some.shape[2:])
-            drawn[name] = resample_clusters(by_cluster, self.drawn_from, self.smooth)
-        return drawn
-
     @_once
     def _drawn(self, sums: Sums) -> dict[str, Floats]:
-        return self._draw(sums)
+        return {name: self._draw(column) for name, column in self.by_cluster(sums).items()}
+
+    def _draw(self, column: Floats) -> Floats:
+        """Compute totals of runs in each replicate, shape (REPLICATES, runs, ...), from those by cluster and run."""
+        check_time_limit()
+        by_cluster = column.reshape(math.prod(column.shape[:2]), *column.shape[2:])
+        return resample_clusters(by_cluster, self.drawn_from, self.smooth)
 
     def pseudo_values(self, metric: Metric, by_cluster: bool = False) -> Floats:
         """Compute the jackknife pseudo-values of each run, shape (units, runs), or (clusters, runs) if ``by_cluster``.
@@ -651,7 +659,7 @@ def sums_of(metric: Metric, conventions: Conventions) -> list[Sums]:
     if shares_sums(metric):
         return [Sums(name, (name,), partial(_statistic, name)) for name in names]
     reads = {*names, metric.counts}
-    return [Sums(f"{metric.key} under {conventions}", reads, lambda evidence: evidence.contributions(metric))]
+    return [Sums(f"{metric.key} under {conventions}", reads, lambda evidence: evidence.contributions(metric), kept=False)]
 
 
 def _statistic(name: str, evidence: Evidence) -> dict[str, Column]:

@@ -101,7 +101,8 @@ ROOMS = {
     "selection": r"queries/selection/", "engine": r"queries/engine/",
     "metrics": r"queries/metrics/", "buzzing": r"queries/buzzing/",
     "answers": r"queries/\w+\.py", "app": r"dashboard/(app|shell|__main__|cli/.*|process/.*)(\.py)?$",
-    "views": r"dashboard/views/", "ui": r"dashboard/ui/", "registry": r"dashboard/registry/", "service": r"dashboard/(service|cache)\.py",
+    "views": r"dashboard/views/", "ui": r"dashboard/ui/", "registry": r"dashboard/registry/",
+    "service": r"dashboard/(service|cache)\.py",
     "uploads": r"dashboard/uploads/", "access": r"dashboard/access/", "http": r"dashboard/(http/|settings\.py)",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address
+from dashboard.http.paths import address, question_path
 from dashboard.registry.cited import Cited
 from dashboard.service import service
 from data.store import StoreError
@@ -84,6 +84,10 @@ class PageRequest(Request[P]):
         for key, given in changes.items():
             pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
         return address(path, pairs)
+
+    def question_link(self, question_id: str, **changes: str | Sequence[str] | None) -> str:
+        """Return the address of a question of the dataset; ``changes`` are as in ``link``."""
+        return self.link(question_path(self.selection.dataset, question_id), dataset=None, **changes)
 
 
 @dataclass(frozen=True)

@@ -117,11 +117,6 @@ def run_column(
     return PageColumn(heading, name)
 
 
-def run_cell(name: str, colour: str | None) -> html.Th:
-    """Return the heading of a table row: a run's name after a dot in its colour."""
-    return html.Th(named(colour, name), scope="row")
-
-
 def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, people: str = "") -> html.Div | None:
     """Return a legend of the runs; None if it would be empty.
 

@@ -11,7 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.registry.tables import Table
-from dashboard.ui.html import aria
+from dashboard.ui.html import aria, data
 from dashboard.ui.numbers import DASH, short
 
 Content = str | Component | Sequence[Any] | None
@@ -34,7 +34,7 @@ class PageColumn:
     """A column of a table on a page.
 
     Attributes:
-        heading: its heading; an ``html.Th`` is used as it is.
+        heading: its heading; an ``html.Th``, such as that of ``sortable``, is used as it is.
         value: a function of a row, or the key of a declared column, or else the name of an attribute of a row. Numbers get three
             decimals or, if they are whole, commas; None is a dash. A ``Cell`` says more.
         form: writes values that are not None, if not in the usual style.
@@ -127,6 +127,24 @@ def html_table(
         parts.append(html.Tbody([*top, *written], **body.attributes))
     inside = html.Table(parts, className=class_name, **attributes)
     return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
+
+
+def sortable(
+    heading: Content, key: str, sort: str, about: str, more: Component | None = None, *, number: bool = False
+) -> html.Th:
+    """Return a heading that sorts: the first click puts the best first, the second reverses, the third restores the usual order.
+
+    ``sort`` is the current order: a key, with a leading ``-`` for the reverse. ``more`` stands next to the heading.
+    """
+    following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
+    order = {key: "ascending", f"-{key}": "descending"}.get(sort)
+    button = html.Button(heading, title=about, type="button", **data(set=f"sort={following}"))
+    return html.Th(
+        [button, more] if more else button,
+        scope="col",
+        **_stated(className="number" if number else ""),
+        **(aria(sort=order) if order else {}),
+    )
 
 
 def _resolved(column: PageColumn | str, declared: Table | None) -> PageColumn:

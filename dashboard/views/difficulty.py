@@ -9,7 +9,6 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import RUN, Table, columns, with_interval
@@ -326,7 +325,7 @@ def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
             result,
             names,
             colours,
-            request.link(question_path(request.selection.dataset, "ID"), dataset=None),
+            request.question_link("ID"),
             request.parameters.panels,
             forecasts=request.facets.forecasts,
         ),

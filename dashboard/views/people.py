@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
 from dashboard.registry.views import serve
@@ -339,13 +338,11 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
     return note(f"Not shown: {'; '.join(missing)}.") if missing else None
 
 
-def _cited(request: PageRequest[PeoplePage]) -> Cited[Any]:
-    return cited_leaderboard(VOTES)
-
-
 PAGE = register(
     Page(
-        name="people", path=PATH, title="People", place=70, draw=draw, table=_cited, parameters=PeoplePage,
+        name="people", path=PATH, title="People", place=70, draw=draw,
+        table=lambda request: cited_leaderboard(VOTES),
+        parameters=PeoplePage,
         filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
     )
 )  # fmt: skip

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, question_path, run_path
-from dashboard.registry.cited import Cited
+from dashboard.http.paths import address, run_path
 from dashboard.registry.composed import question_list
 from dashboard.registry.keys import DEFAULT_METRICS, default_metric
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -142,8 +140,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
 
     def link(question_id: str) -> str:
-        path = question_path(request.selection.dataset, question_id)
-        return request.link(path, dataset=None, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
+        return request.question_link(question_id, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
 
     return [
         *heading,
@@ -185,13 +182,11 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
     ]
 
 
-def _table(request: PageRequest[PageParameters]) -> Cited[Any]:
-    return cited_leaderboard(SHOWN)
-
-
 PAGE = register(
     Page(
-        name="run", path="/runs", title="Run", draw=draw, table=_table, parameters=PageParameters, check=_facts,
+        name="run", path="/runs", title="Run", draw=draw,
+        table=lambda request: cited_leaderboard(SHOWN),
+        parameters=PageParameters, check=_facts,
         filters=(
             *filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed",
         ),

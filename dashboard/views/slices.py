@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, question_path
+from dashboard.http.paths import address
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.keys import IntervalsParameters, known_run, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -367,7 +367,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             + (UNTESTED if request.facets.response_attributes else "")
         ),
         unsolved_section(
-            service().ask(unsolved, request.selection), runs, colours, partial(_question, request),
+            service().ask(unsolved, request.selection), runs, colours, request.question_link,
             service().access.address_of_view("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
         ),
     ]  # fmt: skip
@@ -396,11 +396,6 @@ def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: 
     rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
     whole = {row.run: row.metrics[metric.key] for row in rows}
     return parts_section(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}))
-
-
-def _question(request: PageRequest[SlicesPage], question_id: str) -> str:
-    """Address of a question's page."""
-    return request.link(question_path(request.selection.dataset, question_id), dataset=None)
 
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:

@@ -10,7 +10,6 @@ from dash import html
 from dash.development.base_component import Component
 from flask import Response
 
-from dashboard.http.paths import question_path
 from dashboard.registry.addresses import get_selected
 from dashboard.registry.cited import Cited
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -343,9 +342,6 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
     if result.missing:
         return [nothing_selected(PATH, request.selection, "human buzzes", request.facets, "Teams")]
 
-    def question(question_id: str) -> str:
-        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
-
     lead = f"when people know the answer; {counted(len(result.teams), 'team')} heard {counted(len(result.questions), 'question')}"
     quizbowl = request.facets.quizbowl
     whose = " ".join([f"of {team}"] * bool(team) + [f"in room {room}"] * bool(room))
@@ -355,10 +351,10 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
     return [
         _heading(request, lead),
-        buzzes_section(whose, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if whose else None,
+        buzzes_section(whose, result.buzzes, request.question_link, request.link(PATH), quizbowl=quizbowl) if whose else None,
         teams_section(result.teams, lambda name: request.link(PATH, team=name)),
         categories_section(result.categories, lambda name: request.link("/questions", category=name)),
-        questions_section(result.questions, question, file("questions"), quizbowl=quizbowl),
+        questions_section(result.questions, request.question_link, file("questions"), quizbowl=quizbowl),
         rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
     ]
 
@@ -382,14 +378,14 @@ def _without() -> html.Section:
     )
 
 
-def _table(request: PageRequest[TeamsPage]) -> Cited[Any]:
-    columns = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
-    return Cited(TEAMS, TeamsKeys(), columns)
+CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
 
 
 PAGE = register(
     Page(
-        name="teams", path=PATH, title="Teams", place=72, draw=draw, table=_table, parameters=TeamsPage,
+        name="teams", path=PATH, title="Teams", place=72, draw=draw,
+        table=lambda request: Cited(TEAMS, TeamsKeys(), CITED),
+        parameters=TeamsPage,
         filters=(*filter_keys("questions"), "q", "people"),
     )
 )  # fmt: skip

@@ -10,7 +10,6 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path
 from dashboard.registry.cited import RESAMPLED, Cited
 from dashboard.registry.composed import question_order
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -194,7 +193,7 @@ def _first_question(request: PageRequest[BuzzPage]) -> str:
     """Address of the first question of the selection, at the same thresholds."""
     first = question_order(request.selection, "").questions[0]
     keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
-    return request.link(question_path(request.selection.dataset, first), dataset=None, **keys)
+    return request.question_link(first, **keys)
 
 
 def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from dash.development.base_component import Component
 
-from dashboard.http.paths import address, question_path
+from dashboard.http.paths import address
 from dashboard.registry.cited import Cited, paired
 from dashboard.registry.composed import selected_runs
 from dashboard.registry.keys import Margin, Metrics, WantedDifference, default_metric, known_run, metric_names
@@ -169,9 +169,6 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     standard = default_metric(request.facets)
     metrics = metric_names(PER_QUESTION, request.facets, standard)
 
-    def link(question_id: str) -> str:
-        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
-
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
@@ -186,7 +183,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
             several("metrics", "Metrics", metric_names(RANKED, request.facets), named_metrics, "Default metrics"),
         ),
-        questions_section(questions, metric, names, tones, link),
+        questions_section(questions, metric, names, tones, request.question_link),
         furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import FirstCurve, SecondCurve
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.registry.tables import Table, parts
@@ -161,7 +159,7 @@ def coverage_section(result: Decisions, names: Names, colours: RunColours, t: fl
 
 
 PATH = "/decide"
-CITED = ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr")
+CITED = tuple(CATALOGUE[key] for key in ("net_score", "accuracy", "accuracy_at_80", "aurc", "augrc", "prr"))
 
 
 class DecidePage(PageParameters, frozen=True):
@@ -210,13 +208,11 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
     return [menu("a", "First run", first, a), menu("b", "Second run", second, b)]
 
 
-def _table(request: PageRequest[DecidePage]) -> Cited[Any]:
-    return cited_leaderboard([CATALOGUE[key] for key in CITED])
-
-
 PAGE = register(
     Page(
-        name="decide", path=PATH, title="Decide", place=45, draw=draw, table=_table, parameters=DecidePage,
+        name="decide", path=PATH, title="Decide", place=45, draw=draw,
+        table=lambda request: cited_leaderboard(CITED),
+        parameters=DecidePage,
         filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path, run_path
+from dashboard.http.paths import run_path
 from dashboard.registry.cited import Cited
 from dashboard.registry.keys import GUESSES, known_run
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -302,7 +302,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
         html.P(className="status-message", role="status", id="grades-message"),
         guesses_table(
             result,
-            lambda question: request.link(question_path(request.selection.dataset, question), dataset=None),
+            request.question_link,
             quizbowl=request.facets.quizbowl,
             writable=mode != "off",
         )
@@ -320,13 +320,14 @@ def _counted(result: GradedGuesses, show: Show) -> str:
     return f"{counted(result.total, 'guess', 'guesses')} {what}{listed}."
 
 
-def _table(request: PageRequest[GradingsPage]) -> Cited[Any]:
-    return Cited(GRADINGS, NoParameters(), ("model", "elicitation", "answers", "a", "b", "agreement", "kappa"))
+CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
 
 
 PAGE = register(
     Page(
-        name="gradings", path=PATH, title="Gradings", draw=draw, table=_table, parameters=GradingsPage,
+        name="gradings", path=PATH, title="Gradings", draw=draw,
+        table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
+        parameters=GradingsPage,
         filters=("q", *filter_keys("questions")),
     )
 )  # fmt: skip

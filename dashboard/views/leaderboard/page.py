@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
-from dashboard.registry.cited import Cited
 from dashboard.registry.keys import DEFAULT_METRICS, Margin, default_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
@@ -198,13 +197,10 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
-def _table(request: PageRequest[LeaderboardPage]) -> Cited[Any]:
-    return cited_leaderboard(request.parameters.metrics)
-
-
 PAGE = register(
     Page(
-        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, table=_table, parameters=LeaderboardPage,
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
+        table=lambda request: cited_leaderboard(request.parameters.metrics),
         filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
         lists_unranked=True,
     )

@@ -18,7 +18,7 @@ from dashboard.ui.numbers import CURVE_NAMES, percent, short
 from dashboard.ui.published_values import PrintedRow, published_body
 from dashboard.ui.runs import RunColours, swatch
 from dashboard.ui.section import note
-from dashboard.ui.table import Body, Cell, PageColumn, html_table
+from dashboard.ui.table import Body, Cell, PageColumn, html_table, sortable
 from data.plurals import counted
 from data.store.answer_states import COUNTED, LABELS, OTHER_STATES, State
 from queries.engine.bootstrap import REPLICATES
@@ -83,8 +83,8 @@ def board_table(
         return row.elicitation() if isinstance(row, PrintedRow) else row.elicitation
 
     columns = [
-        PageColumn(_head("Model", "model", sort, "The model"), name),
-        PageColumn(_head("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
+        PageColumn(sortable("Model", "model", sort, "The model"), name),
+        PageColumn(sortable("Elicitation", "elicitation", sort, "How its confidence was elicited"), elicitation),
         PageColumn("Answered", partial(_answered, board), about=ANSWERED, number=True),
         *(_state_column(state, selection) for state in states),
         *(_metric_column(metric, selection.conventions, sort, board) for metric in shown),
@@ -139,7 +139,9 @@ def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: L
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
         return row.value(metric) if isinstance(row, PrintedRow) else _cell(row.metrics[metric.key], metric, conventions, scale)
 
-    return PageColumn(_head(_title(metric), metric.key, sort, _tooltip(metric, conventions), number=True), cell, number=True)
+    definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
+    heading = sortable(_title(metric), metric.key, sort, _tooltip(metric, conventions), definition, number=True)
+    return PageColumn(heading, cell, number=True)
 
 
 def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
@@ -185,17 +187,6 @@ def _tooltip(metric: Metric, conventions: Conventions) -> str:
     if metric.thresholded:
         sentences.append(f"t = {conventions.t:g}.")
     return " ".join([*sentences, metric.caveat]).strip()
-
-
-def _head(title: str | list[str | Component], key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
-    """A heading that sorts: the first click puts the best first, the second reverses, the third restores the usual order."""
-    following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
-    order = {key: "ascending", f"-{key}": "descending"}.get(sort)
-    button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
-    if number:
-        definition = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"Definition of {key}")
-        return html.Th([button, definition], scope="col", className="number", **(aria(sort=order) if order else {}))
-    return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div
     def neighbour(target: int) -> str | None:
         if not 0 <= target < len(ids):
             return None
-        return request.link(question_path(request.selection.dataset, ids[target]), dataset=None, **keys)
+        return request.question_link(ids[target], **keys)
 
     listing = request.link("/questions", **{key: keys[key] for key in ("sort", "metric")})
     return question_heading(

@@ -14,7 +14,6 @@ from dash.development.base_component import Component
 from flask import Response, request
 
 from dashboard.access.signed_links import ROWS
-from dashboard.http.paths import question_path
 from dashboard.http.responses import csv_parts, json_response, stream_response, without_formulas
 from dashboard.registry.addresses import get_selected, pairs
 from dashboard.registry.cited import Cited
@@ -180,10 +179,7 @@ def rows() -> flask.Response:
         status = error.status if isinstance(error, BadRequest) else 503 if isinstance(error, StoreError) else 400
         return json_response({"rows": [], "total": 0}, status)
     keys = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
-    links = {
-        question.question_id: request.link(question_path(request.selection.dataset, question.question_id), dataset=None, **keys)
-        for question in page.questions
-    }
+    links = {question.question_id: request.question_link(question.question_id, **keys) for question in page.questions}
     return json_response({"rows": grid.rows(page, start, links, _sparklines(request, grid, page.questions)), "total": page.total})
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.http.paths import question_path
 from dashboard.registry.cited import WILSON, Cited
 from dashboard.registry.keys import BAND, Confidence, MetricsParameters
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
@@ -215,7 +214,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     result: ItemList = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
 
     def link(item: Item) -> str:
-        return request.link(question_path(request.selection.dataset, item.question_id), clue=str(item.clue), dataset=None)
+        return request.question_link(item.question_id, clue=str(item.clue))
 
     run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
     return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)

@@ -47,7 +47,7 @@ def flaky():
     server.stop()
 
 
-def test_a_lost_connection_beside_a_server_that_is_down_is_no_error(flaky, tmp_path):
+def test_a_connection_lost_while_another_server_is_down(flaky, tmp_path):
     proxy = balancer(tmp_path / "nginx", [f"http://127.0.0.1:{free_port()}", flaky.address])
     try:
         flaky.lost = 1

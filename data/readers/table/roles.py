@@ -38,7 +38,6 @@ MIN_COMPARED = 10  # guesses of which one at least should be right
 SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ from 1 in sum, for they are rounded
 MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
 OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
-OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 

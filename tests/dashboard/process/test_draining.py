@@ -142,7 +142,12 @@ def test_an_import_survives_a_signal_for_the_server(copied, tmp_path):
     job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", None, options, "lab", False, 2**20, 10)
     command = [sys.executable, "-m", "dashboard.uploads.import_process"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=environment(store=copied)
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env=environment(store=copied),
+        start_new_session=True,  # it lowers the priority of its session
     ) as process:
         wait_until(lambda: ignores(process.pid, signal.SIGTERM))
         process.send_signal(signal.SIGTERM)

@@ -109,14 +109,6 @@ def test_metrics_follow_the_conventions(many):
     assert answers[0] != answers[1]
 
 
-def test_the_table_has_a_row_for_each_cell(many):
-    _, client = many
-    cells = sum(len(row["cells"]) for row in get(client, "/api/v1/across")["rows"])
-    rows = read_table(client, "/api/v1/across.csv")
-    assert len(rows) == cells == 8
-    assert {row["dataset"] for row in read_table(client, "/api/v1/across.csv?datasets=west&datasets=north")} == {"west", "north"}
-
-
 def test_the_page_links_each_value_to_its_run(many):
     app, client = many
     runs = {cell["run"] for row in get(client, "/api/v1/across")["rows"] for cell in row["cells"].values()}
@@ -133,6 +125,8 @@ def test_metrics_without_ranks_or_values_are_shown(many, metric):
 def test_runs_are_pooled_by_a_tag(many):
     app, client = many
     assert get(client, "/api/v1/across")["groups"] == []
+    assert error(client, "/api/v1/across?pool=colour", 400)["allowed"] == ["kind"]
+    assert client.get("/across?pool=colour").status_code == 400
     answer = get(client, "/api/v1/across?metric=brier&pool=kind")
     assert answer["tag"] == "kind" and answer["rows"] == get(client, "/api/v1/across?metric=brier")["rows"]
     assert [(group["value"], list(group["cells"])) for group in answer["groups"]] == [
@@ -147,26 +141,6 @@ def test_runs_are_pooled_by_a_tag(many):
     page = words(drawn(app, "across", "metric=brier&pool=kind"))
     assert "kind: chat" in page and "kind: reasoning" in page and "2 runs" in page
     assert "kind: chat" not in words(drawn(app, "across", "metric=brier"))
-
-
-def test_the_table_of_groups_has_a_row_for_each_cell(many):
-    _, client = many
-    groups = get(client, "/api/v1/across?metric=brier&pool=kind")["groups"]
-    rows = read_table(client, "/api/v1/across/groups.csv?metric=brier&pool=kind")
-    cells = [(group["value"], dataset, cell) for group in groups for dataset, cell in group["cells"].items()]
-    assert [(row["value"], row["dataset"], int(row["runs"])) for row in rows] == [
-        (value, dataset, len(cell["runs"])) for value, dataset, cell in cells
-    ]
-    assert [float(row["mean"]) for row in rows] == [cell["mean"] for _, _, cell in cells]
-    assert read_table(client, "/api/v1/across/groups.csv") == []
-
-
-def test_unknown_names_are_refused(many):
-    _, client = many
-    assert error(client, "/api/v1/across?datasets=nowhere", 400)["allowed"] == list(PLACES)
-    assert error(client, "/api/v1/across?rows=teams", 400)["field"] == "rows"
-    assert error(client, "/api/v1/across?pool=colour", 400)["allowed"] == ["kind"]
-    assert client.get("/across?datasets=nowhere").status_code == client.get("/across?pool=colour").status_code == 400
 
 
 def test_the_bundled_datasets_are_listed_side_by_side(app, client):

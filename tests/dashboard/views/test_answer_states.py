@@ -2,16 +2,15 @@
 
 import csv
 import io
-import json
 from urllib.parse import quote
 
 import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.store import open_store
 from tests.helpers.bundle_factory import put, write
+from tests.helpers.drawn_pages import everything
 
 HEAD = "question_id,guess,confidence,correct,state\n"
 QUESTIONS = 20
@@ -37,17 +36,12 @@ def app(tmp_path_factory):
     return create_app(Settings(store=store.url, workers=1))
 
 
-def drawn(app, path, query=""):
-    with app.test_request_context("/"):
-        return json.dumps(json.loads(draw({"path": path, "query": query, "page": True})), ensure_ascii=False)
-
-
 def test_the_leaderboard_shows_shares_and_bounds(app):
-    page = drawn(app, "/", "metrics=brier,ece,accuracy")
+    page = everything(app, "/", "metrics=brier,ece,accuracy")
     for text in (">No confidence</th>", ">Unparsed</th>", ">Abstained</th>", "10.0 %", "5.0 %", "no bounds"):
         assert text in page, text
     assert "16 % of answers lack a confidence" in page and " to " in page
-    assert ">No confidence</th>" not in drawn(app, "/", "model=clear")
+    assert ">No confidence</th>" not in everything(app, "/", "model=clear")
 
 
 def test_json_and_csv_have_shares_and_bounds(app):
@@ -65,7 +59,7 @@ def test_json_and_csv_have_shares_and_bounds(app):
 
 
 def test_runs_say_how_many(app):
-    page = drawn(app, "/runs")
+    page = everything(app, "/runs")
     assert "2 answers without a confidence, 1 unparsed answer and 1 abstention" in page
 
 
@@ -74,21 +68,21 @@ def test_runs_say_how_many(app):
     [("q0", "no confidence is stated"), ("q2", "no answer could be read"), ("q3", "the model abstained")],
 )
 def test_a_question_says_why_there_is_no_confidence(app, question, words):
-    page = drawn(app, f"/questions/quiz/{question}")
+    page = everything(app, f"/questions/quiz/{question}")
     assert words in page
-    assert words not in drawn(app, "/questions/quiz/q9")
+    assert words not in everything(app, "/questions/quiz/q9")
 
 
 @pytest.mark.parametrize("path", ["/reliability", "/decide", "/which-ece", "/slices", "/compare", "/questions", "/difficulty"])
 def test_pages_show_a_run_that_lacks_confidences_alone(app, path):
     run = next(row["run"] for row in app.test_client().get("/api/v1/runs").json["runs"] if row["model"] == "vague")
-    page = drawn(app, path, f"run={run}")
+    page = everything(app, path, f"run={run}")
     assert "No run answered enough" not in page and "NaN" not in page
-    assert drawn(app, f"/runs/{run}")
+    assert everything(app, f"/runs/{run}")
 
 
 def test_other_runs_stay_as_they_are(app):
-    page = drawn(app, "/reliability")
+    page = everything(app, "/reliability")
     assert "vague · verbalized (16 % of answers lack a confidence)" in page
 
 

@@ -11,7 +11,7 @@ import pytest
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from queries import datasets as query
-from tests.helpers.json_api import BAD_VALUES, error, get
+from tests.helpers.json_api import get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli
 
@@ -137,15 +137,6 @@ def test_a_blank_sheet_is_refused_row_by_row(client, tmp_path, copied):
     assert done.returncode == 1
     assert "339 problems" in done.stderr and "one of confidence, token_logprobs and options is required" in done.stderr
     Path(done.stderr.strip().splitlines()[-1].split(": ")[-1]).unlink()  # the whole report
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_unknown_datasets_and_keys_are_refused(client, form):
-    assert error(client, f"/api/v1/datasets/nowhere/prompts.{form}", 404)["code"] == "unknown_dataset"
-    assert error(client, f"/api/v1/datasets/pyramid/prompts.{form}?colour=red", 400)["code"] == "unknown_key"
-    for key, value, code, _ in BAD_VALUES:
-        answer = client.get(f"/api/v1/datasets/pyramid/prompts.{form}", query_string={key: value})
-        assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["field"]) == (400, code, key)
 
 
 def test_the_code_of_the_guide_works(server, copied, tmp_path, monkeypatch):

@@ -4,62 +4,30 @@ import csv
 import json
 
 import pytest
-from dash import html
 
-from dashboard.registry.pages import PAGES, read_page
-from dashboard.ui.drawing import divide_page
-from dashboard.ui.html import descendants
 from dashboard.ui.numbers import percent
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz, people_median
 from queries.metrics import Conventions
 from queries.selection import Selection
-from queries.selection.parameter_kinds import BadRequest
+from tests.helpers.drawn_pages import divided, drawn, plain, walk, words
 
-PYRAMID = ("dataset", "pyramid")
-
-
-@pytest.fixture(scope="module")
-def drawn(app):
-    """Draw the page's content for an address."""
-
-    def draw(*pairs):
-        with app.test_request_context("/buzz"):
-            return list(PAGES["buzz"].draw(read_page(PAGES["buzz"], list(pairs))))
-
-    return draw
-
-
-def figures(content):
-    return divide_page(content).figures
-
-
-def words(content):
-    """Return all text that can be read, in order."""
-    insides = [getattr(part, "children", None) for part in descendants(html.Div(content))]
-    texts = [inside if isinstance(inside, list | tuple) else [inside] for inside in insides]
-    return [text for inside in texts for text in inside if isinstance(text, str)]
+PYRAMID = "dataset=pyramid"
 
 
 @pytest.mark.parametrize(
-    ("pairs", "selection", "rules"),
+    ("query", "selection", "rules"),
     [
-        ((PYRAMID,), Selection("pyramid"), Rules(curve="dataset")),
-        (
-            (PYRAMID, ("human", "survival"), ("threshold", "0.3")),
-            Selection("pyramid", conventions=Conventions(human="survival")),
-            Rules(curve="dataset", threshold=0.3),
-        ),
-        (
-            (PYRAMID, ("category", "Arts"), ("elicitation", "margin"), ("curve", "polynomial")),
-            Selection("pyramid", category=("Arts",), elicitation=("margin",)),
-            Rules(),
-        ),
+        (PYRAMID, Selection("pyramid"), Rules(curve="dataset")),
+        (f"{PYRAMID}&human=survival&threshold=0.3", Selection("pyramid", conventions=Conventions(human="survival")),
+         Rules(curve="dataset", threshold=0.3)),
+        (f"{PYRAMID}&category=Arts&elicitation=margin&curve=polynomial",
+         Selection("pyramid", category=("Arts",), elicitation=("margin",)), Rules()),
     ],
 )  # fmt: skip
-def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection, rules):
-    shown, results = figures(drawn(*pairs)), buzz(snapshot, selection, rules)
+def test_the_figures_show_what_the_query_says(app, snapshot, query, selection, rules):
+    shown, results = divided(app, "buzz", query).figures, buzz(snapshot, selection, rules)
     runs = results.explorer.runs
     wins = shown["wins"]["data"]
     lines = {trace["meta"]: trace for trace in wins if trace["mode"] == "lines"}
@@ -101,61 +69,20 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
     assert len(symbols) == 2  # distinguished by more than colour
 
 
-def test_every_figure_has_its_text(drawn):
-    content = drawn(PYRAMID)
-    tables = [part for part in descendants(html.Div(content)) if isinstance(part, html.Table)]
-    heads = [" ".join(words([table.children[0]])) for table in tables]
-    for columns in ("Expected wins Points Won", "Neither People win", "by 20% by 40%", "P(buzz | correct) P(buzz | incorrect)"):
-        assert any(columns in head for head in heads), columns
-
-
-def test_the_page_says_why_people_have_no_guesses(drawn):
-    text = " ".join(words(drawn(PYRAMID)))
+def test_figures_have_tables_and_people_no_guesses(app):
+    content = drawn(app, "buzz", PYRAMID)
+    heads = [words(part) for part in walk(plain(content)) if part.get("type") == "Thead"]
+    for columns in (("Expected wins", "Points", "Won"), ("Neither", "People win"), ("by 20%", "by 40%"),
+                    ("P(buzz | correct)", "P(buzz | incorrect)")):  # fmt: skip
+        assert any(all(column in head for column in columns) for head in heads), columns
+    text = words(content)
     assert "what a team would have answered before it buzzed is not recorded" in text
     assert "People, upper half" in text and "≥" in text
 
 
-def test_a_dataset_without_clues_names_those_that_have_them(drawn):
-    content = drawn(("dataset", "lifeeval"))
-    text = " ".join(words(content))
-    assert "read clue by clue" in text and "Pyramid" in text and not figures(content)
-
-
-def test_an_empty_selection_says_what_to_widen(drawn):
-    assert "without q: zzzz" in words(drawn(PYRAMID, ("q", "zzzz")))
-
-
-@pytest.mark.parametrize(
-    ("pair", "code", "field", "allowed"),
-    [
-        (("threshold", "2"), "bad_value", "threshold", None),
-        (("threshold", "nobody:0.5"), "unknown_value", "threshold", "runs"),
-        (("scale", "percent"), "unknown_value", "scale", ["confidence", "logprob"]),
-        (("curve", "people"), "unknown_value", "curve", ["polynomial", "dataset"]),
-    ],
-)
-def test_a_bad_value_is_named_with_the_allowed_ones(app, client, drawn, pair, code, field, allowed):
-    with pytest.raises(BadRequest) as refused:
-        drawn(PYRAMID, pair)
-    error = refused.value
-    assert (error.code, error.field) == (code, field)
-    if allowed == "runs":
-        allowed = [run["run"] for run in client.get("/api/v1/buzz?dataset=pyramid").json["explorer"]["runs"]]
-    assert allowed is None or error.allowed == allowed
-    assert client.get(f"/buzz?dataset=pyramid&{pair[0]}={pair[1]}").status_code == 400
-
-
-def test_a_threshold_changes_only_what_it_concerns(drawn):
-    before, after = divide_page(drawn(PYRAMID)), divide_page(drawn(PYRAMID, ("threshold", "0.5")))
-    assert before.outline() == after.outline()
-    assert before.figures["wins"] != after.figures["wins"] and before.states != after.states
-    assert divide_page(drawn(PYRAMID)) == before
-
-
-def test_thresholds_and_curves_keep_the_structure(drawn):
-    outline = divide_page(drawn(PYRAMID)).outline()
-    assert divide_page(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
-    assert divide_page(drawn(PYRAMID, ("curve", "polynomial"))).outline() == outline
+def test_a_dataset_without_clues_names_those_that_have_them(app):
+    text = words(drawn(app, "buzz", "dataset=lifeeval"))
+    assert "read clue by clue" in text and "Pyramid" in text and not divided(app, "buzz", "dataset=lifeeval").figures
 
 
 def _write(path, header, rows):
@@ -172,25 +99,20 @@ def test_many_runs_without_people(fresh, tmp_path):
         rows = [["q", clue, "yes", run / 60 + clue / 4, f"model {run}"] for clue in (0, 1)]
         _write(crowd / "responses" / f"{run}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
     import_paths(fresh.service.store, [crowd], ImportOptions())
-    with fresh.app.test_request_context("/buzz"):
-        content = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd")])))
-        sliders = divide_page(content).states
-        text = " ".join(words(content))
-        assert not sliders and "Choose up to 8 runs" in text
-        assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in text
-        assert figures(content)["wins"]["layout"]["shapes"] == []
-        run = fresh.service.facets("crowd").runs[3][0]
-        page = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd"), ("run", run)])))
-        assert len(divide_page(page).states) == 1
-        address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
-        nothing = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], address)))
-        assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
-        assert len(divide_page(nothing).states) == 1
+    every, text = divided(fresh.app, "buzz", "dataset=crowd"), words(drawn(fresh.app, "buzz", "dataset=crowd"))
+    assert not every.states and "Choose up to 8 runs" in text
+    assert set(every.figures) == {"wins", "curves", "habits"} and "no human team heard" in text
+    assert every.figures["wins"]["layout"]["shapes"] == []
+    run = fresh.service.facets("crowd").runs[3][0]
+    for more in ("", "&curve=dataset"):
+        assert len(divided(fresh.app, "buzz", f"dataset=crowd&run={run}{more}").states) == 1
+    nothing = words(drawn(fresh.app, "buzz", f"dataset=crowd&run={run}&curve=dataset"))
+    assert "There are no expected wins to draw: no human team heard any of these questions." in nothing
 
 
-def test_the_page_shows_shares_before_people(drawn, snapshot):
-    shown = words(drawn(PYRAMID))
-    assert {"Earlier than people", "Earlier than people, by category", "By 10 words before it"} <= {*shown}
+def test_the_page_shows_shares_before_people(app, snapshot):
+    shown = words(drawn(app, "buzz", PYRAMID))
+    assert all(text in shown for text in ("Earlier than people, by category", "By 10 words before it"))
     run = people_median(snapshot, Selection("pyramid"), Rules(curve="dataset")).runs[0]
     assert percent(run.earlier.share) in shown
     assert f"{percent(run.categories[0].earlier.low)} to {percent(run.categories[0].earlier.high)}" in shown

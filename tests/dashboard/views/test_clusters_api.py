@@ -1,6 +1,5 @@
 """The key ``cluster`` at every address: all intervals, tests and bands depend on it, and nothing else does."""
 
-import json
 import re
 from urllib.parse import quote
 
@@ -10,12 +9,12 @@ from dashboard.app import create_app
 from dashboard.registry.addresses import ROUTES
 from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.metrics import METRICS
 from tests.helpers.clustered_bundle import clustered_bundle
+from tests.helpers.drawn_pages import everything, markup
 from tests.helpers.json_api import error, get, table
 
 RANKED = "calscore,brier,accuracy,auroc,ece,max_ce,net_score,hmr"
@@ -102,43 +101,30 @@ def test_every_address_with_a_selection_is_here(packets):
 
 
 @pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
-def test_every_interval_test_and_band_follows_the_cluster(asked, path, keys):
-    single, clustered = (uncertain(asked(path, keys, cluster)) for cluster in ("question", "packet"))
+def test_only_intervals_tests_and_bands_follow_the_cluster(asked, path, keys):
+    answers = {cluster: asked(path, keys, cluster) for cluster in ("question", "packet", "half", "everything")}
+    single, clustered = uncertain(answers["question"]), uncertain(answers["packet"])
     stated = {kind: values for kind, values in single.items() if not {*values} <= {0, 1, None}}
     assert stated
     same = {kind for kind, values in stated.items() if clustered.get(kind) == values}
     assert not {kind for kind in same if not kind[-1].startswith("rank_")}  # a rank is a small whole number
+    # One cluster gives no interval, test or band.
+    assert not [kind for kind, values in uncertain(answers["everything"]).items() if any(value is not None for value in values)]
+    for cluster in ("packet", "half"):  # few clusters give intervals with a width
+        ends = uncertain(answers[cluster])
+        for kind, lows in ends.items():
+            if kind[-1].endswith("low") and not kind[-1].startswith("rank_"):
+                highs = ends[*kind[:-1], kind[-1].removesuffix("low") + "high"]
+                for low, high in zip(lows, highs, strict=True):
+                    assert (low is None) == (high is None) and (low is None or low < high or "band" in kind), kind
 
+    def others(answer):
+        return {
+            place: value for place, value in leaves(answer)
+            if not any(FOLLOWS.fullmatch(part) or UNCERTAIN.fullmatch(part) for part in place if isinstance(part, str))
+        }  # fmt: skip
 
-@pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
-def test_one_cluster_gives_no_interval_test_or_band(asked, path, keys):
-    answer = asked(path, keys, "everything")
-    assert not [(kind, values) for kind, values in uncertain(answer).items() if any(value is not None for value in values)]
-
-
-@pytest.mark.parametrize("cluster", ["packet", "half"])
-@pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
-def test_intervals_of_few_clusters_have_width(asked, path, keys, cluster):
-    ends = uncertain(asked(path, keys, cluster))
-    for kind, lows in ends.items():
-        if kind[-1].endswith("low") and not kind[-1].startswith("rank_"):
-            highs = ends[*kind[:-1], kind[-1].removesuffix("low") + "high"]
-            for low, high in zip(lows, highs, strict=True):
-                assert (low is None) == (high is None) and (low is None or low < high or "band" in kind), kind
-
-
-@pytest.mark.parametrize(("path", "keys"), [*KEYS.items(), *FURTHER])
-def test_nothing_else_follows_the_cluster(asked, path, keys):
-    for cluster in ("packet", "everything"):
-        single, clustered = (
-            {
-                place: value
-                for place, value in leaves(asked(path, keys, name))
-                if not any(FOLLOWS.fullmatch(part) or UNCERTAIN.fullmatch(part) for part in place if isinstance(part, str))
-            }
-            for name in ("question", cluster)
-        )
-        assert clustered == single
+    assert others(answers["packet"]) == others(answers["everything"]) == others(answers["question"])
 
 
 @pytest.mark.parametrize("path", sorted(WITHOUT - {part for part in WITHOUT if "<" in part}))
@@ -189,11 +175,9 @@ def test_no_number_is_missing_without_a_reason(packets, asked, keys, cluster, wo
     for path in ("triptych", "difficulty", "reliability", "buzz", "buzz/median"):
         rows = table(packets.test_client(), f"/api/v1/{path}.csv?dataset=packets&cluster={cluster}&{keys}")
         assert any(words in (row.get("no_interval") or row.get("missing") or "") for row in rows) or path == "difficulty", path
-    with packets.test_request_context("/"):
-        query = f"dataset=packets&cluster={cluster}&{keys}"
-        for path in ("/reliability", "/buzz"):
-            page = draw({"path": path, "query": query, "page": True})
-            assert re.search(rf"because [^\"<]*{words}", page), path
+    for path in ("/reliability", "/buzz"):
+        page = everything(packets, path, f"dataset=packets&cluster={cluster}&{keys}")
+        assert re.search(rf"because [^\"<]*{words}", page), path
 
 
 def test_bins_and_bands_say_why_they_have_none(asked):
@@ -247,9 +231,7 @@ def test_pages_with_intervals_say_what_the_unit_is(packets, asked):
     run = asked("/api/v1/leaderboard", "metrics=brier", "")["rows"][0]["run"]
 
     def text(path, cluster):
-        with packets.test_request_context():
-            keys = {"path": path, "query": f"dataset=packets&cluster={cluster}", "page": False}
-            return " ".join(json.loads(draw(keys))["fragments"].values())
+        return markup(packets, path, f"dataset=packets&cluster={cluster}")
 
     unit = (
         "Questions with the same “packet” depend on each other, so intervals, tests and bands count 12 clusters, not 48 questions"
@@ -281,14 +263,11 @@ def test_ages_are_the_default_of_lifeeval(app, client):
             cell, of_questions = row["metrics"][metric], other["metrics"][metric]
             assert cell["value"] == of_questions["value"]
             assert cell["high"] - cell["low"] > of_questions["high"] - of_questions["low"]
-    with app.test_request_context():
-        text = " ".join(json.loads(draw({"path": "/", "query": "dataset=lifeeval", "page": False}))["fragments"].values())
     assert (
         "Questions with the same 5 years of age depend on each other, so intervals, tests and bands count 21 clusters, not 808 "
         "questions."
-    ) in text
-    with app.test_request_context("/"):
-        text = " ".join(json.loads(draw({"path": "/across", "query": "", "page": False}))["fragments"].values())
+    ) in markup(app, "/", "dataset=lifeeval")
+    text = markup(app, "/across")
     assert "On LifeEval" in text and text.count("so intervals count clusters of these") == 1
     units = {column["dataset"]: column["cluster"] for column in get(client, "/api/v1/across?metric=brier")["datasets"]}
     assert units["lifeeval"] == "ages" and units["tone"] == "question"

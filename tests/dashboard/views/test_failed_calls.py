@@ -1,14 +1,12 @@
 """Failed calls wherever they are shown: rankings, runs, a question, the controls, and JSON."""
 
-import json
-
 import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.store import open_store
 from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.drawn_pages import everything
 
 FAILED = "question_id,clue,guess,confidence,failed\nq1,0,Rome,0.25,\nq1,1,ERROR,0,\nq2,0,,,true\nq2,1,,,true\n"
 
@@ -24,31 +22,26 @@ def app(tmp_path_factory):
     return create_app(Settings(store=store.url, workers=1))
 
 
-def drawn(app, path, query=""):
-    with app.test_request_context("/"):
-        return json.dumps(json.loads(draw({"path": path, "query": query, "page": True})), ensure_ascii=False)
-
-
 @pytest.mark.parametrize(("query", "meaning"), [("", "They are left out"), ("failed=1", "They count as wrong in accuracy")])
 def test_rankings_count_them(app, query, meaning):
-    page = drawn(app, "/", query)
+    page = everything(app, "/", query)
     assert ">Failed</th>" in page and meaning in page
-    assert ">Failed</th>" not in drawn(app, "/", "dataset=sound")
+    assert ">Failed</th>" not in everything(app, "/", "dataset=sound")
 
 
 def test_there_is_a_control_where_calls_failed(app):
     for path in ("/", "/reliability", "/difficulty", "/buzz", "/compare", "/slices", "/questions", "/questions/toy/q1"):
-        page = drawn(app, path)
+        page = everything(app, path)
         assert "counted as wrong in accuracy" in page, path
         other = path.replace("toy", "sound")
-        assert "counted as wrong in accuracy" not in drawn(app, other, "" if "sound" in other else "dataset=sound"), path
+        assert "counted as wrong in accuracy" not in everything(app, other, "" if "sound" in other else "dataset=sound"), path
 
 
 def test_a_failed_clue_is_not_shown_as_a_guess(app):
-    page = drawn(app, "/questions/toy/q1", "clue=1")
+    page = everything(app, "/questions/toy/q1", "clue=1")
     assert page.count("no answer: the call failed") >= 3  # the table, the figure, and what its marks mean
-    assert "no answer: the call failed" in drawn(app, "/questions/toy/q2")
-    assert "no answer: the call failed" not in drawn(app, "/questions/sound/q1")
+    assert "no answer: the call failed" in everything(app, "/questions/toy/q2")
+    assert "no answer: the call failed" not in everything(app, "/questions/sound/q1")
 
 
 def test_players_who_did_not_buzz_are_not_failed_calls(tmp_path):
@@ -60,12 +53,12 @@ def test_players_who_did_not_buzz_are_not_failed_calls(tmp_path):
     )
     put(store, tmp_path / "people.csv", form="responses", dataset="toy", model="People", respondents=True)
     app = create_app(Settings(store=store.url, workers=1))
-    assert ">no buzz</td>" in drawn(app, "/questions/toy/q1")
-    assert ">no buzz</td>" not in drawn(app, "/questions/toy/q2")
+    assert ">no buzz</td>" in everything(app, "/questions/toy/q1")
+    assert ">no buzz</td>" not in everything(app, "/questions/toy/q2")
 
 
 def test_runs_say_how_many(app):
-    assert "3 failed calls" in drawn(app, "/runs")
+    assert "3 failed calls" in everything(app, "/runs")
     client = app.test_client()
     rows = {row["model"]: row for row in client.get("/api/v1/runs?dataset=toy").json["runs"]}
     assert {model: (row["items"], row["questions"], row["missing_questions"], row["failed"]) for model, row in rows.items()} == {

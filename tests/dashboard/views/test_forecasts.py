@@ -1,7 +1,5 @@
 """Pages of a dataset of forecasts: the Brier score leads, and the bias towards yes is not called overconfidence."""
 
-import html
-import json
 import re
 
 import numpy as np
@@ -10,13 +8,10 @@ import pytest
 from dashboard.app import create_app
 from dashboard.registry.pages import PAGES
 from dashboard.settings import Settings
-from dashboard.shell import draw
-from dashboard.ui.html import markup
-from dashboard.ui.messages import forecast_notice
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from tests.helpers.drawn_pages import drawn, plain
+from tests.helpers.drawn_pages import as_text, drawn, everything, markup
 from tests.helpers.json_api import get
 
 QUESTIONS = 60
@@ -38,9 +33,9 @@ def forecasts(tmp_path_factory):
     return create_app(Settings(store=str(folder / "store"), workers=1))
 
 
-def text_of(app, page, query="dataset=rain"):
+def text_of(app, page):
     """Return all texts of a page and of its figures."""
-    return json.dumps(plain(drawn(app, page, query)))
+    return as_text(drawn(app, page, "dataset=rain"))
 
 
 @pytest.mark.parametrize("page", ["leaderboard", "reliability", "difficulty", "slices", "decide", "questions", "compare"])
@@ -64,8 +59,7 @@ def test_the_brier_score_leads(forecasts):
 @pytest.mark.parametrize("narrowed", [True, False])
 def test_pages_say_what_is_meant_and_not_tested(forecasts, path, narrowed):
     """Difficulties come from runs here, because nobody played and none is stated."""
-    with forecasts.test_request_context("/"):
-        page = draw({"path": path, "query": "dataset=rain" + "&difficulty=0..0.5" * narrowed, "page": False})
+    page = markup(forecasts, path, "dataset=rain" + "&difficulty=0..0.5" * narrowed)
     assert page.count("No tests, bands or slopes are given") == narrowed
     assert page.count("about the likelier side of each forecast") == 1
 
@@ -77,9 +71,7 @@ def test_every_page_draws(forecasts):
 
 
 def test_the_notice_links_to_a_section(forecasts):
-    (link,) = re.findall(
-        r'href="(/docs/[^"#]+)#forecasts"', markup(forecast_notice(forecasts.extensions["clueline"].facets("rain")))
-    )
+    (link,) = re.findall(r'href="(/docs/[^"#]+)#forecasts"', markup(forecasts, "/", "dataset=rain"))
     assert 'id="forecasts"' in forecasts.test_client().get(link).text
 
 
@@ -94,8 +86,7 @@ def test_only_the_likelier_side_has_an_accuracy(forecasts, page):
     run = get(forecasts.test_client(), "/api/v1/runs?dataset=rain")["runs"][0]["run"]
     path = f"/runs/{run}" if page == "run" else PAGES[page].path
     query = "dataset=rain" + "&metrics=accuracy_at_80,brier" * (page == "leaderboard")
-    with forecasts.test_request_context("/"):
-        text = html.unescape(json.dumps(draw({"path": path, "query": query, "page": False}), ensure_ascii=False))
+    text = everything(forecasts, path, query)
     assert not [text[max(0, at.start() - 100) : at.end() + 100] for at in WORDS_OF_ACCURACY.finditer(text)]
     assert "ean outcome" in text
 

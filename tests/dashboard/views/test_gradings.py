@@ -1,6 +1,5 @@
 """The page of gradings: how well they agree, which guesses it lists, and who may correct them."""
 
-import html
 import json
 import re
 
@@ -8,12 +7,11 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades, draw_for_review
 from queries.reviewed_samples import review_sample
 from tests.helpers.bundle_factory import put, table, write
-from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+from tests.helpers.drawn_pages import as_text, attributes, drawn, hrefs, markup, words
 from tests.helpers.json_api import get
 
 RESPONSES = """question_id,clue,guess,confidence,correct,correct.second
@@ -41,19 +39,12 @@ def app(store):
 
 def rows(content):
     """Return what each row of the table of guesses is about."""
-    return [json.loads(part["props"]["data-graded"]) for part in walk(plain(content)) if "data-graded" in part.get("props", {})]
-
-
-def markup(app, path, query=""):
-    """Return the markup of a page, including what is shown above its content."""
-    with app.test_request_context("/"):
-        answer = json.loads(draw({"path": path, "query": query, "page": False}))
-    return html.unescape(" ".join(answer["fragments"].values()))
+    return [json.loads(graded) for graded in attributes(content, "data-graded")]
 
 
 def test_the_guesses_that_differ_are_listed_with_the_rule(app):
     content = drawn(app, "gradings", "")
-    text = json.dumps(plain(content), ensure_ascii=False)
+    text = as_text(content)
     assert "1 run with several gradings, 1 run with one" in text
     assert rows(content) == [{"question_id": "q1", "guess": "Rome"}]
     for part in ("the answer line has nothing like it", "right by ann", "so be it", "1 correction, the last one by ann"):
@@ -138,11 +129,11 @@ def reviewed(tmp_path_factory):
 
 def test_a_sample_is_reviewed_on_the_page(reviewed):
     app, run, waiting = reviewed
-    text = json.dumps(plain(waiting), ensure_ascii=False)
+    text = as_text(waiting)
     assert "60 answers of 80 questions drawn at random for review by ann" in text and "Review 60 more" in text
     assert "60 of the 60 drawn answers wait for review" in text and len(rows(waiting)) == 60
     content = drawn(app, "gradings", f"graded_run={run}&show=drawn")
-    text = json.dumps(plain(content), ensure_ascii=False)
+    text = as_text(content)
     assert "Graded by a judge that errs about 10 %" in text and "By the judge alone" in text and not rows(content)
     assert "review-draw" in text
 

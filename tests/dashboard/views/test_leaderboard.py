@@ -1,20 +1,18 @@
 """The default order of the leaderboard: a metric that penalises bad guesses leads, and nobody leads by gaming a proper score."""
 
 import csv
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 import data.sample
-from dashboard.registry.pages import PAGES, read_page
-from dashboard.shell import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.metrics import CATALOGUE
 from queries.published_values import published
+from tests.helpers.drawn_pages import as_text, drawn, markup
 
 SAMPLE = Path(data.sample.__file__).parent
 GAMED = {
@@ -23,17 +21,13 @@ GAMED = {
 }
 
 
-def drawn(app, query):
-    with app.test_request_context("/"):
-        content = list(PAGES["leaderboard"].draw(read_page(PAGES["leaderboard"], list(query.items()))))
-        return json.dumps(
-            [part.to_plotly_json() for part in content if part is not None], default=lambda part: part.to_plotly_json()
-        )
+def page(app, query):
+    return as_text(drawn(app, "leaderboard", query))
 
 
 def order(app, query):
     """Return the runs in the order of the page's rows."""
-    return re.findall(r'"data-run": "([0-9a-f]+)"', drawn(app, query))
+    return re.findall(r'"data-run": "([0-9a-f]+)"', page(app, query))
 
 
 @pytest.fixture
@@ -84,8 +78,8 @@ def test_formulas_are_ranked_apart_from_models(fresh, models):
             assert cell["rank"] is cell["rank_low"] is cell["rank_high"] is cell["letters"] is None
     formulas = fresh.client.get(address + "&elicitation=computed").get_json()["rows"]
     assert all(row["ranked"] and not row["reference"] for row in formulas) and len(formulas) == 5
-    query = {"dataset": "lifeeval"}
-    assert "formula-based reference forecasters, for comparison" in drawn(fresh.app, query)
+    query = "dataset=lifeeval"
+    assert "formula-based reference forecasters, for comparison" in page(fresh.app, query)
     assert set(order(fresh.app, query)[:5]) == set(models)
 
 
@@ -94,7 +88,7 @@ def test_a_constant_answer_does_not_lead(fresh, gamed, models, dataset):
     run = gamed(dataset)
     board = fresh.client.get(f"/api/v1/leaderboard?dataset={dataset}").get_json()
     ranks = {row["run"]: row["metrics"][board["primary"]]["rank"] for row in board["rows"] if row["ranked"]}
-    assert order(fresh.app, {"dataset": dataset})[: len(ranks)] == sorted(ranks, key=ranks.get)
+    assert order(fresh.app, f"dataset={dataset}")[: len(ranks)] == sorted(ranks, key=ranks.get)
     assert ranks[run] > 1
     by_brier = {row["run"]: row["metrics"]["brier"]["rank"] for row in board["rows"]}
     assert by_brier[run] == 1, "it leads by the Brier score, which charges nothing for a bad guess"
@@ -112,8 +106,8 @@ def test_the_page_says_what_confidence_0_scores(fresh, tmp_path):
     rows = fresh.client.get(f"/api/v1/leaderboard?dataset=pyramid&metrics={keys}&t=0.75&human=team_share").get_json()["rows"]
     (cells,) = (row["metrics"] for row in rows if row["run"] == run)
     assert [cells[key]["value"] for key in keys.split(",")] == [pytest.approx(value) for value in (0.5, 0.5, 0.5, 0)]
-    assert "always states confidence 0 scores 0.5 in CalScore and 0 in" in drawn(fresh.app, {"dataset": "pyramid"})
-    assert "always states confidence 0 scores 0 in" in drawn(fresh.app, {"dataset": "lifeeval"})
+    assert "always states confidence 0 scores 0.5 in CalScore and 0 in" in page(fresh.app, "dataset=pyramid")
+    assert "always states confidence 0 scores 0 in" in page(fresh.app, "dataset=lifeeval")
 
 
 def test_a_run_that_is_almost_never_right_has_a_note(fresh, gamed):
@@ -122,22 +116,22 @@ def test_a_run_that_is_almost_never_right_has_a_note(fresh, gamed):
     notes = {row["run"]: row["note"] for row in rows}
     assert notes.pop(run) == "almost never right: its calibration says little"
     assert set(notes.values()) == {None}
-    assert "almost never right" in drawn(fresh.app, {"dataset": "lifeeval"})
+    assert "almost never right" in page(fresh.app, "dataset=lifeeval")
 
 
 @pytest.mark.parametrize(("dataset", "primary"), [("pyramid", "calscore"), ("lifeeval", "net_score"), ("tone", "dist_ce")])
 def test_each_kind_has_a_primary_metric(app, client, dataset, primary):
     board = client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=ece").get_json()
     assert board["primary"] == primary
-    assert f"by {CATALOGUE[primary].name}, the primary metric here" in drawn(app, {"dataset": dataset})
-    by_primary = order(app, {"dataset": dataset})
-    assert by_primary == order(app, {"dataset": dataset, "sort": primary})
-    assert order(app, {"dataset": dataset, "metrics": "ece"}) == order(app, {"dataset": dataset, "sort": "ece"})
-    assert len(by_primary) > 3 and by_primary[::-1] == order(app, {"dataset": dataset, "sort": f"-{primary}"})
+    assert f"by {CATALOGUE[primary].name}, the primary metric here" in page(app, f"dataset={dataset}")
+    by_primary = order(app, f"dataset={dataset}")
+    assert by_primary == order(app, f"dataset={dataset}&sort={primary}")
+    assert order(app, f"dataset={dataset}&metrics=ece") == order(app, f"dataset={dataset}&sort=ece")
+    assert len(by_primary) > 3 and by_primary[::-1] == order(app, f"dataset={dataset}&sort=-{primary}")
 
 
 def test_accuracy_is_shown_next_to_calibration(client, app):
-    text = drawn(app, {"dataset": "pyramid"})
+    text = page(app, "dataset=pyramid")
     columns = re.findall(r'"data-metric": "(\w+)"', text)
     first = columns[: columns.index(columns[0], 1)]
     assert first[0] == "calscore" and {"accuracy", "net_score", "ece", "brier"} <= set(first)
@@ -146,9 +140,8 @@ def test_accuracy_is_shown_next_to_calibration(client, app):
 @pytest.mark.parametrize("dataset", ["pyramid", "lifeeval"])
 @pytest.mark.parametrize("key", [table.key for table in published().tables])
 def test_published_rows_have_the_columns_of_the_table(app, dataset, key):
-    with app.test_request_context("/"):
-        page = draw({"path": "/", "query": f"dataset={dataset}&published={key}", "page": False})
-    (board,) = re.findall(r'<table class="board[^"]*">.*?</table>', " ".join(json.loads(page)["fragments"].values()), re.DOTALL)
-    rows = [row for row in re.findall(r"<tr.*?</tr>", board, re.DOTALL)]
+    text = markup(app, "/", f"dataset={dataset}&published={key}")
+    (board,) = re.findall(r'<table class="board[^"]*">.*?</table>', text, re.DOTALL)
+    rows = re.findall(r"<tr.*?</tr>", board, re.DOTALL)
     widths = {sum(int(span or 1) for span in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row)) for row in rows}
     assert len(rows) > 3 and len(widths) == 1

@@ -1,16 +1,13 @@
 """Plays of people that no curve contains are named beside the curves."""
 
-import html
-import json
-
 import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.shell import draw
 from data.readers.qanta import PLACEHOLDER
 from data.store import open_store
 from tests.helpers.bundle_factory import put
+from tests.helpers.drawn_pages import everything
 from tests.helpers.qanta_files import PLAYS, write_challenge
 
 
@@ -28,9 +25,7 @@ def app(tmp_path_factory):
     [("/questions/qanta/AbC", "", 1), ("/questions/qanta/XyZ", "", 2), ("/buzz", "dataset=qanta", 3)],
 )
 def test_pages_say_it_beside_the_curve(app, path, query, plays):
-    with app.test_request_context("/"):
-        text = html.unescape(json.dumps(draw({"path": path, "query": query, "page": True}), ensure_ascii=False))
-    assert f"Left out of the curves of people at the import: {PLACEHOLDER}: {plays}." in text
+    assert f"Left out of the curves of people at the import: {PLACEHOLDER}: {plays}." in everything(app, path, query)
 
 
 def test_json_has_the_numbers_by_reason(app):

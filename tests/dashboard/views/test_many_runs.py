@@ -10,14 +10,12 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.ui.drawing import divide_page
 from dashboard.ui.figure import end_labels
-from dashboard.ui.names import distinct_short_names
 from dashboard.ui.runs import COLOURS, MAX_HIGHLIGHTED, run_colours
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from tests.helpers.drawn_pages import drawn
+from tests.helpers.drawn_pages import divided
 
 RUNS = 18
 CSS = Path(__file__).parents[3] / "assets" / "clueline.css"
@@ -59,7 +57,7 @@ def runs_of(app):
 def line_colours(app, page, query=""):
     """Return run id -> the colours of its lines on a page."""
     colours = {}
-    for spec in divide_page(drawn(app, page, query)).figures.values():
+    for spec in divided(app, page, query).figures.values():
         for trace in spec["data"]:
             if isinstance(trace.get("meta"), str) and "line" in trace:
                 colours.setdefault(trace["meta"], set()).add(trace["line"]["color"])
@@ -106,7 +104,7 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
     runs = runs_of(crowd)
     address = query.format(*(runs[number] for number in range(RUNS)))
     for page, figures in (("reliability", ("reliability", "smooth", "discrimination")), ("difficulty", ("hard-easy",))):
-        every = divide_page(drawn(crowd, page, address)).figures
+        every = divided(crowd, page, address).figures
         for name in figures:
             titles = [note["text"] for note in every[name]["layout"]["annotations"]]
             numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
@@ -115,14 +113,9 @@ def test_diagrams_show_the_runs_in_colour(crowd, query, shown):
                 assert numbers == [*shown], name
 
 
-def test_a_pin_of_an_unknown_run_is_refused(crowd):
-    answer = crowd.test_client().get("/?pin=nobody")
-    assert answer.status_code == 400
-
-
 def test_coloured_lines_have_labels(crowd):
     for page, names in (("leaderboard", {"ranks"}), ("buzz", {"wins", "curves"}), ("difficulty", {"revealed"})):
-        figures = divide_page(drawn(crowd, page)).figures
+        figures = divided(crowd, page).figures
         for name in names:
             labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
             panels = figures[name]["layout"].get("meta", {}).get("panels", 1)
@@ -155,10 +148,3 @@ def test_labels_of_lines_that_meet_do_not_overlap():
     assert min(gaps) > 0.04 and min(heights) >= 0 and max(heights) <= 1
     downwards = [label["y"] for label in end_labels([("first", 1, "red"), ("last", 9, "red")], 10, 0, 300)]
     assert downwards == [1, 9]
-
-
-def test_shortened_names_stay_different():
-    names = [f"organisation/a-very-long-model-family-name-instruct-128k-{index:02}-final · verbalized" for index in range(50)]
-    for longest in (18, 24, 40):
-        labels = distinct_short_names(names, longest)
-        assert len(set(labels)) == 50 and max(map(len, labels)) <= longest

@@ -1,19 +1,12 @@
-"""The address of human teams: its shape, its tables, its errors, and the page that shows the same."""
+"""The tables of human teams, and the page that shows the same."""
 
 import pytest
 
-from queries.selection import Selection
-from queries.teams import human_teams
 from tests.helpers.drawn_pages import drawn, words
-from tests.helpers.json_api import error, get, plain
+from tests.helpers.json_api import get
 from tests.helpers.json_api import table as read_table
 
 TABLES = ("teams", "categories", "questions", "rooms", "buzzes")
-
-
-def test_the_answer_is_that_of_the_query(client, snapshot):
-    answer = get(client, "/api/v1/teams?dataset=pyramid&team=Yew")
-    assert answer == plain(human_teams(snapshot, Selection("pyramid"), "Yew"))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -21,11 +14,6 @@ def test_each_csv_table_has_the_rows_of_the_json(client, table):
     rows = read_table(client, f"/api/v1/teams.csv?dataset=pyramid&team=Yew&table={table}")
     answer = get(client, "/api/v1/teams?dataset=pyramid&team=Yew")
     assert len(rows) == len(answer[table]) > 1
-
-
-def test_an_unknown_team_is_refused(client):
-    problem = error(client, "/api/v1/teams?dataset=pyramid&team=Nobody", 400)
-    assert problem["field"] == "team" and "'Nobody'" in problem["message"]
 
 
 def test_the_page_lists_teams_and_shows_one(app, client):

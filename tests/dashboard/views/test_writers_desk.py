@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from dashboard.registry.pages import PAGES
 from dashboard.shell import draw
 from tests.helpers.browser_bundles import IMAGE
 
@@ -16,10 +15,6 @@ def desk(app, text="", answer="", query=""):
     with app.test_request_context("/write"):
         drawing = json.loads(draw({"path": "/write", "query": query, "page": False, "draft": {"text": text, "answer": answer}}))
     return drawing, "\n".join(drawing["fragments"].values())
-
-
-def test_it_is_in_the_navigation(app):
-    assert PAGES["write"].place is not None
 
 
 def test_the_guesses_of_the_guessers_are_drawn(app):

@@ -1,0 +1,182 @@
+"""Pages agree with the JSON addresses and the queries: their figures, texts and links."""
+
+import pytest
+
+from dashboard.registry.composed import question_list
+from dashboard.service import service
+from dashboard.ui.messages import in_short, nothing_selected
+from dashboard.ui.names import distinct_short_names
+from dashboard.ui.runs import RunColours, legend
+from dashboard.views.leaderboard.figures import gap_figure
+from queries.compare import compare
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.recalibration import recalibration
+from queries.selection import Selection
+from queries.slices import slices
+from tests.helpers.drawn_pages import as_text, divided, drawn, plain, walk, words
+
+PYRAMID = "dataset=pyramid"
+
+
+@pytest.fixture(scope="module")
+def runs(app):
+    """Ids of the runs of Pyramid."""
+    return [run for run, _, _ in app.extensions["clueline"].facets("pyramid").runs]
+
+
+def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
+    runs = client.get(f"/api/v1/reliability?{PYRAMID}").json["runs"]
+    figure = divided(app, "reliability", PYRAMID).figures["reliability"]
+    dots = {trace["meta"]: trace for trace in figure["data"] if trace.get("name") == "bins"}
+    assert list(dots) == [run["run"] for run in runs]
+    for run in runs:
+        filled = [part for part in run["bins"] if part["items"]]
+        assert dots[run["run"]]["x"] == [part["mean_confidence"] for part in filled]
+        assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
+
+
+def test_items_of_a_range_are_listed_furthest_off_first(app, client, runs):
+    content = as_text(drawn(app, "reliability", f"{PYRAMID}&focus={runs[0]}&confidence=0.9..1"))
+    items = client.get(f"/api/v1/items?{PYRAMID}&run={runs[0]}&confidence=0.9..1").json["items"]
+    assert items and all(item["confidence"] >= 0.9 for item in items)
+    assert [item["off"] for item in items] == sorted((item["off"] for item in items), reverse=True)
+    assert all(f'"{item["question_id"]}"' in content for item in items[:20])
+
+
+def test_recalibration_is_drawn_with_what_it_costs(app, snapshot):
+    text = words(drawn(app, "reliability", f"{PYRAMID}&method=isotonic"))
+    for run in recalibration(snapshot, Selection("pyramid"), "isotonic", [CATALOGUE["ece"]]).runs:
+        assert f"{run.sacrificed:,} of {run.well_calibrated:,}" in text
+
+
+def test_compared_runs_are_those_of_the_address(app, snapshot, runs):
+    first, *_, last = runs
+    pairs = compare(snapshot, Selection("pyramid"), last, first, [CATALOGUE["brier"]]).pairs
+    dots = divided(app, "compare", f"{PYRAMID}&a={last}&b={first}&metric=brier").figures["scatter"]["data"][1]
+    assert (dots["x"], dots["y"]) == ([pair.a["brier"] for pair in pairs], [pair.b["brier"] for pair in pairs])
+    assert dots["customdata"] == [pair.question_id for pair in pairs]
+    assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
+
+
+def test_a_slice_links_to_its_run_and_its_filter(app, snapshot):
+    results = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
+    certain = next(slice_ for slice_ in results.slices if slice_.p_adjusted < 0.05 and slice_.difference > 0)
+    text = as_text(drawn(app, "slices", "dataset=lifeeval&metric=brier"))
+    key, value = next(iter(certain.filters.items()))
+    assert f"run={certain.run}" in text and f"{key}={value}" in text
+
+
+@pytest.mark.parametrize("query", ["dataset=tone", PYRAMID, "dataset=lifeeval", f"{PYRAMID}&metric=brier"])
+def test_slices_always_list_the_largest_differences(app, query):
+    content = drawn(app, "slices", query)
+    text = words(content)
+    assert " significant" in text and "p, adjusted" in text and ("Better" in text) == ("metric=brier" in query)
+    assert as_text(content).count("Show this part") > 5
+
+
+def test_without_votes_the_page_of_people_says_so(app):
+    assert "no human votes" in words(drawn(app, "people", PYRAMID))
+
+
+def test_votes_are_shown_next_to_whole_distributions(app, client):
+    question = client.get("/api/v1/questions/tone/work-01").json
+    people, *runs = divided(app, "question", "", "tone", "work-01").figures["votes"]["data"]
+    assert people["x"] == question["votes"]["shares"] and people["customdata"] == question["votes"]["votes"]
+    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
+    text = words(drawn(app, "question", "", "tone", "work-01"))
+    assert "100 human votes" in text and "no human data" not in text
+    assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in question["runs"])
+
+
+def test_diamonds_mark_where_runs_buzz(app, client):
+    question = client.get("/api/v1/questions/pyramid/lit-08?threshold=0.5").json
+    content = drawn(app, "question", "threshold=0.5", "pyramid", "lit-08")
+    traces = divided(app, "question", "threshold=0.5", "pyramid", "lit-08").figures["clues"]["data"]
+    drawn_at = {trace["name"]: (trace["x"], trace["y"]) for trace in traces if trace["name"].startswith("Buzz of ")}
+    expected = {
+        f"Buzz of {run['model']} · {run['elicitation']}": (
+            [question["clues"][clue]["word_end"]], [run["clues"][clue]["confidence"]],
+        )
+        for run in question["runs"] if (clue := run["buzzpoint"]["clue"]) is not None
+    }  # fmt: skip
+    assert 0 < len(expected) < len(question["runs"]) and drawn_at == expected
+    cells = [part["props"].get("children", "") for part in walk(plain(content)) if part.get("type") == "Td"]
+    assert sum(isinstance(cell, str) and cell.endswith(" ◇") for cell in cells) == len(expected)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("brier", 1), ("accuracy", -1)])
+def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
+    runs = client.get("/api/v1/questions/pyramid/lit-08").json["runs"]
+    expected = sorted(runs, key=lambda run: sign * run["metrics"][metric])
+    content = plain(drawn(app, "question", f"metric={metric}", "pyramid", "lit-08"))
+    bodies = [part["props"] for part in walk(content) if part.get("type") == "Tbody" and "data-clue" in part["props"]]
+    (shown,) = [body for body in bodies if not body["hidden"]]
+    assert [body["data-clue"] for body in bodies] == [str(clue) for clue in range(len(bodies))] and shown is bodies[-1]
+    for body in bodies:
+        rows = [row["props"] for row in body["children"]]
+        assert [row["data-run"] for row in rows] == [run["run"] for run in expected]
+        values = [row["children"][6]["props"]["children"] for row in rows]
+        assert values == [f"{run['metrics'][metric]:.3f}" for run in expected]
+
+
+def test_buzz_links_to_its_buzzpoints(app):
+    text = as_text(drawn(app, "buzz", f"{PYRAMID}&threshold=0.7&category=History"))
+    with app.test_request_context("/"):
+        listed = question_list(Selection("pyramid", category=("History",)), (CATALOGUE["brier"],), "position", 1, None)
+    assert f'"/questions/pyramid/{listed.questions[0].question_id}?category=History&threshold=0.7"' in text
+
+
+def test_the_page_datasets_counts_votes_and_teams(app):
+    text = words(drawn(app, "datasets"))
+    assert "18,000 human votes on 180 questions" in text and "12 human teams, " in text and " 0 human" not in text
+
+
+@pytest.mark.parametrize(("note", "short"), [
+    ("", ""), ("Made up. So it is.", "Made up. So it is."), ("One. " + "a" * 400 + ".", "One."),
+    ("b" * 400 + ". More.", "b" * 400 + "."),
+    ("One, by 1.5 times. " + "Two. " * 80, ("One, by 1.5 times. " + "Two. " * 80)[:198]), ("c" * 400, "c" * 400),
+])  # fmt: skip
+def test_a_banner_is_shortened_to_whole_sentences(note, short):
+    assert in_short(note) == short
+
+
+def test_runs_whose_names_begin_alike_have_separate_rows(app, runs):
+    names = {run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs)}
+    with app.test_request_context("/"):
+        board = service().ask(leaderboard, Selection("pyramid"), [CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]], False)
+    drawn_rows = gap_figure(board, names, {})["layout"]["yaxis"]
+    assert drawn_rows["tickvals"] == list(range(len(names)))
+    assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
+    assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 22
+
+
+def test_long_titles_are_shortened_and_stay_different():
+    assert [distinct_short_names([title]) for title in ("short", "x" * 40)] == [["short"], ["x" * 40]]
+    (short,) = distinct_short_names(["Organisation/Model-70B-Instruct-with-more · temperature-scaled"])
+    assert len(short) <= 40 and short.startswith("Organisation/Model") and short.endswith("temperature-scaled") and "…" in short
+    names = [f"A rather long model name, version {number} instruct · verbalized" for number in ("0.1", "12.7")]
+    assert distinct_short_names([*names, "BM25"]) == ["…0.1 instruct · verbalized", "…12.7 instruct · verbalized", "BM25"]
+    assert distinct_short_names([names[0], names[0]]) == ["A rather long model…nstruct · verbalized"] * 2
+    names = [f"organisation/a-very-long-model-family-name-instruct-128k-{index:02}-final · verbalized" for index in range(50)]
+    for longest in (18, 24, 40):
+        labels = distinct_short_names(names, longest)
+        assert len(set(labels)) == 50 and max(map(len, labels)) <= longest
+
+
+def test_a_legend_names_runs_in_grey_too():
+    runs = [f"r{index}" for index in range(9)]
+    names = {run: run.upper() for run in runs}
+    colours = RunColours({run: f"var(--run-{index})" for index, run in enumerate(runs)}, ("r0", "r8"))
+    text = words([legend(runs, names, colours)])
+    assert all(text.count(name) == 1 for name in names.values()) and "7 other runs in grey" in text
+    assert words([legend(runs[:1], {"r0": "One"}, colours, "People")]) == "One People"
+    assert legend([], {}, colours) is None
+
+
+def test_without_filters_an_empty_page_says_how_to_add_runs(app):
+    facets = app.extensions["clueline"].facets("pyramid")
+    with app.test_request_context("/"):
+        text = words([nothing_selected("/", Selection("pyramid"), "answers", facets, "Leaderboard")])
+    assert "import FILE --dataset pyramid" in text and "Widen" not in text
+    assert text.startswith("Leaderboard") and "where they buzzed" in text

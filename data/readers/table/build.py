@@ -152,6 +152,7 @@ class Builder:
         samples, elicitations = self.samples(), self.elicitations()
         parsed, failed, abstained = (self.flags(role) for role in ("parsed", "failed", "abstained"))
         clues, outcomes = self.cells("clue"), self.cells("outcome")
+        declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
         for name, shares, distributions in self.confidences():
             for n in self.rows:
@@ -159,7 +160,7 @@ class Builder:
                     continue
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
                 is_failed = failed[n] == 1
-                declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in ABSTENTIONS
+                declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
                 if declined:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):

@@ -281,3 +281,19 @@ def test_options_have_a_column_each(store, tmp_path):
     snapshot = store.snapshot()
     imported = snapshot.rows(f"select confidence, options, correct from {snapshot.responses(report.runs)} order by question_id")
     assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]
+
+
+def test_a_column_of_errors_is_asked_about(store, tmp_path):
+    rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert questions(refused) == [("failure", "column", ("failed=failure", "attribute=failure"))]
+
+
+def test_failed_calls_have_no_answer(store, tmp_path):
+    rows = with_ids(*(row | {"failed": row["confidence"] == ""} for row in ROWS), ROWS[0] | {"failed": False})
+    rows[2]["prediction"] = rows[2]["correct"] = ""
+    report = put(store, write(tmp_path / "in.csv", rows))
+    snapshot = store.snapshot()
+    failed = snapshot.rows(f"select failed from {snapshot.responses(report.runs)} order by question_id")
+    assert failed == [(False,), (False,), (True,), (False,)]

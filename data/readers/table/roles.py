@@ -40,6 +40,7 @@ MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepse
 OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
 OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
+DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -503,7 +504,7 @@ def _groups(state: _Guessing) -> None:
         elif fitting:
             state.ask(f"several columns could name the {role}", role, fitting)
     sheet = state.columns.get(SHEET)
-    if sheet and not state.has("model") and sheet in state.free:
+    if sheet and not state.has("model") and sheet in state.free and not _all(sheet, DEFAULT_SHEET.fullmatch):
         state.take("model", SHEET, "the sheets have the same columns, and no column names a model")
 
 

@@ -316,7 +316,7 @@ def _overlap(guess: Column, reference: Column) -> float:
 def _agreement(state: _Guessing) -> list[float | None] | None:
     """Return whether each guess is its reference answer, if these are labels; None for free text, or without both columns."""
     guess, reference = state.column("guess"), state.column("answer")
-    if not guess or not reference or not are_labels(list(reference.distinct)):
+    if not guess or not reference or not are_labels(reference.texts):
         return None
     pairs = zip(guess.texts, reference.texts, strict=True)
     return [float(agree(a, b)) if a is not None and b is not None else None for a, b in pairs]

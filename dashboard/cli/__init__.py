@@ -36,6 +36,9 @@ COMMANDS = {
 }
 
 
+ARGUMENTS = "dashboard.arguments"  # key of click's context: the arguments of the command as given
+
+
 class _Commands(click.Group):
     """A group that imports a command only when it is used, and reports problems with the store or tokens in one line."""
 
@@ -48,6 +51,10 @@ class _Commands(click.Group):
         module, _, name = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = [*args]  # for messages that repeat the command
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from dashboard.access.expiry import read_end
+from dashboard.cli import ARGUMENTS
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
@@ -121,7 +122,8 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
-    lines = [f"For example: python -m dashboard {shlex.join([*sys.argv[1:], *options])}"]
+    arguments = click.get_current_context().meta[ARGUMENTS]
+    lines = [f"For example: python -m dashboard {shlex.join([*arguments, *options])}"]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")
     return "\n".join(lines)

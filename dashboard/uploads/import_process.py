@@ -75,7 +75,7 @@ class ImportJob(msgspec.Struct):
 
 REMEDIES: dict[Hint, str] = {
     "classes": "add classes=A,B,C",
-    "column": "rename the column, or let the operator import the file on the command line, where columns get roles",
+    "column": "add column.ROLE=COLUMN",
     "dataset": "add dataset=ID",
     "dataset_upload": "send it to POST /api/v1/datasets",
     "format": "say which one with format=KEY",
@@ -86,7 +86,7 @@ REMEDIES: dict[Hint, str] = {
     "percent": "if the file has percentages, add confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
     "unit": "leave out confidence_scale=percent",
-    "words": "write numbers, or let the operator import the file on the command line, where words get a meaning",
+    "words": "add words=WORD=SHARE,...",
     "replace_people": "the operator can import and replace them on the command line",
 }
 
@@ -216,6 +216,8 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
 
 def _bad_row(problem: Problem) -> BadRow:
     remedy = REMEDIES[problem.hint] if problem.hint else None
+    if problem.hint == "column" and problem.choices:
+        remedy = f"add {' or '.join(f'column.{choice}' for choice in problem.choices)}"
     return BadRow(problem.file, problem.line, problem.row, problem.column, problem.value, problem.reason, problem.hint, remedy)
 
 

@@ -28,6 +28,7 @@ from dashboard.ui.messages import prompts
 from dashboard.ui.section import note, section
 from dashboard.uploads.bodies import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
+from data.importing.column_mapping import ROLES, BadMapping, read_words
 from data.importing.ingest import Content
 from data.importing.report import Hint
 from data.importing.staging import MAX_MOMENTS, Decision, ImportOptions
@@ -98,6 +99,30 @@ class _Tag(Kind[str]):
             raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
 
 
+class _ColumnOfRole(Kind[tuple[str, ...]]):
+    """The columns of a role. The role is part of the key."""
+
+    named = True
+    repeatable = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
+        """See ``Kind``."""
+        if split_key(key)[1] not in ROLES:
+            raise BadRequest("unknown_value", f"{key!r} names no role.", key, list(ROLES))
+        return tuple(texts)
+
+
+class _Words(Kind[tuple[tuple[str, float], ...]]):
+    """What words of confidence mean."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[tuple[str, float], ...]:
+        """See ``Kind``."""
+        try:
+            return tuple(read_words(texts[0]).items())
+        except BadMapping as error:
+            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -124,6 +149,13 @@ class UploadParameters(Parameters, frozen=True):
         ),
     ] = None
     tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag for the runs, and its value")] = ()
+    column: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        _ColumnOfRole("`column.confidence=p_true`: the role of a column of a table of another project; repeatable"),
+    ] = ()
+    words: Annotated[
+        tuple[tuple[str, float], ...], _Words("`words=certain=.95,unsure=.3`: what words of confidence mean in such a table")
+    ] = ()
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MAX_ROWS}", MAX_ROWS)] = ROWS
     grades: Annotated[
@@ -146,6 +178,8 @@ class UploadParameters(Parameters, frozen=True):
             series=self.series,
             decisions=self.grades,
             tags=self.tag,
+            columns=tuple((role, column) for role, columns in self.column for column in columns),
+            words=self.words,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
 

@@ -52,6 +52,7 @@ BAD_NAME = (
     "a further grading is a column `correct.NAME`, whose name has at most 40 characters of a-z, 0-9 and -; "
     f"{', '.join(RESERVED)} are reserved for Clueline"
 )
+NOT_MADE = "to make one, the file needs a column that says what is right, or reference answers"
 MAX_RUNS = 1000  # in one file
 PROMPT = "text"  # a column of the sheet of prompts, which analysts fill in and import: what the model was shown
 CHECKED_ROWS = 2000  # rows of a Parquet file that are checked for columns that are too long
@@ -73,7 +74,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
     if not staging.dataset(options.dataset):
         datasets = ", ".join(staging.datasets()) or "none"
-        raise refuse(incoming.name, f"there is no dataset {options.dataset!r}; the store has: {datasets}", hint="dataset")
+        reason = f"there is no dataset {options.dataset!r}; the store has: {datasets}; {NOT_MADE}"
+        raise refuse(incoming.name, reason, hint="dataset")
     read_file(incoming.file, staging, options)
 
 

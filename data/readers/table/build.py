@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -152,6 +152,7 @@ class Builder:
         samples, elicitations = self.samples(), self.elicitations()
         parsed, failed, abstained = (self.flags(role) for role in ("parsed", "failed", "abstained"))
         clues, outcomes = self.cells("clue"), self.cells("outcome")
+        declining = ABSTENTIONS - {text.lower() for text in self.cells("answer") if text}
         rows: list[dict[str, object]] = []
         for name, shares, distributions in self.confidences():
             for n in self.rows:
@@ -159,7 +160,7 @@ class Builder:
                     continue
                 state, share, correct, guess = None, shares[n], corrects[n], guesses[n]
                 is_failed = failed[n] == 1
-                declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in ABSTENTIONS
+                declined = abstained[n] == 1 or (guess or "").lower().rstrip(".!") in declining
                 if declined:
                     state = "abstained"
                 elif not guess and self.mapping.column("guess") and (correct is None or parsed[n] == 0):
@@ -272,17 +273,18 @@ class Builder:
         self.rounded += 1
         return nearest
 
-    def attributes(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    def attributes(self, ids: Sequence[str], taken: Set[str]) -> tuple[list[str], list[str]]:
         """Return the columns that become attributes of questions, and of responses.
 
-        An attribute of questions has one value for each of them, although they are answered several times.
+        An attribute of questions has one value for each of them, although they are answered several times. Those in ``taken``
+        are attributes of responses already.
         """
         names = [*self.mapping.roles.get("attribute", ()), *(self.mapping.roles.get("threshold", ()))]
         repeated = len({*ids}) <= len(ids) / 2
         of_questions = []
         for name in names if repeated else ():
             pairs = {*zip(ids, map(given, self.table.columns[name]), strict=True)}
-            if len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1:
+            if len(pairs) == len({*ids}) and len({value for _, value in pairs}) > 1 and safe_name(name) not in taken:
                 of_questions.append(name)
         return of_questions, [name for name in names if name not in of_questions]
 
@@ -307,7 +309,7 @@ def stage(builder: Builder, staging: Staging) -> None:
             renamed[dataset, question] = known
     if staging.report.problems:
         return
-    of_questions, of_responses = builder.attributes(ids)
+    of_questions, of_responses = builder.attributes(ids, _attributes_of_responses(staging, homes.values()))
     for dataset, asked in questions.items():
         asked.rows = {renamed.get((dataset, question), question): row for question, row in asked.rows.items()}
         for n in builder.rows if of_questions else ():
@@ -342,6 +344,13 @@ def stage(builder: Builder, staging: Staging) -> None:
             staging.report.warnings.append(
                 f"{table.name}: {UNREADABLE} from {cells} of {name}; these answers are kept without one"
             )
+
+
+def _attributes_of_responses(staging: Staging, datasets: Collection[str]) -> set[str]:
+    """Return the attributes that responses of these datasets have, stored or in this import."""
+    sql = "select distinct attribute from store.response_attributes where list_contains($datasets::varchar[], dataset)"
+    stored = {name for (name,) in staging.connection.execute(sql, {"datasets": [*datasets]}).fetchall()}
+    return stored | {name for dataset, name in staging.response_attributes if dataset in datasets}
 
 
 def _same_questions(staging: Staging, questions: Questions, kind: str) -> str | None:

@@ -25,6 +25,8 @@ ABSTENTIONS = {
     "idk", "i don't know", "i do not know", "abstain", "abstained", "abstention", "refuse", "refused", "refusal", "unsure",
     "weiß nicht", "weiss nicht", "no answer", "declined", "skip", "skipped",
 }  # fmt: skip
+MAX_LABELS = 40  # different letters or numbers that can be the labels of answers
+MAX_CLASSES, MIN_REPEATS = 10, 5  # names of classes at most, each of them repeated so often on average
 ROUNDING = 1e-9  # by how much a confidence may exceed its range because of floating-point sums
 
 
@@ -118,8 +120,11 @@ def _forms(text: str) -> set[str]:
 def are_labels(texts: Sequence[str | None]) -> bool:
     """Return whether answers are labels to be compared as they are (letters, yes and no, few classes), rather than free text.
 
-    >>> are_labels(["A", "B or C"]), are_labels(["Yes", "No"]), are_labels([f"river {n}" for n in range(20)])
-    (True, True, False)
+    >>> are_labels(["A", "B or C"]), are_labels(["Yes", "No"]), are_labels(["Nile", "Rome"]), are_labels(["joy", "anger"] * 9)
+    (True, True, False, True)
     """
-    distinct = {form for text in texts if text is not None for form in _forms(text)}
-    return len(distinct) <= 40 and (all(len(form) <= 2 or form in YES_AND_NO for form in distinct) or len(distinct) <= 10)
+    forms = [_forms(text) for text in texts if text is not None]
+    distinct = set[str]().union(*forms)
+    few = len(distinct) <= MAX_CLASSES and len(forms) >= MIN_REPEATS * len(distinct)
+    short = {form for form in distinct if len(form) <= 2 or form in YES_AND_NO}
+    return few or (len(short) <= MAX_LABELS and all(some & short for some in forms))

@@ -34,7 +34,7 @@ confidence: confidence, conf, confident, certainty, certain, sure, how sure, pro
     forecast, forecast probability, probability correct, confidence score, certainty score, self confidence,
     confidence percent, confidence pct, confidence level, max prob, answer probability, answer confidence, predicted
     probability, predicted confidence, model confidence, response confidence, confidence in answer, confidence value
-score: entropy, perplexity, uncertainty, nll, surprisal, logit, logits, logprob, log prob, log likelihood, variance,
+score: p value, entropy, perplexity, uncertainty, nll, surprisal, logit, logits, logprob, log prob, log likelihood, variance,
     margin, semantic entropy, energy, unsicherheit, entropie, loss, dispersion
 model: model, model name, model id, modell, llm, llm name, engine, system, agent, forecaster, model version, modelo,
     modèle, lm, evaluated model, predictor, solver
@@ -51,7 +51,7 @@ clue: clue, clue index, hint index
 outcome: resolution, resolved, resolved to, outcome, occurred, happened, came true, ausgang, resolution value
 parsed: parse ok, parsed, parsed ok, parse success, correct format, format ok, format correct, is parsed, valid
     format, is valid, valid, parseable, well formed
-failed: failed, failure, call failed, request failed, is error, errored, error
+failed: failed, failure, call failed, request failed, is failed, api error, is error, errored, timed out, timeout
 abstained: abstained, abstain, is abstention, abstention, declined, refused, refusal, is refusal
 """
 ROLES_BY_PHRASE: dict[str, list[str]] = {}

@@ -39,6 +39,7 @@ SUM_TOLERANCE = 0.02  # by how much the probabilities of all options may differ 
 MODEL_NAME = re.compile(r"\b(gpt|claude|llama|gemini|mistral|mixtral|qwen|deepseek|gemma|phi|grok|palm)[-_ .\d]", re.IGNORECASE)
 OPTION_WORDS = ("p", "prob", "probability", "conf", "confidence", "option")  # in names such as prob_A
 WILL = re.compile(r"(?:will|wird|werden)\b", re.IGNORECASE)  # how questions about the future begin
+DEFAULT_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|foglio) ?\d+", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -218,12 +219,27 @@ def guess_roles(table: Table, stated: ColumnMapping, *, graded: bool = False) ->
 def _flags(state: _Guessing) -> None:
     for role in ("parsed", "failed", "abstained"):
         fitting = [column for column in state.named(role) if column.is_two_valued]
-        if len(fitting) == 1 and not state.has(role):
+        if len(fitting) == 1 and not state.has(role) and role == "failed" and not _blank_where(state, fitting[0]):
+            choices = (("failed", fitting[0].name), ("attribute", fitting[0].name))
+            state.result.unclear.append(Unclear("does this say that a call got no answer?", fitting[0].name, choices))
+        elif len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, "by its name, and it says yes or no")
     for role, why in (("choices", "lists"), ("clue", "whole numbers")):
         fitting = [c for c in state.named(role) if (c.is_list if role == "choices" else c.is_numeric and not c.is_index)]
         if len(fitting) == 1 and not state.has(role):
             state.take(role, fitting[0].name, f"by its name, and it holds {why}")
+
+
+def _blank_where(state: _Guessing, flag: Column) -> bool:
+    """Whether some column is blank in nearly all rows in which a flag is set, but not in the others."""
+    rows = [n for n, value in enumerate(flag.truths) if value]
+
+    def blanks(column: Column) -> int:
+        return sum(column.texts[n] is None for n in rows)
+
+    return not rows or any(
+        blanks(column) >= MIN_FITTING * len(rows) and len(column.present) > (state.rows - len(rows)) / 2 for column in state.free
+    )
 
 
 def _forecast(state: _Guessing) -> None:
@@ -257,7 +273,7 @@ def _answers(state: _Guessing) -> None:
 
     references = [state.column("answer")] if state.has("answer") else plain("answer")
     guesses = [state.column("guess")] if state.has("guess") else plain("guess")
-    either = plain(EITHER)
+    either = [c for c in plain(EITHER) if not (c.is_two_valued and tokens(c.name) == ("label",))]
     found_references = [column for column in references if column]
     found_guesses = [column for column in guesses if column]
     if len(found_guesses) > 1 or len(found_references) > 1:
@@ -299,7 +315,7 @@ def _overlap(guess: Column, reference: Column) -> float:
 def _agreement(state: _Guessing) -> list[float | None] | None:
     """Return whether each guess is its reference answer, if these are labels; None for free text, or without both columns."""
     guess, reference = state.column("guess"), state.column("answer")
-    if not guess or not reference or not are_labels(list(reference.distinct)):
+    if not guess or not reference or not are_labels(reference.texts):
         return None
     pairs = zip(guess.texts, reference.texts, strict=True)
     return [float(agree(a, b)) if a is not None and b is not None else None for a, b in pairs]
@@ -487,7 +503,7 @@ def _groups(state: _Guessing) -> None:
         elif fitting:
             state.ask(f"several columns could name the {role}", role, fitting)
     sheet = state.columns.get(SHEET)
-    if sheet and not state.has("model") and sheet in state.free:
+    if sheet and not state.has("model") and sheet in state.free and not _all(sheet, DEFAULT_SHEET.fullmatch):
         state.take("model", SHEET, "the sheets have the same columns, and no column names a model")
 
 

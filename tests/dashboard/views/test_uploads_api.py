@@ -175,6 +175,18 @@ def test_other_formats_are_recognised_or_named(upload):
     assert same["run"] == uploaded["run"]
 
 
+def test_columns_of_a_table_get_roles(upload):
+    rows = b"".join(b"0.%d,%s,%d\n" % (n, b"sure" if n % 2 else b"unsure", n % 3 == 0) for n in range(1, 9))
+    asked = refused(upload, b"x1,way,hit\n" + rows, 422, "model=m&filename=t.csv")
+    assert [row["remedy"] for row in asked["rows"]] == ["add column.confidence=x1"]
+    words = refused(upload, b"x1,way,hit\n" + rows, 422, "model=m&column.confidence=way&column.attribute=x1")
+    assert [row["remedy"] for row in words["rows"]] == ["add words=WORD=SHARE,..."]
+    keys = "column.confidence=way&column.confidence=x1&words=sure=.9,unsure=.4&model=m&filename=t.csv"
+    answer = post(upload, b"x1,way,hit\n" + rows, 201, keys, address="/api/v1/datasets")
+    assert [(run["elicitation"], run["items"]) for run in answer["runs"]] == [("way", 8), ("x1", 8)]
+    assert refused(upload, rows, 400, "column.oracle=x1")["code"] == "unknown_value"
+
+
 BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,inf\n"
 
 

@@ -16,6 +16,7 @@ from data.importing.report import Problem, Refused
 from data.importing.table_contract import trimmed_text
 from data.importing.table_files import OPEN_QUOTE, zstd
 from data.readers import readers
+from data.readers.responses import NOT_MADE
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
@@ -289,7 +290,7 @@ def test_a_missing_model_is_refused(toy_store, tmp_path):
     ("options", "reason"),
     [
         ({}, "which dataset do these answer?"),
-        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; the store has: bare, spans, toy, voted"),
+        ({"dataset": "nowhere"}, f"there is no dataset 'nowhere'; the store has: bare, spans, toy, voted; {NOT_MADE}"),
         ({"form": "excel"}, f"unknown format 'excel'; this version reads: {KEYS}"),
     ],
 )

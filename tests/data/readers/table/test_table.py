@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import zipfile
 
 import polars as pl
 import pytest
@@ -48,6 +49,26 @@ def confidences(store, path, spellings, **options):
 
 def questions(refused):
     return [(problem.column, problem.hint, problem.choices) for problem in refused.value.problems]
+
+
+def workbook(path, sheets, rows):
+    """Write a workbook with the same rows on each sheet, as text."""
+    kinds = "http://schemas.openxmlformats.org/{}/2006/{}"
+    main, links = kinds.format("spreadsheetml", "main"), kinds.format("officeDocument", "relationships")
+    cells = [list(rows[0]), *(row.values() for row in rows)]
+    text = "".join("<row>" + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>" for row in cells)
+    names = [(n, name) for n, name in enumerate(sheets, start=1)]
+    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in names)
+    related = "".join(f'<Relationship Id="rId{n}" Type="{links}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n, _ in names)
+    packages = kinds.format("package", "relationships")
+    root = f'<Relationship Id="rId1" Type="{links}/officeDocument" Target="xl/workbook.xml"/>'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_rels/.rels", f'<Relationships xmlns="{packages}">{root}</Relationships>')
+        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>{listed}</sheets></workbook>')
+        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{packages}">{related}</Relationships>')
+        for n, _ in names:
+            sheet = f'<worksheet xmlns="{main}"><sheetData>{text}</sheetData></worksheet>'
+            archive.writestr(f"xl/worksheets/sheet{n}.xml", sheet)
 
 
 def test_a_table_becomes_a_dataset_and_a_run(store, tmp_path):
@@ -281,3 +302,43 @@ def test_options_have_a_column_each(store, tmp_path):
     snapshot = store.snapshot()
     imported = snapshot.rows(f"select confidence, options, correct from {snapshot.responses(report.runs)} order by question_id")
     assert imported == [(0.7, [0.7, 0.2, 0.1], 1), (0.5, [0.25, 0.5, 0.25], 0), (0.8, [0.1, 0.1, 0.8], 0)]
+
+
+def test_a_column_of_errors_is_asked_about(store, tmp_path):
+    rows = with_ids(*({"confidence": f"0.{n}", "correct": n % 2, "failure": n % 3 == 0} for n in range(1, 9)))
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert questions(refused) == [("failure", "column", ("failed=failure", "attribute=failure"))]
+
+
+def test_failed_calls_have_no_answer(store, tmp_path):
+    rows = with_ids(*(row | {"failed": row["confidence"] == ""} for row in ROWS), ROWS[0] | {"failed": False})
+    rows[2]["prediction"] = rows[2]["correct"] = ""
+    report = put(store, write(tmp_path / "in.csv", rows))
+    snapshot = store.snapshot()
+    failed = snapshot.rows(f"select failed from {snapshot.responses(report.runs)} order by question_id")
+    assert failed == [(False,), (False,), (True,), (False,)]
+
+
+def test_attributes_stay_those_of_what_they_were(store, tmp_path):
+    """A column looks like a fact about questions only where questions are answered several times."""
+    rows = [row | {"level": level} for row, level in zip(with_ids(*ROWS), ["hard", "easy", "hard"], strict=True)]
+    put(store, write(tmp_path / "a.csv", rows), dataset="geo", model="a")
+    put(store, write(tmp_path / "b.csv", [row | {"trial": n} for n in (1, 2) for row in rows]), dataset="geo", model="b")
+    put(store, write(tmp_path / "c.csv", [row | {"trial": n} for n in (1, 2) for row in rows]), dataset="sea", model="b")
+    put(store, write(tmp_path / "d.csv", rows), dataset="sea", model="a")
+    assert store.snapshot().rows("select distinct dataset, attribute from attributes") == [("sea", "level")]
+    assert store.snapshot().rows("select distinct dataset, attribute from response_attributes order by 1") == [("geo", "level")]
+
+
+@pytest.mark.parametrize(("sheets", "models"), [(("alpha", "beta"), ["alpha", "beta"]), (("Sheet1", "Sheet2"), None)])
+def test_sheets_of_a_workbook(store, tmp_path, sheets, models):
+    pytest.importorskip("python_calamine")
+    workbook(tmp_path / "in.xlsx", sheets, with_ids(*ROWS))
+    if models is None:
+        with pytest.raises(Refused) as refused:
+            put(store, tmp_path / "in.xlsx")
+        assert questions(refused) == [("sheet", "column", ("model=sheet", "elicitation=sheet", "sample=sheet"))]
+        return
+    put(store, tmp_path / "in.xlsx")
+    assert [model for (model,) in store.snapshot().rows("select model from runs order by 1")] == models

@@ -1,0 +1,57 @@
+"""Tables of other projects on the command line: what is asked, and how the answer is kept."""
+
+import shlex
+
+import pytest
+
+from tests.helpers.stores import listed_datasets
+
+ROWS = [("sure", 1), ("unsure", 0), ("sure", 1), ("unsure", 1), ("sure", 0)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "my results.csv"
+    path.write_text("x2,y9\n" + "".join(f"{word},{right}\n" for word, right in ROWS), encoding="utf-8")
+    return path
+
+
+def test_a_question_comes_with_the_command_that_answers_it(cli, copied, path):
+    refused = cli("import", path, "--model", "m", "--as", "table", store=copied)
+    given = shlex.quote(str(path))
+    assert refused.returncode == 1
+    assert (
+        f"For example: python -m dashboard import {given} --model m --as table --column correct=y9 --column confidence=x2"
+        in refused.stderr
+    )
+
+
+def test_words_of_confidence_are_asked_for(cli, copied, path):
+    refused = cli("import", path, "--model", "m", "--column", "confidence=x2", "--column", "correct=y9", store=copied)
+    assert refused.returncode == 1
+    assert refused.stderr.rstrip().endswith("--column correct=y9 --words 'sure=?,unsure=?'")
+
+
+def test_a_mapping_is_kept_and_found(cli, copied, path):
+    columns = ("--column", "confidence=x2", "--column", "correct=y9", "--words", "sure=.9,unsure=.3")
+    tried = cli("import", path, "--model", "m", *columns, "--save-mapping", "lab", "--dry-run", store=copied)
+    assert tried.returncode == 0, tried.stderr
+    assert "confidence: x2 (as stated)" in tried.stdout and "nothing was stored" in tried.stdout
+    assert "my-results" not in listed_datasets(cli, copied)
+    done = cli("import", path, "--model", "m", store=copied)
+    assert "my results.csv: read by the mapping lab" in done.stdout
+    assert "my-results: my results (single), 5 questions, 1 run" in listed_datasets(cli, copied)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--column", "p_true", "is not ROLE=COLUMN; the roles: question_id"),
+        ("--words", "sure", "is not of the form WORD=SHARE"),
+        ("--mapping", "none-such", "there is no mapping or file"),
+        ("--save-mapping", "Our Lab", "a-z, 0-9 and -"),
+    ],
+)
+def test_wrong_values_of_options(cli, copied, path, option, value, reason):
+    refused = cli("import", path, option, value, store=copied)
+    assert refused.returncode == 2 and reason in " ".join(refused.stderr.split())

@@ -1,8 +1,11 @@
 """The writer's desk as JSON: guesses after each sentence, questions as a bundle, and refused requests."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from dashboard.app import create_app
+from dashboard.cache import PLACES, SELF
 from dashboard.settings import Settings
 from dashboard.uploads import import_process
 from queries.drafts import DraftText, question_draft
@@ -90,18 +93,9 @@ def test_where_reading_needs_a_token_so_does_the_desk(copied):
 
 
 def test_a_full_queue_refuses_at_once(fresh):
-    queue = fresh.service.cache
-    places = [queue.place(client, str(number)) for number, client in enumerate([_Other()] * 20)]
-    for place in places:
-        place.__enter__()
-    error = refused(fresh.client, GUESSES, {"text": TEXT}, 503)
-    for place in places:
-        place.__exit__(None, None, None)
+    with ExitStack() as stack:
+        for number in range(PLACES):
+            stack.enter_context(fresh.service.cache.place(SELF, str(number)))
+        error = refused(fresh.client, GUESSES, {"text": TEXT}, 503)
     assert error["code"] == "busy"
     assert fresh.client.post(GUESSES, json={"text": TEXT}).status_code == 200
-
-
-class _Other:
-    """A client that is the program itself, which has no limit."""
-
-    address = ""

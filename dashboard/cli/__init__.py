@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from dashboard.cli import arguments
 from dashboard.settings import VERSION, BadSetting, read_settings, unknown_settings
 
 # Where each command is defined. Only the command that runs is imported, because importing all of them takes seconds.
@@ -36,9 +37,6 @@ COMMANDS = {
 }
 
 
-ARGUMENTS = "dashboard.arguments"  # key of click's context: the arguments of the command as given
-
-
 class _Commands(click.Group):
     """A group that imports a command only when it is used, and reports problems with the store or tokens in one line."""
 
@@ -53,7 +51,7 @@ class _Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[ARGUMENTS] = [*args]  # for messages that repeat the command
+        arguments.remember(ctx, args)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

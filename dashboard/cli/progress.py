@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from dashboard.access.expiry import read_end
-from dashboard.cli import ARGUMENTS
+from dashboard.cli.arguments import given
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
@@ -122,8 +122,7 @@ def _complete_command(problems: Sequence[Problem]) -> str | None:
             options += ["--column", problem.choices[0]]
             others += [f"--column {shlex.quote(choice)}" for choice in problem.choices[1:]]
     options += ["--confidence-scale", "percent"] if any(problem.hint == "percent" for problem in problems) else []
-    arguments = click.get_current_context().meta[ARGUMENTS]
-    lines = [f"For example: python -m dashboard {shlex.join([*arguments, *options])}"]
+    lines = [f"For example: python -m dashboard {shlex.join([*given(), *options])}"]
     if others:
         lines.append(f"instead of the first that fits: {', or '.join(others)}")
     return "\n".join(lines)

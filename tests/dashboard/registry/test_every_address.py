@@ -439,22 +439,22 @@ def test_a_table_has_the_values_of_the_json(holder, runs, address):
     query = query_of(address, runs)
     rows = table(holder, f"{path_of(address, runs)}.csv?{query}")
     answer = get(holder, f"{path_of(address.removesuffix('/groups'), runs)}?{query}")
-    found, last, every = {}, {}, {""}
+    stated, last, every = {}, {}, {""}
     for way, run, text in leaves(answer):
         for name in way:
             for about in {run, None}:
-                found.setdefault((name, about), set()).add(text)
+                stated.setdefault((name, about), set()).add(text)
         last.setdefault(way[-1], set()).add(text)
         every |= {text, *way}
-    names = {name for name, _ in found}
+    names = {name for name, _ in stated}
     assert rows
     for column in rows[0].keys() - OWN_COLUMNS.get(address, set()):
         name = max((name for name in names if column == name or column.endswith(f"_{name}")), key=len, default=None)
         for row in rows:
-            own = found.get((name, row.get("run") or None)) or found.get((name, None)) or every
+            own = stated.get((name, row.get("run") or None)) or stated.get((name, None)) or every
             cell = row[column].removeprefix("'")
             assert cell in own or cell in names or cell == "" or own.issuperset(cell.split(";")), (column, row)
         assert any(row[column] for row in rows) or last.get(column, {""}) <= {""}, f"{column} is empty"
     listed = {row.get("run", "") for row in rows} - {""}
     if listed and address not in ("gradings", "gradings/reviewed", "people"):  # runs with one grading, runs without votes
-        assert listed == found["run", None] - {""}
+        assert listed == stated["run", None] - {""}

@@ -12,7 +12,7 @@ question_id: question id, questionid, qid, id, item, item id, prompt id, uid, uu
     id, task id, sample id, instance id, question number, question nr, question index, frage id, frage nr, nr, number,
     q id, case id
 question: question, question text, question title, prompt, prompt text, query, problem, input, question prompt, frage,
-    aufgabe, fragetext, item text, statement, claim
+    aufgabe, fragetext, item text, statement, claim, q
 choices: choices, options, answer options, answer choices, antwortoptionen, alternatives
 answer: gold, gold answer, gold label, golden answer, truth, ground truth, target, target answer, reference, reference
     answer, ref, expected, expected answer, solution, key, answer key, correct answer, correct letter, correct label,

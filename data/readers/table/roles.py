@@ -518,7 +518,7 @@ def _questions(state: _Guessing) -> None:
     if not state.has("question"):
         texts = [c for c in state.named("question") if not c.is_numeric and not c.is_list and len(c.distinct) > 1]
         if not texts:
-            texts = [c for c in state.free if not roles_of(c.name) and c.length > 15 and _all(c, lambda text: "?" in text)]
+            texts = [c for c in state.free if not roles_of(c.name) and _all(c, lambda text: " " in text and "?" in text)]
             texts = texts if len(texts) == 1 else []
         if texts:
             best = max(texts, key=lambda c: (c.name_says("question"), len(c.distinct)))
@@ -537,11 +537,13 @@ def _questions(state: _Guessing) -> None:
                 state.take("question_id", column.name, "the numbers of the rows; no column names the questions")
                 break
         repeated = [c for c in state.free if says_nothing(c.name) and _looks_like_ids(c, state.rows)]
+        repeated += [c for c in state.free if c not in repeated and _is_answered_by_every_model(state, c)]
         if repeated:
             reason = "its values repeat as those of a question that is answered several times: does it name the question?"
-            for column in repeated[:1]:
-                choices = (("question_id", column.name), ("attribute", column.name))
-                state.result.unclear.append(Unclear(reason, column.name, choices))
+            column = repeated[0]
+            role = "question" if _all(column, lambda text: " " in text) else "question_id"
+            choices = ((role, column.name), ("attribute", column.name))
+            state.result.unclear.append(Unclear(reason, column.name, choices))
 
 
 def _all(column: Column, fits: Callable[[str], object]) -> bool:
@@ -564,6 +566,15 @@ def _identifies(state: _Guessing, ids: Column, text: Column | None) -> bool:
     pairs = {*zip(keys, text.texts, strict=True)}
     one_text = len(pairs) == len({key for key, _ in pairs})
     return one_text and not (len(ids.distinct) == state.rows and len(text.distinct) < state.rows / 1.5)
+
+
+def _is_answered_by_every_model(state: _Guessing, column: Column) -> bool:
+    """Whether each model has one row for each value of a column, and each value one reference answer, if there are any."""
+    models, reference = state.column("model"), state.column("answer")
+    if models is None or len(models.distinct) < 2 or len(column.distinct) < 2 or len(column.present) < state.rows:
+        return False
+    crossed = len({*zip(models.texts, column.texts, strict=True)}) == state.rows == len(models.distinct) * len(column.distinct)
+    return crossed and (reference is None or _determines(column, reference))
 
 
 def _looks_like_ids(column: Column, rows: int) -> bool:

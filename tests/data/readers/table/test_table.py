@@ -92,6 +92,25 @@ def test_questions_without_ids_are_named_by_their_texts(store, tmp_path):
     assert [row[0] for row in answers(store, first)] == [row[0] for row in answers(store, second)]
 
 
+@pytest.mark.parametrize("name", ["stem", "q"])
+def test_short_questions_are_recognised(store, tmp_path, name):
+    rows = [{name: row["question"], "model": model} | row for model in ("m1", "m2") for row in ROWS]
+    rows = [{key: cell for key, cell in row.items() if key != "question"} for row in rows]
+    put(store, write(tmp_path / "in.csv", rows))
+    assert store.snapshot().rows("select count(*), count(distinct text) from questions") == [(3, 3)]
+
+
+def test_a_column_that_every_model_answers_is_asked_about(store, tmp_path):
+    """Otherwise each row would be a question of its own, and no two models would share one."""
+    rows = [{"stem": "ABC"[n], "model": model, "confidence": row["confidence"], "correct": n % 2, "gold": row["gold"]}
+        for model in ("m1", "m2") for n, row in enumerate(ROWS)]  # fmt: skip
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert questions(refused) == [("stem", "column", ("question_id=stem", "attribute=stem"))]
+    put(store, tmp_path / "in.csv", columns=(("question_id", "stem"),))
+    assert store.snapshot().rows("select question_id from questions order by 1") == [("A",), ("B",), ("C",)]
+
+
 def test_a_later_table_adds_questions(store, tmp_path):
     put(store, write(tmp_path / "a.csv", with_ids(*ROWS[:2])), dataset="geo", model="a")
     put(store, write(tmp_path / "b.csv", with_ids(*ROWS)), dataset="geo", model="b")

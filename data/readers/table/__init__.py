@@ -15,7 +15,7 @@ from data.importing.staging import ImportOptions, Staging
 from data.readers import Format
 from data.readers.table.build import Builder, stage, stem_of
 from data.readers.table.read import Table, read_tables
-from data.readers.table.roles import Guesses, Unclear, guess_roles
+from data.readers.table.roles import Column, Guesses, Unclear, guess_roles
 
 FORMAT = Format(
     key="table",
@@ -47,7 +47,7 @@ ESSENTIAL = ("confidence", "options", "correct", "outcome", "guess")  # roles wi
 OWN_CONFIDENCES = {"confidence", "token_logprobs", "options"}
 OWN_ANSWERS = {"guess", "correct", "failed", "state"}
 OWN = {"question_id", "clue"}
-LIFEEVAL_PAIRS = {"llm", "qset"}
+LIFEEVAL = ({"llm", "qset"}, {"ResponseId", "PGuess", "PConf"})  # columns that only its files have
 _tables: WeakKeyDictionary[Incoming, list[Table]] = WeakKeyDictionary()  # read once, to be recognised and to be imported
 
 
@@ -67,18 +67,30 @@ def takes(incoming: Incoming, options: ImportOptions, others: Set[str]) -> bool:
     columns, staging = incoming.columns, incoming.staging
     stored = bool(options.dataset and staging.dataset(options.dataset))
     complete = "question_id" in columns and columns & OWN_CONFIDENCES and columns & OWN_ANSWERS
-    if "clue" in columns or columns >= LIFEEVAL_PAIRS or (stored and complete and (options.model or "model" in columns)):
+    if (
+        "clue" in columns
+        or any(columns >= own for own in LIFEEVAL)
+        or (stored and complete and (options.model or "model" in columns))
+    ):
         return False
     if not _is_table(incoming):
         return False
-    guesses = guess_roles(_read(incoming)[0], _stated(_read(incoming)[0], options))
+    table = _read(incoming)[0]
+    guesses = guess_roles(table, _stated(table, options))
     roles = guesses.mapping.roles
-    if not ("correct" in roles or "outcome" in roles or {"guess", "answer"} <= roles.keys() or "correct" in guesses.asked):
+    judged = "correct" in roles or "outcome" in roles or {"guess", "answer"} <= roles.keys()
+    if not judged and ("correct" not in guesses.asked or (others == {"lifeeval"} and _are_ages(table))):
         return False
     if others == {"responses"} and stored:
         foreign = [name for role in ("model", "guess", "correct") for name in roles.get(role, ()) if role not in columns]
         return "question_id" not in columns or bool(foreign)
     return others != {"forecasts"} or not options.dataset
+
+
+def _are_ages(table: Table) -> bool:
+    """Whether the answers are numbers, as in LifeEval, where the life table says which of them are right."""
+    answers = Column("Answer", table.columns.get("Answer", ()))
+    return len(answers.numbers) > len(answers.present) / 2
 
 
 def _is_table(incoming: Incoming) -> bool:

@@ -40,6 +40,7 @@ from data.readers.table.cells import (
     truth,
 )
 from data.readers.table.read import Table
+from data.readers.table.roles import Column as Values
 from data.readers.table.roles import Guesses, option_name
 
 SOURCE = "Table"  # source of datasets that this reader creates, and to which it adds questions
@@ -49,7 +50,6 @@ QUESTION_COLUMNS = ("question_id", "text", "answer", "category")
 RESPONSE_COLUMNS = tuple(column.name for column in RESPONSES if column.name not in ("token_logprobs", "buzz"))
 ROUNDED = "confidences that exceeded 0 or 1 by a rounding error"
 UNREADABLE = "no confidence could be read"
-ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
 ENDINGS = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|xlsx|gz|zst))+$", re.IGNORECASE)
 
 
@@ -245,11 +245,12 @@ class Builder:
 
     def shares(self, name: str) -> list[float | None]:
         """Return a column of confidences from 0 to 1."""
-        texts = [given(cell) for cell in self.table.columns[name]]
+        values = Values(name, self.table.columns[name])
+        texts = values.texts
         plain = [numeral[0] for text in texts if text and (numeral := number(text)) and not numeral[1]]
         percent = self.mapping.percent
         if percent is None:
-            percent = any(value > 1 + ROUNDING for value in plain)
+            percent = values.scale == "percent"
         elif percent and plain and max(plain) <= 1 + ROUNDING:
             reason = f"no number in this column exceeds 1 ({max(plain):g} is the greatest), so these are no percentages"
             raise refuse(self.table.name, reason, column=name, hint="unit")

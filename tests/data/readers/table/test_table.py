@@ -156,6 +156,15 @@ def test_values_that_are_no_percentages_are_refused_as_such(store, tmp_path):
     assert questions(refused) == [("confidence", "unit", ())]
 
 
+def test_one_number_out_of_range_makes_no_percentages(store, tmp_path):
+    """Otherwise every other confidence would be divided by 100, in silence."""
+    rows = [row | {"question": f"{row['question']} {n}", "confidence": "0.9"} for n in range(10) for row in ROWS]
+    rows[7]["confidence"] = "95"
+    with pytest.raises(Refused) as refused:
+        put(store, write(tmp_path / "in.csv", rows))
+    assert [(problem.column, problem.value) for problem in refused.value.problems] == [("confidence", "95.0")]
+
+
 def test_words_mean_what_is_stated(store, tmp_path):
     words = ["Sure", " unsure ", "sure", "unsure"]
     with pytest.raises(Refused) as refused:

@@ -287,7 +287,7 @@ add("shape", {
     "columns without names": ("run.csv", b"question_id,clue,guess,confidence,,\nq1,0,Rome,0.25,1,2\n", ONE),
     "no names": ("run.csv", b",,,\nq1,0,Rome,0.25\n", UNKNOWN),
     "an index before the columns": ("run.csv", b",question_id,clue,guess,confidence\n0,q1,0,Rome,0.25\n", ONE),
-    "names in capitals": ("run.csv", GOOD.replace(H.encode(), H.upper().encode()), UNKNOWN),
+    "names in capitals": ("run.csv", GOOD.replace(H.encode(), H.upper().encode()), TAKEN),
     "names within spaces": ("run.csv", GOOD.replace(H.encode(), b" question_id , clue , guess , confidence \n"), TAKEN),
     "a name over two lines": ("run.csv", b'question_id,clue,"gu\ness",confidence\nq1,0,Rome,0.25\n', "leaves a quote open"),
     "SQL for a name": ("run.csv", b'question_id,clue,guess,confidence,"""); drop table runs; --"\nq1,0,Rome,0.25,x\n', ONE),

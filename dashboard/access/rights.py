@@ -55,7 +55,12 @@ class Access:
         self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
         self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
         self.proxy = ProxyUser(settings.user_header)
-        self.providers: tuple[Provider, ...] = (BearerToken(), self.proxy, LoginCookie(), LinkSignature())  # the first one counts
+        self.providers: tuple[Provider, ...] = (  # the first one that knows the sender counts
+            BearerToken(),
+            self.proxy,
+            LoginCookie(),
+            LinkSignature(),
+        )
         self._host_names = {settings.host.lower(), *settings.hosts}
         # DNS rebinding needs a name, so a server that listens beyond this machine needs no list of IP addresses.
         self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)

@@ -20,7 +20,7 @@
                 control.setAttribute("aria-label", label.textContent + end);
             }
         }
-        document.querySelectorAll(".scroll, .top nav").forEach(cue);
+        document.querySelectorAll(".scroll").forEach(cue);
         // A formula that is wider than the page can be scrolled; only then is it a tab stop.
         for (const formula of document.querySelectorAll(".formula")) {
             if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
@@ -32,7 +32,7 @@
         frame.classList.toggle("cut", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 2);
     }
     document.addEventListener("scroll", (event) => {
-        if (event.target.classList && event.target.matches(".scroll, .top nav")) cue(event.target);
+        if (event.target.classList && event.target.matches(".scroll")) cue(event.target);
     }, { capture: true, passive: true });
     let waits = false;
     function soon() {

@@ -1,5 +1,5 @@
-// The address is the only state of a page, and only this script reads and writes it. Changing a control replaces the current entry of
-// the history; a link to another page adds one. The request for what the server should draw goes into the store "request".
+// The address is the only state of a page, and only this script reads and writes it. A settled change of a control and a link to
+// another page add an entry to the history; quick changes after one another share one. The request for what the server should draw goes into the store "request".
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
@@ -12,8 +12,10 @@
 
     // -- writing
 
-    // Sets keys of the address without adding an entry to the history. Blank values remove keys.
-    clueline.setKeys = function (changes) {
+    // Sets keys of the address. Blank values remove keys. A step is an entry of the history, to which Back leads.
+    const SETTLED = 600; // ms between two changes that are steps of their own
+    let changed = -SETTLED; // when a step was last made or continued
+    clueline.setKeys = function (changes, step) {
         const parameters = query();
         for (const [key, value] of Object.entries(changes)) {
             parameters.delete(key);
@@ -23,18 +25,74 @@
         }
         const text = parameters.toString();
         const { pathname, hash } = window.location;
-        window.history.replaceState(window.history.state, "", pathname + (text ? "?" + text : "") + hash);
+        const differs = sorted(parameters) !== sorted(query());
+        const adds = step && differs && performance.now() - changed > SETTLED;
+        if (step && differs) changed = performance.now();
+        window.history[adds ? "pushState" : "replaceState"](window.history.state, "", pathname + (text ? "?" + text : "") + hash);
+        address = window.location.pathname + window.location.search;
         carry();
     };
 
     // The request to draw the page of an address, or only its content if nothing but keys changed.
     // On /write, the draft is sent along (assets/write.js), because it is too long for an address.
-    const request = (page) => ({
-        path: window.location.pathname, query: window.location.search.slice(1), page: page,
-        draft: window.location.pathname === "/write" ? clueline.draft() : null,
-    });
+    const request = (page) => {
+        wait();
+        return {
+            path: window.location.pathname, query: window.location.search.slice(1), page: page,
+            draft: window.location.pathname === "/write" ? clueline.draft() : null,
+        };
+    };
     const ask = (page) => window.dash_clientside.set_props("request", { data: request(page) });
     clueline.redraw = () => ask(false);
+
+    // While an answer is awaited, the page says so. If the server cannot be reached, the address goes back to what is shown.
+    const SLOW = 150, PROBE = 4000; // ms until the page looks busy, and between two probes of the server
+    let soon = 0, probes = 0, drawn = null; // timers, and the address of what is shown
+    function wait() {
+        window.clearTimeout(soon);
+        window.clearInterval(probes);
+        soon = window.setTimeout(() => busy(true), SLOW);
+        probes = window.setInterval(probe, PROBE);
+    }
+    function busy(now) {
+        const main = document.getElementById("main");
+        if (now && main) main.setAttribute("aria-busy", "true");
+        else if (main) main.removeAttribute("aria-busy");
+    }
+    function rest() {
+        window.clearTimeout(soon);
+        window.clearInterval(probes);
+        busy(false);
+    }
+    // redraw.js calls this when the answer is there.
+    clueline.answered = function () {
+        rest();
+        unreachable(false);
+        drawn = window.location.pathname + window.location.search;
+    };
+    async function probe() {
+        try {
+            await window.fetch("/healthz", { cache: "no-store" });
+        } catch (e) {
+            rest();
+            const wanted = window.location.href;
+            if (drawn !== null) window.history.replaceState(window.history.state, "", drawn);
+            unreachable(true, wanted);
+        }
+    }
+    function unreachable(now, wanted) {
+        const before = document.getElementById("unreachable");
+        if (before) before.remove();
+        if (!now) return;
+        const strip = document.createElement("div");
+        const retry = document.createElement("button");
+        Object.assign(strip, { id: "unreachable", textContent: "Server not reached. The page shows what it showed before. " });
+        strip.setAttribute("role", "alert");
+        Object.assign(retry, { type: "button", className: "quiet", textContent: "Retry" });
+        retry.addEventListener("click", () => { window.history.replaceState(window.history.state, "", wanted); arrive(); });
+        strip.append(retry);
+        document.body.prepend(strip);
+    }
 
     // Asks again for a page that the server was too busy to draw, unless the visitor has gone elsewhere.
     let waiting = 0;
@@ -126,7 +184,7 @@
             own.set(id.run, text === "" ? null : Number(text));
         }
         changes.threshold = withThresholds(thresholds, own);
-        clueline.setKeys(changes);
+        clueline.setKeys(changes, true);
     }
 
     // A callback of every control. Typed text takes effect after a pause in typing, everything else at once.
@@ -175,7 +233,7 @@
 
     // Elements that set keys of the address: data-set="sort=-brier".
     press("[data-set]", (element) => {
-        clueline.setKeys(Object.fromEntries(new URLSearchParams(element.dataset.set)));
+        clueline.setKeys(Object.fromEntries(new URLSearchParams(element.dataset.set)), true);
         clueline.redraw();
     });
 

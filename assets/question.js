@@ -51,6 +51,11 @@
         if (event.key === "Enter" && event.target.dataset.clue) move(Number(event.target.dataset.clue));
     });
 
+    document.addEventListener("click", (event) => {
+        const button = event.target.closest('[data-toggles="details"]');
+        if (button) button.setAttribute("aria-pressed", document.querySelector(".text-and-answers").classList.toggle("all"));
+    });
+
     // A callback: the cursor follows the mouse over the figure ("hoveranywhere").
     callbacks.hoverClue = function (hover) {
         const word = hover && hover.xvals ? hover.xvals[0] : null;

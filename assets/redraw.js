@@ -47,6 +47,7 @@
         const before = shown;
         shown = drawing;
         const { page } = drawing;
+        clueline.answered();
         if (drawing.again !== null) clueline.askAgain(drawing.again);
         if (!page && before && before.outline === drawing.outline) {
             change(drawing, before);
@@ -68,8 +69,6 @@
     }
 
     function arrive() {
-        const current = document.querySelector(".top nav a.current");
-        if (current) current.scrollIntoView({ block: "nearest", inline: "center" });
         clueline.showFragment();
         document.dispatchEvent(new CustomEvent("arrived"));
     }

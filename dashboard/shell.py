@@ -36,7 +36,7 @@ from dashboard.ui.messages import (
     forecast_notice,
     grading_notice,
     ignored_keys,
-    simulated_banner,
+    simulated_people,
     store_panel,
     untested_notice,
     version_notice,
@@ -99,18 +99,20 @@ def draw(request: dict[str, Any]) -> str:
         "states": drawing.states, "again": again,
     }  # fmt: skip
     if request["page"]:
-        filters, banner, chosen = None, None, dataset
+        filters, banner, chosen, facets = None, None, dataset, None
         if page_request:
-            filters = filter_bar(page_request.facets, page_request.selection, page.filters)
-            banner = simulated_banner(page_request.facets, page_request.selection.people)
-            chosen = page_request.selection.dataset
+            facets, chosen = page_request.facets, page_request.selection.dataset
+            filters = filter_bar(facets, page_request.selection, page.filters)
+            banner = simulated_people(facets, page_request.selection.people) if page.shows_people else None
         bar = divide_page([filters], "filters.")
         links = pairs if page_request else []
         answer["page"] = {
             "name": page.name,
             "title": f"{page.title} · Clueline",
             "version": version,
-            "header": content_markup(header(_datasets(), chosen, page.path, links, navigation(), SHARED_KEYS, _account())),
+            "header": content_markup(
+                header(_datasets(), chosen, page.path, links, navigation(facets), page.place, SHARED_KEYS, _account())
+            ),
             "banner": markup(banner),
             "filters": bar.structure,
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import numpy as np
 
-from data.duckdb_and_polars import first_rows
+from data.duckdb_and_polars import SqlParameters, first_rows
 from data.store import Snapshot
 from data.store.answer_states import State
 from queries.engine.bootstrap import SEED
@@ -258,10 +260,34 @@ def items(
 ) -> ItemList:
     """Return the items of a selection whose confidence lies in a range, both ends included, furthest off first, at most 1000."""
     counted, _ = restrict(snapshot, selection)
-    with_clauses, parameters = selection_clauses(counted)
     states: tuple[State, ...] = ("answered", "failed") if selection.failed else ("answered",)
-    responses = selected_responses(snapshot, counted, parameters, states, mark_disputed=True)
     low, high = confidence or (0.0, 1.0)
+    return first_items(
+        snapshot,
+        counted,
+        states,
+        "p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)",
+        {"i_low": low, "i_high": high, "i_run": run},
+        "off",
+        min(limit, MAX_ITEMS),
+    )
+
+
+def first_items(
+    snapshot: Snapshot,
+    counted: Selection,
+    states: tuple[State, ...],
+    condition: str,
+    values: SqlParameters,
+    order: Literal["off", "confidence"],
+    limit: int,
+) -> ItemList:
+    """Return the items that fulfil an SQL condition on the answers ``p``, the largest of ``order`` first.
+
+    Answers on which the gradings of their run differ are marked; with ``undisputed`` they are left out.
+    """
+    with_clauses, parameters = selection_clauses(counted)
+    responses = selected_responses(snapshot, counted, parameters, states, mark_disputed=True)
     rows = snapshot.frame(
         first_rows(
             f"""{with_clauses}
@@ -270,12 +296,11 @@ def items(
                 r.position as run_position
             from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
             join questions w on w.dataset = $dataset and w.question_id = p.question_id
-            where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)
-                {"and not p.disputed" if counted.undisputed else ""}""",
-            "off desc, question_position, clue, sample, run_position",
+            where {condition} {"and not p.disputed" if counted.undisputed else ""}""",
+            f"{order} desc, question_position, clue, sample, run_position",
             "$i_limit",
         ),
-        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MAX_ITEMS), "i_run": run},
+        parameters | values | {"i_limit": limit},
     )
     total = int(rows["total"][0]) if len(rows) else 0
     return ItemList(total, [Item(**row) for row in rows.drop("total", "question_position", "run_position").to_dicts()])

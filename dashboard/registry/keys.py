@@ -74,6 +74,12 @@ def default_columns(facets: Facets) -> Sequence[str]:
     return tuple(dict.fromkeys((primary, *DEFAULT_METRICS)))
 
 
+def lead_columns(facets: Facets) -> Sequence[str]:
+    """Return the keys of the few metrics that the leaderboard's page shows by default, the primary one first."""
+    primary = primary_metric(facets.kind, facets.human_teams > 0).key
+    return tuple(dict.fromkeys((primary, "accuracy", "ece", "overconfidence")))
+
+
 def default_metric(facets: Facets) -> str:
     """Return the key of the metric that pages of single questions show by default."""
     return "calscore" if facets.human_teams else "brier"

@@ -20,6 +20,7 @@ from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import BadRequest, Choice, Choices, Text
 from queries.selection.view_parameters_base import P, Parameters
 
+PLACES = ("Overview", "Calibration", "When to answer", "Questions", "Compare", "People", "Data", "Add results", "Help")
 SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
@@ -99,7 +100,9 @@ class Page(Generic[P]):
         filters: keys of the selection that have a control on this page, in order.
         draw: returns its components; raises ``BadRequest`` if the address names something that is not in the store.
         check: raises the same without drawing anything, for what the address and the facets alone cannot tell.
-        place: position among the pages of the navigation, ascending; None for a page that is not in it.
+        place: the part of the navigation in which it stands, one of ``PLACES``; blank for a page outside all of them.
+        order: position among the pages of its place, ascending; None for a page that the navigation does not list.
+        offered: whether it has something to show of a dataset; the navigation leaves it out elsewhere.
         table: returns the table that papers can cite; None for a page without figures.
         common: whether runs are measured on their common questions by default; None if the page needs no notice about it, because
             it does not compare runs or says it itself.
@@ -113,10 +116,17 @@ class Page(Generic[P]):
     draw: Callable[[PageRequest[P]], Sequence[Component | None]]
     parameters: type[P]
     check: Callable[[PageRequest[P]], object] = lambda request: None
-    place: int | None = None
+    place: str = ""
+    order: int | None = None
+    offered: Callable[[Facets], bool] = lambda facets: True
     table: Callable[[PageRequest[P]], Cited[Any]] | None = None
     common: bool | None = None
     lists_unranked: bool = False
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether its figures depend on people."""
+        return self.place == "People" or not {"people", "human"}.isdisjoint(self.filters)
 
 
 PAGES: dict[str, Page[Any]] = {}
@@ -128,10 +138,12 @@ def register(page: Page[P]) -> Page[P]:
     return page
 
 
-def navigation() -> list[tuple[str, str]]:
-    """Return path and title of the pages in the navigation, in order."""
-    pages = [(page.place, page.path, page.title) for page in PAGES.values() if page.place is not None]
-    return [(path, title) for _, path, title in sorted(pages)]
+def navigation(facets: Facets | None) -> dict[str, list[tuple[str, str]]]:
+    """Return path and title of the pages of each place, in order: those that can show something of a dataset, if it is known."""
+    offered = [page for page in PAGES.values() if page.order is not None and (facets is None or page.offered(facets))]
+    pages = sorted(offered, key=lambda page: page.order or 0)
+    by_place = {place: [(page.path, page.title) for page in pages if page.place == place] for place in PLACES}
+    return {place: listed for place, listed in by_place.items() if listed}
 
 
 def read_page(

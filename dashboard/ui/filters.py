@@ -13,7 +13,7 @@ from dashboard.ui.html import aria, page_link
 from dashboard.ui.names import shorten_middle
 from queries.selection import Selection
 from queries.selection.facets import Facets
-from queries.selection.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
+from queries.selection.filters import Control, Filter, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
 from queries.selection.view_parameters_base import kind_of, split_key
 
 
@@ -57,15 +57,34 @@ def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
 
 
 def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
-    """Return the controls of some keys, in their order, folded away on small screens; hidden if a page offers none.
+    """Return the controls of some keys, in their order; hidden if a page offers none.
 
-    A key with nothing to choose has no control. The controls follow the disclosure and are not inside it: Chromium would not let
-    Tab leave a ``details`` whose last stop is a menu, because Dash takes the menus' buttons out of the tab order.
+    Filters are folded away on small screens. Conventions, which say how to measure, are folded away until one of them is chosen.
+    A key with nothing to choose has no control.
     """
     declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
-    controls = [_component(key, control) for key, control in declared if control is not None]
-    inside = [html.Details(html.Summary("Filters"), open=True, className="unfold"), html.Div(controls, className="filters")]
-    return html.Div(inside, className="bar" if controls else "bar nothing")
+    shown = {key: _component(key, control) for key, control in declared if control is not None}
+    method = [control for key, control in shown.items() if not _is_filter(key)]
+    chosen = any(key in shown and not _is_filter(key) for key, _ in selection.pairs())
+    filters = [control for key, control in shown.items() if _is_filter(key)]
+    inside = [
+        *_folded("Filters", filters, html.Details(html.Summary("Filters"), open=True, className="unfold")),
+        *_folded("Method", method, html.Details(html.Summary("Method"), open=chosen, className="method")),
+    ]
+    return html.Div(inside, className="bar" if shown else "bar nothing")
+
+
+def _folded(label: str, controls: Sequence[Component], disclosure: html.Details) -> list[Component]:
+    """Controls follow their disclosure and are not inside it.
+
+    Chromium would not let Tab leave a ``details`` whose last stop is a menu, because Dash takes the menus' buttons out of the tab
+    order.
+    """
+    return [disclosure, html.Div(controls, className="filters", role="group", **aria(label=label))] if controls else []
+
+
+def _is_filter(key: str) -> bool:
+    return isinstance(kind_of(key, Selection.kinds()), Filter)
 
 
 MAX_VALUE_LENGTH = 40  # characters of a value

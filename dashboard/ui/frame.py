@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from dash import html
@@ -19,50 +19,61 @@ from queries.datasets import Dataset
 from queries.selection import Selection
 from queries.selection.facets import Facets
 
+Pages = Sequence[tuple[str, str]]  # path and title of each
+HELP = "Help"
+ASIDE = ("Add results", HELP)  # places on the right
+
 
 def header(
     datasets: list[Dataset],
     chosen: str | None,
     path: str,
     pairs: list[tuple[str, str]],
-    pages: list[tuple[str, str]],
+    places: Mapping[str, Pages],
+    current: str,
     shared_keys: Sequence[str],
     account: tuple[str, str] | None = None,
 ) -> html.Header:
-    """Return the dataset menu, the link to this view, keyboard help and theme; below them navigation that keeps the selection.
+    """Return the dataset menu, the navigation, the link to this view, keyboard help and theme; below them the pages of a place.
 
-    ``pages`` are pairs of path and title. Links keep ``shared_keys``, and keys that start with one of them and a dot. ``account``
-    is the text and the address of the link to the login page; None for no link.
+    ``places`` are the pages of each place of the navigation, and ``current`` is the place of this page; blank for none. Links
+    keep ``shared_keys``, and keys that start with one of them and a dot. ``account`` is the text and the address of the link
+    to the login page; None for no link.
     """
     query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])
+
+    def links(kind: str, label: str, shown: Pages, here: str, *more: Component) -> html.Nav:
+        linked = [_page_link(target, title, query, current=target == here) for target, title in shown]
+        return html.Nav([*linked, *more], className=kind, **aria(label=label), **data(keys=kept))
+
+    kept = json.dumps(list(shared_keys))
+    first = {place: pages[0][0] for place, pages in places.items()}
+    pages = places.get(current, [])
+    documents = [html.A("Documentation", href="/docs")] if current == HELP else []
+    here = first.get(current, "")
     return html.Header(
         [
             html.A("Skip to content", href="#main", className="skip"),
             page_link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", class_name="brand"),
             dataset_menu(datasets, chosen, path),
+            links("places", "Places", [(target, place) for place, target in first.items() if place not in ASIDE], here),
             html.Span(className="gap"),
+            links("aside", "Results and help", [(target, place) for place, target in first.items() if place in ASIDE], here),
             html.A(account[0], href=account[1], className="quiet account", title="Log in or out") if account else None,
             html.Button(
                 "Copy link", type="button", className="quiet", title="Copy a link to exactly this view", **data(copy="address")
             ),
             *keyboard_help(),
             html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
-            html.Nav(
-                [
-                    html.A(
-                        title,
-                        href=f"{target}?{query}" if query else target,
-                        className="current" if target == path else "",
-                        **data(link="", path=target),
-                    )
-                    for target, title in pages
-                ],
-                **aria(label="Pages"),
-                **data(keys=json.dumps(list(shared_keys))),
-            ),
+            links("pages", f"Pages of {current}", pages, path, *documents) if len(pages) + len(documents) > 1 else None,
         ],
         className="top",
     )
+
+
+def _page_link(target: str, title: str, query: str, *, current: bool) -> html.A:
+    attributes = {"className": "current", **aria(current="true")} if current else {}
+    return html.A(title, href=f"{target}?{query}" if query else target, **attributes, **data(link="", path=target))
 
 
 MAX_TITLE_LENGTH = 34  # characters of a title in the header
@@ -100,11 +111,6 @@ def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> 
         ],
         className="datasets",
     )
-
-
-def only_samples(datasets: Sequence[Dataset]) -> bool:
-    """Whether a store holds only the bundled samples."""
-    return bool(datasets) and all(dataset.dataset in SAMPLES for dataset in datasets)
 
 
 def samples_last(datasets: Sequence[Dataset]) -> list[Dataset]:

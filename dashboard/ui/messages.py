@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
@@ -31,28 +30,20 @@ TITLES = {
     "too_many_at_once": "Too much at once",
 }
 MAX_IGNORED = 10  # ignored keys of an address that are named
-# Characters of a note in the banner: up to WHOLE it is shown in full, otherwise cut to SHORT. At most two lines on a wide screen.
-WHOLE, SHORT = 300, 200
 
 
-def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
-    """Say that the data is simulated; None if it is not. People of a human collection are real."""
-    if not facets.simulated:
+def simulated_people(facets: Facets, people: str) -> html.Details | None:
+    """Say in a chip that unfolds that the data are simulated; None if not, or if the people are of a human collection."""
+    if not facets.simulated or facets.human_collection(people):
         return None
-    words = in_short(facets.note or "") or f"{facets.title} holds simulated data."
-    collection = facets.human_collection(people)
-    if collection:
-        words += f" This does not apply to {collection[1]}, against whom runs are measured here."
+    has_people = facets.human_teams or facets.kind == "votes"
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
-    return banner("Simulated data.", words, more=more, title=facets.note or "")
-
-
-def in_short(note: str) -> str:
-    """Shorten a note to fit a banner: all of it if short, otherwise its first sentences, at least one."""
-    if len(note) <= WHOLE:
-        return note
-    ends = [match.start() + 1 for match in re.finditer(r"[.!?](?= )", note)] or [len(note)]
-    return note[: max([end for end in ends if end <= SHORT] or ends[:1])]
+    about = facets.note or f"{facets.title} holds simulated data."
+    return html.Details(
+        [html.Summary("Simulated people" if has_people else "Simulated data"), html.P([f"{about} ", more])],
+        className="simulated",
+        role="note",
+    )
 
 
 def withdrawn_banner(run: RunFacts) -> html.Aside:

@@ -29,9 +29,9 @@ def short(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "\u2212")
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, digits: int = 1) -> str:
     """Return a share, from 0 to 1, as a percentage; a dash if there is none."""
-    return DASH if share is None else f"{short(100 * share, 1)} %"
+    return DASH if share is None else f"{short(100 * share, digits)} %"
 
 
 def p_value_text(p_value: float | None) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.ui.html import aria, data
+
 Text = str | Component | Sequence[Any]
 Part = Component | str | None
 
@@ -38,6 +40,13 @@ def note(text: Text, **attributes: Any) -> html.P | None:
 def controls(*menus: Component | None) -> html.Div:
     """Return menus in a row."""
     return html.Div(list(menus), className="controls")
+
+
+def tabs(label: str, links: Sequence[tuple[str, str, bool]]) -> html.Nav:
+    """Return links to the parts of a page: title and address of each, and whether it is the one that is shown."""
+    chosen = {"className": "current", **aria(current="page")}
+    shown = [html.A(title, href=href, **(chosen if current else {}), **data(link="")) for title, href, current in links]
+    return html.Nav(shown, className="tabs", **aria(label=label))
 
 
 def side_by_side(*parts: Component | None, wide_left: bool = False) -> html.Div:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
@@ -129,16 +129,28 @@ def html_table(
     return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
 
 
+REVERSED = {"ascending": "descending", "descending": "ascending", "other": "other"}
+
+
 def sortable(
-    heading: Content, key: str, sort: str, about: str, more: Component | None = None, *, number: bool = False
+    heading: Content,
+    key: str,
+    sort: str,
+    about: str,
+    more: Component | None = None,
+    *,
+    number: bool = False,
+    best: Literal["ascending", "descending", "other"] = "ascending",
 ) -> html.Th:
     """Return a heading that sorts: the first click puts the best first, the second reverses, the third restores the usual order.
 
-    ``sort`` is the current order: a key, with a leading ``-`` for the reverse. ``more`` stands next to the heading.
+    ``sort`` is the current order: a key, with a leading ``-`` for the reverse. ``more`` stands next to the heading. ``best`` is
+    the order of the values where the best is first.
     """
     following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
-    order = {key: "ascending", f"-{key}": "descending"}.get(sort)
-    button = html.Button(heading, title=about, type="button", **data(set=f"sort={following}"))
+    order = {key: best, f"-{key}": REVERSED[best]}.get(sort)
+    first = {key: "Best first", f"-{key}": "Worst first"}.get(sort, "") if number else ""
+    button = html.Button(heading, title=f"{first}. {about}" if first else about, type="button", **data(set=f"sort={following}"))
     return html.Th(
         [button, more] if more else button,
         scope="col",

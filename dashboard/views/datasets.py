@@ -147,5 +147,14 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
 
 
 PAGE = register(
-    Page(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
+    Page(
+        name="datasets",
+        path="/datasets",
+        title="Datasets",
+        place="Data",
+        order=1,
+        draw=draw,
+        parameters=PageParameters,
+        filters=(),
+    )
 )

@@ -348,7 +348,8 @@ def _table(request: PageRequest[DifficultyPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=DifficultyPage,
+        name="difficulty", path=PATH, title="Difficulty", place="Calibration", order=3,
+        draw=draw, table=_table, parameters=DifficultyPage,
         filters=(*filter_keys(), "people", "cluster", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -303,5 +303,7 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
 
 
 PAGE = register(
-    Page(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
+    Page(
+        name="metrics", path="/metrics", title="Metrics", place="Help", order=1, draw=draw, parameters=PageParameters, filters=()
+    )
 )

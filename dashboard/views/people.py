@@ -340,7 +340,8 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
 
 PAGE = register(
     Page(
-        name="people", path=PATH, title="People", place=70, draw=draw,
+        name="people", path=PATH, title="People", place="People", order=1, offered=lambda facets: facets.kind == "votes",
+        draw=draw,
         table=lambda request: cited_leaderboard(VOTES),
         parameters=PeoplePage,
         filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,

@@ -184,7 +184,7 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
 
 PAGE = register(
     Page(
-        name="run", path="/runs", title="Run", draw=draw,
+        name="run", path="/runs", title="Run", place="Data", draw=draw,
         table=lambda request: cited_leaderboard(SHOWN),
         parameters=PageParameters, check=_facts,
         filters=(

@@ -291,4 +291,4 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(Page(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))
+PAGE = register(Page(name="runs", path=PATH, title="Runs", place="Data", order=2, draw=draw, parameters=RunsPage, filters=()))

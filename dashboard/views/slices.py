@@ -427,7 +427,8 @@ def _table(request: PageRequest[SlicesPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="slices", path=PATH, title="Slices", place=65, draw=draw, table=_table, parameters=SlicesPage, check=_against,
+        name="slices", path=PATH, title="Slices", place="Compare", order=2,
+        draw=draw, table=_table, parameters=SlicesPage, check=_against,
         filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading", "undisputed"), common=True,
     )
 )  # fmt: skip

@@ -383,7 +383,7 @@ CITED = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_sh
 
 PAGE = register(
     Page(
-        name="teams", path=PATH, title="Teams", place=72, draw=draw,
+        name="teams", path=PATH, title="Teams", place="People", order=2, offered=lambda facets: facets.human_teams > 0, draw=draw,
         table=lambda request: Cited(TEAMS, TeamsKeys(), CITED),
         parameters=TeamsPage,
         filters=(*filter_keys("questions"), "q", "people"),

@@ -346,4 +346,6 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-PAGE = register(Page(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))
+PAGE = register(
+    Page(name="upload", path=PATH, title="Upload", place="Add results", order=1, draw=draw, parameters=PageParameters, filters=())
+)

@@ -308,7 +308,8 @@ def _cited(request: PageRequest[WhichEcePage]) -> Cited[WhichEceKeys]:
 
 PAGE = register(
     Page(
-        name="which-ece", path=PATH, title="Which ECE", place=25, draw=draw, table=_cited, parameters=WhichEcePage,
+        name="which-ece", path=PATH, title="Which ECE", place="Calibration", order=2,
+        draw=draw, table=_cited, parameters=WhichEcePage,
         check=WHICH_ECE.ask,
         filters=("run", *filter_keys(), "cluster", "failed", "grading"), common=True,
     )

@@ -304,4 +304,4 @@ def _about(request: PageRequest[WritePage], entries: int) -> html.P | None:
     )
 
 
-PAGE = register(Page(name="write", path=PATH, title="Write", place=87, draw=draw, parameters=WritePage, filters=()))
+PAGE = register(Page(name="write", path=PATH, title="Write", place="Data", order=4, draw=draw, parameters=WritePage, filters=()))

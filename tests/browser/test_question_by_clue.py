@@ -63,17 +63,19 @@ def at_clue(page, question, clue):
     """Wait until everything on the page is at one clue: text, title, answers, figure and address."""
     ends = [place["word_end"] for place in question["clues"]]
     last = len(ends) - 1
-    expected = []
+    surest, expected = [], []
     for run in question["runs"]:
         answer = next((response for response in run["clues"] if response["clue"] == clue), None)
         assert answer, "every run of the sample answers every clue"
         mark = "✓" if answer["correct"] >= 0.5 else "✗"
-        expected.append([answer["guess"], mark, written(answer["confidence"]), written(answer["contribution"])])
+        surest.append(-answer["confidence"])
+        expected.append([answer["guess"], mark, written(answer["confidence"])])
+    expected = [row for _, row in sorted(zip(surest, expected, strict=True), key=lambda pair: pair[0])]
 
     def check():
         states = page.evaluate("[...document.querySelectorAll('#clues .clue')].map((li) => li.className.replace('clue ', ''))")
         assert states == ["past"] * clue + ["now"] + ["ahead"] * (last - clue)
-        assert [row[1:5] for row in answers(page)] == expected
+        assert [row[1:4] for row in answers(page)] == expected
         assert page.locator("#answers-title").inner_text().startswith(f"Answers after clue {clue + 1} of {last + 1}")
         assert cursor(page) == ends[clue]
         assert dict(pairs(page)).get("clue") == (None if clue == last else str(clue))

@@ -3,7 +3,7 @@
 import msgspec
 
 from dashboard.ui.html import content_markup
-from dashboard.ui.messages import simulated_banner
+from dashboard.ui.messages import simulated_people
 from queries.selection.facets import Facets
 
 FACETS = Facets(
@@ -21,8 +21,8 @@ def test_players_of_a_collection_are_not_called_simulated():
     for people, name in names.items():
         chosen = FACETS.human_collection(people)
         assert (chosen and chosen[1]) == name, people
-        text = str(content_markup(simulated_banner(FACETS, people)))
-        assert "The teams are simulated." in text and ("does not apply to" in text) == (name is not None)
-        assert not name or name in text
+        chip = simulated_people(FACETS, people)
+        assert (chip is None) == (name is not None)
+        assert chip is None or "The teams are simulated." in str(content_markup(chip))
     assert alone.human_collection("") == ("b", "People, 8 players")  # the newest that is not withdrawn
-    assert simulated_banner(msgspec.structs.replace(FACETS, simulated=False), "a") is None
+    assert simulated_people(msgspec.structs.replace(FACETS, simulated=False), "") is None

@@ -18,7 +18,7 @@ BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")
     metrics: Object.fromEntries([...row.querySelectorAll("td[data-metric]")].map(
         (cell) => [cell.dataset.metric, cell.querySelector(".value").innerText])),
 }))"""
-ANSWERS = """() => [...document.querySelectorAll("#answers tbody:not([hidden]) tr")]
+ANSWERS = """() => [...document.querySelectorAll("#answers tbody:not([hidden]) tr[data-run]")]
     .map((row) => [...row.children].map((cell) => cell.innerText))"""
 GRID = """() => [...document.querySelectorAll(".ag-row")]
     .filter((row) => row.querySelector("a"))
@@ -29,11 +29,8 @@ CURSOR = """() => {
     const gd = document.querySelector(".figure-clues .js-plotly-plot");
     return gd && gd.layout && gd._fullData && (gd.layout.shapes || []).length ? gd.layout.shapes[0].x0 : null;
 }"""
-# The columns that the leaderboard shows by default; the API has every metric.
-SHOWN = (
-    "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
-    "overconfidence", "hard_easy_slope", "pct_rounded",
-)  # fmt: skip
+# The columns that the leaderboard of Pyramid shows by default; the API has every metric.
+SHOWN = ("calscore", "accuracy", "ece", "overconfidence")
 
 TRACES = """(within) => {
     const gd = document.querySelector(within + " .js-plotly-plot");

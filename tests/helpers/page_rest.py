@@ -7,7 +7,7 @@ from playwright.sync_api import Error
 AT_REST = r"""() => {
     if (!document.querySelector("#content > *")) return false;
     if (window.owed) return false;
-    const figures = [...document.querySelectorAll("#content figure.figure")];
+    const figures = [...document.querySelectorAll("#content figure.figure")].filter((one) => !one.closest("details:not([open])"));
     const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
     if (!plots.every((plot) => plot && plot._fullData)) return false;
     if (document.querySelector("#content [aria-busy=true]")) return false;

@@ -7,6 +7,7 @@ it is opened: in another browser, after a reload, and on the way back.
 import json
 from urllib.parse import quote
 
+from dashboard.registry.pages import navigation
 from tests.helpers.page_actions import api
 from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run
 
@@ -66,7 +67,7 @@ def pages(page):
     """Return every page of the navigation, and a question, for each bundled dataset: (path, dataset, address)."""
     page.goto("/")
     page.locator(".top nav a").first.wait_for()
-    paths = page.eval_on_selector_all(".top nav a", "links => links.map((link) => new URL(link.href).pathname)")
+    paths = [path for listed in navigation(None).values() for path, _ in listed]
     listed = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
     names = [name for name in listed if name in BUNDLED]  # other tests may have added more
     assert sorted(names) == sorted(BUNDLED)
@@ -224,6 +225,7 @@ def element(page, key):
 def set_otherwise(page, key):
     """Give a control another value, as a visitor does."""
     control = element(page, key)
+    control.evaluate("one => one.closest('.filters')?.previousElementSibling?.setAttribute('open', '')")  # if folded away
     control.scroll_into_view_if_needed()
     if control.evaluate("one => one.tagName === 'INPUT'"):
         control.fill("the")

@@ -174,7 +174,8 @@ def _clusters(result: Across) -> Iterator[str]:
 
 PAGE = register(
     Page(
-        name="across", path=PATH, title="All datasets", place=88, draw=draw, parameters=AcrossPage, check=_across,
+        name="across", path=PATH, title="All datasets", place="Overview", order=3,
+        draw=draw, parameters=AcrossPage, check=_across,
         filters=("human", "binning", "t", "failed"),
     )
 )  # fmt: skip

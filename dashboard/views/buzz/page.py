@@ -203,7 +203,9 @@ def _table(request: PageRequest[BuzzPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, table=_table, parameters=BuzzPage,
+        name="buzz", path=PATH, title="Buzz", place="When to answer", order=2,
+        offered=lambda facets: facets.longest > 1 or facets.human_teams > 0,
+        draw=draw, table=_table, parameters=BuzzPage,
         filters=("run", *filter_keys(), "people", "human", "cluster", "failed", "grading"), common=False,
     )
 )  # fmt: skip

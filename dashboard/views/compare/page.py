@@ -272,7 +272,8 @@ def _table(request: PageRequest[ComparePage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="compare", path=PATH, title="Compare", place=60, draw=draw, table=_table, parameters=ComparePage, check=_chosen,
+        name="compare", path=PATH, title="Compare", place="Compare", order=1,
+        draw=draw, table=_table, parameters=ComparePage, check=_chosen,
         filters=(*filter_keys("questions", "clues"), "people", "human", "binning", "t", "cluster", "failed", "grading"),
     )
 )  # fmt: skip

@@ -210,7 +210,7 @@ def _menus(request: PageRequest[DecidePage], names: dict[str, str]) -> list[Comp
 
 PAGE = register(
     Page(
-        name="decide", path=PATH, title="Decide", place=45, draw=draw,
+        name="decide", path=PATH, title="Decide", place="When to answer", order=1, draw=draw,
         table=lambda request: cited_leaderboard(CITED),
         parameters=DecidePage,
         filters=("run", *filter_keys(), "people", "cluster", "failed", "grading"), common=True,

@@ -325,7 +325,7 @@ CITED = ("model", "elicitation", "answers", "a", "b", "agreement", "kappa")
 
 PAGE = register(
     Page(
-        name="gradings", path=PATH, title="Gradings", draw=draw,
+        name="gradings", path=PATH, title="Gradings", place="Data", order=3, draw=draw,
         table=lambda request: Cited(GRADINGS, NoParameters(), CITED),
         parameters=GradingsPage,
         filters=("q", *filter_keys("questions")),

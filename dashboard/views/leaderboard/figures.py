@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from dashboard.ui import figure as fig
 from dashboard.ui.figure import PlotlyJson
 from dashboard.ui.names import distinct_short_names
-from queries.leaderboard import Leaderboard, LeaderboardRow
+from queries.leaderboard import Leaderboard
 from queries.metrics import Metric
 from queries.rankings import DatedRun
 
@@ -72,24 +72,52 @@ def _lines(name: str) -> str:
     return " <br>".join(fig.plain(line) for line in lines) or fig.plain(name)  # the space before each break keeps words separate
 
 
+def metric_figure(board: Leaderboard, metric: Metric, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """Draw a dot per ranked run with its 95 % interval, in the order of the board's rows. The board needs intervals."""
+    rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked and row.metrics[metric.key].value is not None]
+    labels = [fig.plain(text) for text in distinct_short_names([names[row.run] for row, _ in rows], MAX_NAME_LENGTH)]
+    values = [cell.value or 0.0 for _, cell in rows]
+    over = [value if cell.high is None else cell.high for value, (_, cell) in zip(values, rows, strict=True)]
+    under = [value if cell.low is None else cell.low for value, (_, cell) in zip(values, rows, strict=True)]
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "markers", "x": values, "y": list(range(len(rows))), "cliponaxis": False,
+                "meta": {"runs": [row.run for row, _ in rows]},
+                "marker": {"size": 10, "color": [colours.get(row.run, fig.OTHERS) for row, _ in rows]},
+                "error_x": {
+                    "type": "data", "symmetric": False, "thickness": 1.5, "width": 0, "color": fig.MUTED,
+                    "array": [end - value for end, value in zip(over, values, strict=True)],
+                    "arrayminus": [value - end for end, value in zip(under, values, strict=True)],
+                },
+                "customdata": [[fig.plain(names[row.run]), _interval(cell.low, cell.high)] for row, cell in rows],
+                "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>",
+            }
+        ],
+        "layout": fig.layout(
+            ROW * len(rows) + 64,
+            xaxis=fig.axis(
+                fig.plain(metric.name), range=fig.padded([*over, *under], zero=True), zeroline=True, zerolinecolor=fig.MUTED
+            ),
+            yaxis=fig.axis(
+                range=fig.downwards(len(rows)), tickvals=list(range(len(rows))), ticktext=labels, showgrid=False,
+                tickfont={"size": 12, "color": fig.INK},
+            ),
+        ),
+    }  # fmt: skip
+
+
 MAX_HEIGHT = 560  # pixels
-AXIS = 48  # pixels below and above the axis of ranks
 
 
 def ranks_figure(
     board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
 ) -> PlotlyJson:
-    """Draw a line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
+    """Draw a dot per run and metric, at its rank. A line through the dots of a run appears while it is pointed at.
 
     The board needs intervals.
     """
-    highlighted = [row for row in board.rows if row.run in colours]
-    labels = fig.run_labels(names, [row.run for row in highlighted])
-    # At least as high as the heat map next to it; with very many runs, lines are closer together.
     height = max(260, min(ROW * len(board.rows) + 100, MAX_HEIGHT), fig.SIDE * len(metrics) + 90)
-    bottom, top = len(board.rows) + 0.6, 0.4
-    # Bars of neighbouring runs are side by side and do not overlap.
-    offsets = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
     data = []
     for row in sorted(board.rows, key=lambda row: row.run in colours):
         cells = [row.metrics[metric.key] for metric in metrics]
@@ -100,14 +128,8 @@ def ranks_figure(
         ]
         data.append({
             "type": "scatter", "mode": "lines+markers", "name": fig.plain(names[row.run]), "meta": row.run, "connectgaps": True,
-            "x": [index + offsets.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
-            "line": fig.run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
-            "error_y": {
-                "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
-                "visible": row.run in colours,
-                "array": [_over(cell.rank, cell.rank_high) for cell in cells],
-                "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
-            },
+            "x": list(range(len(metrics))), "y": [cell.rank for cell in cells],
+            "line": {"color": colour, "width": 0}, "marker": {"size": 11 if row.run in colours else 5, "color": colour},
             "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
             "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
             "cliponaxis": False, "showlegend": row.run in colours,
@@ -116,32 +138,19 @@ def ranks_figure(
         "data": data,
         "layout": fig.layout(
             height,
-            margin=fig.label_margin(list(labels.values())),
-            annotations=fig.end_labels(_ends(highlighted, metrics, labels, colours), bottom, top, height - AXIS),
             xaxis=fig.axis(
-                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], showgrid=False,
+                tickvals=list(range(len(metrics))), ticktext=[fig.plain(metric.label) for metric in metrics], gridwidth=1,
                 tickfont={"size": 11, "color": fig.INK}, range=[-0.4, len(metrics) - 0.6],
             ),
-            yaxis=fig.axis("rank", range=[bottom, top], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=fig.MUTED),
+            yaxis=fig.axis(
+                "rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, showgrid=False
+            ),
         ),
     }  # fmt: skip
 
 
-def _ends(
-    rows: Sequence[LeaderboardRow], metrics: Sequence[Metric], labels: Mapping[str, str], colours: Mapping[str, str]
-) -> list[tuple[str, float, str]]:
-    """Label, rank by the last metric that ranks it, and colour of each run."""
-    ranks = {row.run: [row.metrics[metric.key].rank for metric in metrics] for row in rows}
-    last = {run: [rank for rank in values if rank is not None][-1:] for run, values in ranks.items()}
-    return [(labels[run], rank, colours[run]) for run, values in last.items() for rank in values]
-
-
-def _over(rank: float | None, end: float | None) -> float:
-    return 0.0 if rank is None or end is None else end - rank
-
-
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:g}, {high:g}]"
+    return "" if low is None or high is None else f"[{low:.3g}, {high:.3g}]"
 
 
 HEIGHT = 340  # pixels

@@ -11,35 +11,33 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.http.paths import run_path
-from dashboard.registry.keys import DEFAULT_METRICS, Margin, default_columns, metric_names
+from dashboard.registry.keys import Margin, default_columns, lead_columns, metric_names
 from dashboard.registry.pages import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.ui.controls import several
 from dashboard.ui.filters import filter_keys
-from dashboard.ui.frame import only_samples
 from dashboard.ui.html import data
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.published_values import published_menu, published_note
 from dashboard.ui.runs import RunColours, highlighted_runs, run_colours, run_names
-from dashboard.ui.section import heading
+from dashboard.ui.section import controls, heading, side_by_side
+from dashboard.views.leaderboard.finding import FINDINGS, draws_gap, finding_section
 from dashboard.views.leaderboard.sections import (
     ACCURACY_AND_CONFIDENCE,
     board_note,
     confidence_gap,
-    early_mistake_story,
     margin_menu,
+    rank_agreement,
     rankings,
     release_dates_section,
 )
 from dashboard.views.leaderboard.table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.views.leaderboard.view import cited_leaderboard
 from data.plurals import counted
-from queries.confident_early_mistake import surest_early_mistake
 from queries.engine.primary_metric import primary_metric
-from queries.leaderboard import leaderboard
+from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.published_values import published
-from queries.question import question as question_query
 from queries.rankings import TAG, release_dates
 from queries.selection.facets import Facets
 from queries.selection.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
@@ -81,45 +79,46 @@ class LeaderboardPage(PageParameters, frozen=True):
             blank=True,
         ),
     ] = ""
-    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default", dataset_default=default_columns)] = (
-        tuple(CATALOGUE[key] for key in DEFAULT_METRICS)
-    )
+    metrics: Annotated[
+        tuple[Metric, ...], MetricList("the columns; by default four, the primary metric first", dataset_default=lead_columns)
+    ] = ()
     margin: Margin = None
 
 
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
-    """Draw the table, what is missing from it, ranks across metrics, their agreement, and confidence against accuracy."""
+    """Draw the finding, the table, what is missing from it, ranks across metrics, and their agreement."""
     chosen, sort, margin = request.parameters.metrics, request.parameters.sort, request.parameters.margin
-    primary = _primary(request)
-    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary))
-    metrics = tuple(dict.fromkeys((*chosen, *needed)))
+    primary, few, many = _primary(request), lead_columns(request.facets), default_columns(request.facets)
+    is_short = tuple(metric.key for metric in chosen) == few
+    across = tuple(CATALOGUE[key] for key in many) if is_short else chosen
+    finding = FINDINGS.ask(request).finding
+    told = [CATALOGUE[finding.metric]] if finding and finding.metric else []
+    needed = (metric.worded(request.facets.forecasts) for metric in (*ACCURACY_AND_CONFIDENCE, primary, *told))
+    metrics = tuple(dict.fromkeys((*chosen, *across, *needed)))
     board = service().ask(leaderboard, request.selection, metrics, True, margin)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
-    shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
-    ranked = [metric for metric in shown if metric.direction != "none"]
-    sort = sort or next((metric.key for metric in ranked), primary.key)
+    shown = [metric for metric in chosen if _defined(metric, board)]
+    ranked = [metric for metric in across if metric.direction != "none" and _defined(metric, board)]
+    sort = sort or next((metric.key for metric in shown if metric.direction != "none"), primary.key)
     colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), primary)))
     names = run_names(board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
+    several_ranks = len(board.rows) > 1 and len(ranked) > 1
     reference, heat = request.parameters.published, request.parameters.heat
     return [
-        _story(request),
+        finding_section(finding, board, names, colours, request),
         heading(
             "Leaderboard",
             f"{request.facets.title}: {counted(len(board.rows), 'run')} over "
             + counted(board.questions if board.common is None else board.common, "question")
             + _meaning(sort, metrics),
-            several(
-                "metrics",
-                "Columns",
-                metric_names(CATALOGUE.values(), request.facets),
-                [metric.key for metric in chosen],
-                "Default columns",
-                default=default_columns(request.facets),
+            html.Button(
+                f"All {len(many)} columns" if is_short else f"Only {len(few)} columns",
+                className="quiet columns",
+                **data(set=f"metrics={','.join(many) if is_short else ''}"),
             ),
-            published_menu(reference),
         ),
         board_table(board, unranked, shown, request.selection, sort, colours, reference, heat, partial(_run_page, request)),
         html.Div(
@@ -135,11 +134,26 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="below",
         ),
-        margin_menu(board, margin),
+        controls(
+            several(
+                "metrics",
+                "Columns",
+                metric_names(CATALOGUE.values(), request.facets),
+                [metric.key for metric in chosen],
+                "Default columns",
+                default=few,
+            ),
+            margin_menu(board, margin),
+            published_menu(reference),
+        ),
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
-        rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
-        confidence_gap(board, names, colours) if board.rows and not request.facets.forecasts else None,
+        side_by_side(
+            rankings(board, ranked, names, colours) if several_ranks else None,
+            confidence_gap(board, names, colours) if not (request.facets.forecasts or draws_gap(finding)) else None,
+            wide_left=True,
+        ),
+        rank_agreement(board, ranked) if several_ranks else None,
         _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), primary), names, colours),
     ]
 
@@ -157,16 +171,8 @@ def _by_release_date(
     return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
 
 
-def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
-    """What calibration is about, shown on one question to somebody who opens a store that holds only samples."""
-    if not request.bare or not only_samples(service().datasets()):
-        return None
-    surest = service().ask(surest_early_mistake, request.selection).surest
-    if surest is None:
-        return None
-    question = service().ask(question_query, request.selection, surest.question_id)
-    colours = run_colours(request.facets, highlighted_runs(request, ranking=[surest.run]))
-    return early_mistake_story(surest, question, colours)
+def _defined(metric: Metric, board: Leaderboard) -> bool:
+    return any(row.metrics[metric.key].value is not None for row in board.rows)
 
 
 def _meaning(sort: str, metrics: Sequence[Metric]) -> str:
@@ -199,7 +205,7 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
 
 PAGE = register(
     Page(
-        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
+        name="leaderboard", path="/", title="Leaderboard", place="Overview", order=1, draw=draw, parameters=LeaderboardPage,
         table=lambda request: cited_leaderboard(request.parameters.metrics),
         filters=(*filter_keys(), "people", "human", "binning", "t", "cluster", "failed", "grading"), common=True,
         lists_unranked=True,

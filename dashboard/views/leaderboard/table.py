@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from dash import html
@@ -135,13 +136,30 @@ def _state_column(state: State, selection: Selection) -> PageColumn:
 
 def _metric_column(metric: Metric, conventions: Conventions, sort: str, board: Leaderboard) -> PageColumn:
     scale = ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows])
+    sorted_by = sort.removeprefix("-") == metric.key
 
     def cell(row: LeaderboardRow | PrintedRow) -> Cell:
-        return row.value(metric) if isinstance(row, PrintedRow) else _cell(row.metrics[metric.key], metric, conventions, scale)
+        if isinstance(row, PrintedRow):
+            return row.value(metric)
+        return _cell(row.metrics[metric.key], metric, conventions, scale, ranked=sorted_by)
 
     definition = page_link("?", href=f"/metrics#{metric.key}", class_name="defined", title=f"Definition of {metric.key}")
-    heading = sortable(_title(metric), metric.key, sort, _tooltip(metric, conventions), definition, number=True)
+    heading = sortable(
+        _title(metric),
+        metric.key,
+        sort,
+        _tooltip(metric, conventions),
+        definition,
+        number=True,
+        best=BEST_FIRST[metric.direction],
+    )
     return PageColumn(heading, cell, number=True)
+
+
+# The order of the values where the best is first; nearest to 0 is neither.
+BEST_FIRST: Mapping[str, Literal["ascending", "descending", "other"]] = {
+    "lower": "ascending", "higher": "descending", "zero": "other", "none": "descending",
+}  # fmt: skip
 
 
 def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
@@ -224,7 +242,8 @@ class ColumnScale:
         return style
 
 
-def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> Cell:
+def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale, *, ranked: bool) -> Cell:
+    """The value over its interval and, if ``ranked``, the rank and the letters, which the tooltip has in any case."""
     bounds = None
     if cell.bound_low is not None and cell.bound_high is not None:
         bounds = f"{short(cell.bound_low)} to {short(cell.bound_high)}"
@@ -247,11 +266,11 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: Col
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
     groups, style = letters(cell), scale.style(cell)
     shown = _shortened_letters(groups)
-    about += f"; letters {groups}" if shown != groups else ""
+    about += f"; letters {groups}" if groups and (shown != groups or not ranked) else ""
     content = [
         html.Span(short(cell.value), className="value"),
-        html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
-        html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if scale.letters else None,
+        html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank") if ranked else None,
+        html.Span(shown, className="letters", style={"width": f"{scale.letters}ch"}) if ranked and scale.letters else None,
         limits,
     ]
     kind = " ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])])

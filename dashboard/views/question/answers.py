@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -13,10 +13,11 @@ from dashboard.ui.controls import menu
 from dashboard.ui.figure import OTHERS
 from dashboard.ui.html import aria, data
 from dashboard.ui.notices import disputed_mark
-from dashboard.ui.numbers import short
+from dashboard.ui.numbers import percent, short
 from dashboard.ui.runs import RunColours, named
 from dashboard.ui.section import section
 from dashboard.ui.table import Body, Cell, PageColumn, html_table
+from data.plurals import counted
 from data.store.answer_states import WORDS
 from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
@@ -39,20 +40,21 @@ def answers_section(
 ) -> html.Section:
     """Return the table below its title and a menu for the order of the runs.
 
-    The runs are sorted by ``metric``, best first, or in order of import if it is None. ``cursor`` is the clue whose rows are
-    shown, from 0. ``undisputed`` leaves out answers on which the gradings of their run differ.
+    The runs are sorted by ``metric``, best first, or at each clue by confidence if it is None. ``cursor`` is the clue whose rows
+    are shown, from 0. ``undisputed`` leaves out answers on which the gradings of their run differ.
     """
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
     runs = list(question.runs)
     if metric:
         metrics = list(dict.fromkeys([metric, *metrics]))
-        runs.sort(key=partial(_best_first, metric))
+        runs.sort(key=partial(best_first, metric))
     title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
-    orders = {"": "Import order", **{known.key: known.name for known in QUESTION_METRICS}}
+    orders = {"": "Confidence", **{known.key: known.name for known in QUESTION_METRICS}}
     order = menu("metric", "Order by", orders, metric.key if metric else "")
+    details = html.Button("All numbers", type="button", className="quiet", **data(toggles="details"), **aria(pressed="false"))
     return section(
-        html.Div([title, order], className="heading"),
-        answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed),
+        html.Div([title, details, order], className="heading"),
+        answers_table(question, runs, names, colours, metrics, cursor, undisputed=undisputed, by_confidence=metric is None),
         class_name="answers-section",
     )
 
@@ -97,6 +99,10 @@ class RunAtClue:
         answer = self.answer
         return None if answer is None or answer.failed or (self.undisputed and answer.disputed) else answer
 
+    def surest_first(self) -> float:
+        """Return a sort key: runs without a confidence come last."""
+        return 1.0 if self.shown is None or self.shown.confidence is None else -self.shown.confidence
+
     def grade(self) -> Cell:
         """Return the grade; of several answers, the mean."""
         answer = self.shown
@@ -137,8 +143,43 @@ class RunAtClue:
         return Cell("never" if point.clue is None else f"clue {point.clue + 1}", why, "number here" if here else None)
 
 
+def _detail(label: str, about: str, value: Callable[[RunAtClue], object]) -> PageColumn:
+    """A column that is shown if all numbers are asked for."""
+
+    def cell(row: RunAtClue) -> Cell:
+        shown = value(row)
+        given = shown if isinstance(shown, Cell) else Cell(shown)
+        return given._replace(kind=f"{given.kind or 'number'} detail")
+
+    return PageColumn(html.Th(label, scope="col", className="number detail", title=about), cell, number=True)
+
+
 def _metric(key: str, row: RunAtClue) -> float | None:
     return row.run.metrics[key]
+
+
+def summary(question: Question, names: Mapping[str, str], clue: int, *, undisputed: bool = False) -> str:
+    """Return a sentence on how things stand after a clue, counted from 0: who is right, and who is surest and wrong."""
+    rows = [RunAtClue(run, clue, undisputed) for run in question.runs]
+    answers = [(row.run.run, row.shown) for row in rows if row.shown]
+    graded = [(run, answer) for run, answer in answers if answer and answer.correct in (0, 1)]
+    wrong = [(run, answer) for run, answer in graded if not answer.correct]
+    parts = []
+    if graded:
+        count = len(graded) - len(wrong)
+        every = "the run is" if len(graded) == 1 else "every run is"
+        some = f"{count} of {counted(len(graded), 'run')} {'is' if count == 1 else 'are'} right"
+        parts.append(some if wrong and count else f"{every} {'wrong' if wrong else 'right'}")
+    sure = max(wrong, key=lambda pair: pair[1].confidence or 0.0, default=None)
+    if sure and sure[1].confidence is not None:
+        parts.append(f"{names[sure[0]]} is {percent(sure[1].confidence, 0)} sure and wrong")
+    if question.human:
+        heard, end = question.human, question.clues[clue].word_end
+        right = len({buzz.team for buzz in heard.buzzes if buzz.correct and (buzz.word < end or clue == len(question.clues) - 1)})
+        parts.append(f"{right} of {counted(heard.teams, 'team')} {'was' if right == 1 else 'were'} right by now")
+        parts.append(_curves(question, clue))
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
 def answers_table(
@@ -150,11 +191,17 @@ def answers_table(
     cursor: int,
     *,
     undisputed: bool = False,
+    by_confidence: bool = False,
 ) -> html.Div:
     """Return the table with a body of rows for each clue; all are hidden except the one at the cursor.
 
-    Clues are counted from 0. Rows are in the order of ``runs``. ``undisputed`` is as in ``answers_section``.
+    Clues are counted from 0. Rows are in the order of ``runs`` or ``by_confidence``, the surest first. ``undisputed`` is as in
+    ``answers_section``.
     """
+
+    def rows(clue: int) -> list[RunAtClue]:
+        found = [RunAtClue(run, clue, undisputed) for run in runs]
+        return sorted(found, key=RunAtClue.surest_first) if by_confidence else found
 
     def colour(row: RunAtClue) -> str:
         return colours.get(row.run.run, OTHERS)
@@ -162,23 +209,19 @@ def answers_table(
     columns = [
         PageColumn("Run", lambda row: named(colour(row), names[row.run.run])),
         PageColumn("Guess", RunAtClue.guess),
-        PageColumn("Correct", RunAtClue.grade, about=CORRECT, number=True),
+        PageColumn("", RunAtClue.grade, about=CORRECT, number=True),
         PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
-        PageColumn("CalScore share", RunAtClue.share, about=SHARE, number=True) if question.human else None,
         PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
+        _detail("CalScore share", SHARE, RunAtClue.share) if question.human else None,
         *(
-            PageColumn(
-                metric.label,
-                partial(_metric, metric.key),
-                about=f"{metric.name}. {metric.words} On this question alone.",
-                number=True,
-            )
+            _detail(metric.label, f"{metric.name}. {metric.words} On this question alone.", partial(_metric, metric.key))
             for metric in metrics
         ),
     ]
     bodies = [
         Body(
-            [RunAtClue(run, clue.clue, undisputed) for run in runs],
+            rows(clue.clue),
+            summary(question, names, clue.clue, undisputed=undisputed) or None,
             attributes={
                 "hidden": clue.clue != cursor,
                 **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
@@ -192,19 +235,18 @@ def answers_table(
 
 
 def answers_title(question: Question, clue: int) -> str:
-    """Return the title of the table at a clue, with the drawn curve there and, if that is another one, the h of CalScore."""
-    if len(question.clues) == 1:
-        return "Answers"
-    title = f"Answers after clue {clue + 1} of {len(question.clues)}"
-    if not question.human:
-        return title
-    title += f"; people's curve: {short(getattr(question.human, question.drawn_curve)[clue])}"
-    if question.human_curve == question.drawn_curve:
-        return title
-    return f"{title}; h in CalScore: {short(getattr(question.human, question.human_curve)[clue])}"
+    """Return the title of the table at a clue."""
+    return "Answers" if len(question.clues) == 1 else f"Answers after clue {clue + 1} of {len(question.clues)}"
 
 
-def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
+def _curves(question: Question, clue: int) -> str:
+    """The drawn curve at a clue and, if that is another one, the h of CalScore. The question must have people."""
+    drawn, used = (short(getattr(question.human, name)[clue]) for name in (question.drawn_curve, question.human_curve))
+    words = f"people's curve: {drawn}"
+    return words if question.human_curve == question.drawn_curve else f"{words}; h in CalScore: {used}"
+
+
+def best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
     """Sort key of a run. Runs without a value come last."""
     value = run.metrics[metric.key]
     if value is None:

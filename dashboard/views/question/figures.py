@@ -148,11 +148,13 @@ def _number(guess: str | None) -> float | None:
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
 MAIN = (0.0, 0.86)
 RANGE = (-0.03, 1.05)  # range of the confidence axis
-HEIGHT, AXIS = 420, 60  # pixels of the figure, and of the space below and above its axes
+HEIGHT, AXIS = 320, 60  # pixels of the figure, and of the space below and above its axes
 MAX_SEPARATED_CLUES = 40  # with more clues, lines between them would hide everything else
 
 
-def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
+def clues_figure(
+    question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int, height: int = HEIGHT
+) -> PlotlyJson:
     """Draw the confidence of each run at the end of each clue, with the human curve as steps and buzzes above.
 
     The question needs at least one clue. The marker's shape shows correctness. A diamond marks where the run buzzes, a triangle
@@ -182,7 +184,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     last = {run.run: [c for answer in run.clues if (c := answer.confidence) is not None][-1] for run in runs if run.run in named}
     ends = [(label, last[run], colours[run]) for run, label in named.items()]
     ends += [("People", curve[-1], fig.INK)] if question.human else []
-    labels = fig.end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
+    labels = fig.end_labels(ends, *RANGE, (height - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= MAX_SEPARATED_CLUES else []
@@ -194,7 +196,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     return {
         "data": data,
         "layout": fig.layout(
-            HEIGHT,
+            height,
             margin=fig.label_margin([label for label, _, _ in ends]),
             hoveranywhere=True,  # assets/question.js follows the mouse
             shapes=shapes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -21,7 +22,7 @@ from dashboard.ui.html import page_link
 from dashboard.ui.messages import nothing_selected
 from dashboard.ui.notices import left_out_note
 from dashboard.ui.runs import highlighted_runs, run_colours, run_names
-from dashboard.views.question.answers import answers_section
+from dashboard.views.question.answers import answers_section, best_first
 from dashboard.views.question.figures import question_figure, vote_shares
 from dashboard.views.question.text import clue_steps_section, clue_text, question_heading, question_thresholds
 from queries.buzzing import BuzzParameters, Rules
@@ -33,6 +34,8 @@ from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
 from queries.selection.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.selection.view_parameters_base import NoParameters
+
+MAX_IN_COLOUR = 4  # runs of a question, of which all have a colour
 
 QUESTION = serve(
     "questions/<dataset>/<path:question_id>",
@@ -86,27 +89,49 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """Draw the question, with the cursor at the clue that the address names."""
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
-    colours = run_colours(
-        request.facets, highlighted_runs(request, request.parameters.metric or CATALOGUE[default_metric(request.facets)])
-    )
+    metric = request.parameters.metric or CATALOGUE[default_metric(request.facets)]
+    colours = run_colours(request.facets, request.parameters.pin or telling_runs(question, metric) or highlighted_runs(request))
     names = run_names(question.runs)
     cursor = _cursor(request, question)
+    undisputed = request.selection.undisputed
     return [
         _heading(question, request),
-        clue_text(question, cursor, quizbowl=request.facets.quizbowl),
-        question_thresholds(rules, request.written("scale"), request.link("/buzz", **_rules_keys(request)))
-        if any(run.buzzpoint for run in question.runs)
-        else None,
+        html.Div(
+            [
+                html.Div(
+                    [
+                        clue_text(question, cursor, quizbowl=request.facets.quizbowl),
+                        question_thresholds(rules, request.written("scale"), request.link("/buzz", **_rules_keys(request)))
+                        if any(run.buzzpoint for run in question.runs)
+                        else None,
+                    ]
+                ),
+                answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=undisputed)
+                if question.runs
+                else nothing_selected(
+                    question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
+                ),
+            ],
+            className="text-and-answers",
+        ),
         question_figure(question, names, colours, cursor),
         left_out_note(question.left_out_plays),
         vote_shares(question, names, colours) if question.votes else None,
-        answers_section(question, names, colours, request.parameters.metric, cursor, undisputed=request.selection.undisputed)
-        if question.runs
-        else nothing_selected(
-            question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
-        ),
         _clue_steps(request, question, names),
     ]
+
+
+def telling_runs(question: Question, metric: Metric) -> tuple[str, ...]:
+    """Return the ids of the runs that the figure shows in colour: all of four; else the best, the worst and the surest wrong.
+
+    Best and worst are by a metric on this question. Empty if it is undefined for all runs.
+    """
+    if len(question.runs) <= MAX_IN_COLOUR:
+        return tuple(run.run for run in question.runs)
+    ranked = sorted((run for run in question.runs if run.metrics[metric.key] is not None), key=partial(best_first, metric))
+    wrong = [(answer.confidence or 0.0, run.run) for run in question.runs for answer in run.clues if answer.correct == 0]
+    chosen = [run.run for run in (*ranked[:1], *ranked[-1:])] + [run for _, run in sorted(wrong)[-1:]]
+    return tuple(dict.fromkeys(chosen)) if ranked else ()
 
 
 def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
@@ -179,7 +204,7 @@ def _table(request: PageRequest[QuestionPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage,
+        name="question", path="/questions", title="Question", place="Questions", draw=draw, table=_table, parameters=QuestionPage,
         check=_check_exists, filters=("run", "people", "human", "failed", "grading", "undisputed"),
     )
 )  # fmt: skip

@@ -13,7 +13,7 @@ from dashboard.ui.controls import menu, threshold_box
 from dashboard.ui.html import aria, data, page_link
 from dashboard.ui.numbers import CURVE_NAMES, DIFFICULTY_SOURCES, short
 from dashboard.ui.quizbowl import Character, characters, draw, draw_text
-from dashboard.ui.section import note, section
+from dashboard.ui.section import note
 from dashboard.ui.table import PageColumn, html_table
 from dashboard.ui.threshold_sliders import PATTERNS
 from data.plurals import counted
@@ -157,14 +157,14 @@ def _step(title: str, key: str, href: str | None) -> Component:
 
 
 KEY = "worked"
-TITLE = "CalScore, clue by clue"
+TITLE = "How CalScore adds up"
 TERMS = {
     "y": "correct", "c": "confidence", "g c": "signed", "h": "h", "(1 − h) g c": "adjusted", "b": "buzz_mass",
     "Right so far": "right", "h of teams": "team_h", "m": "increment", "K = m × right": "gained",
 }  # fmt: skip
 
 
-def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Section:
+def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str) -> html.Details:
     """Show the terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
 
     ``default`` is the id of the run that is shown if the address names none.
@@ -172,9 +172,9 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
     (run,) = result.runs
     options = {"" if run_id == default else run_id: name for run_id, name in names.items()}
     chosen = "" if run.run == default else run.run
-    top = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
+    top = html.Div(menu(KEY, "Run", options, chosen), className="heading")
     if run.missing is not None:
-        return section(top, f"Nothing to work out: {run.missing}.")
+        return _folded(top, note(f"Nothing to work out: {run.missing}."))
     steps = [step for step in run.steps if step.sample == run.steps[0].sample]
     samples = len({step.sample for step in run.steps})
     total = sum(step.gained for step in steps)
@@ -185,7 +185,7 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
         PageColumn("Guess", lambda step: step.guess or "no answer"),
         *(PageColumn(heading, key, number=True) for heading, key in TERMS.items()),
     ]
-    return section(
+    return _folded(
         top,
         html_table(columns, steps, TITLE, "board"),
         *([note(f"The first of {samples} samples; CalScore is the mean over all of them.")] if samples > 1 else []),
@@ -198,11 +198,17 @@ def clue_steps_section(result: ClueSteps, names: Mapping[str, str], default: str
             f"adds {short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
             f"{short(run.calscore2)}."
         ),
-        f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: probability that the run "
-        "buzzes here, if its confidence is its probability of buzzing and it always buzzes at the last clue. Right so far: "
-        f"probability that it has buzzed correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this "
-        "clue (GRACE eq. 1 and 2).",
+        note(
+            f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. T: number of clues. r: the mean, "
+            "rescaled so that 0 is the worst and 1 the best. b: probability that the run buzzes here, if its confidence is its "
+            "probability of buzzing and it always buzzes at the last clue. Right so far: probability that it has buzzed "
+            f"correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: its increase at this clue (GRACE eq. 1 and 2)."
+        ),
     )
+
+
+def _folded(*parts: Component | None) -> html.Details:
+    return html.Details([html.Summary(TITLE), *parts], className="folded")
 
 
 def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:

@@ -214,7 +214,8 @@ def _cited(request: PageRequest[QuestionsPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_cited, parameters=QuestionsPage,
+        name="questions", path="/questions", title="Questions", place="Questions", order=1,
+        draw=draw, table=_cited, parameters=QuestionsPage,
         filters=(
             "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
             "people", "human", "failed", "grading", "undisputed",

@@ -22,7 +22,7 @@ from dashboard.ui.notices import disputed_mark
 from dashboard.ui.numbers import DASH, short
 from dashboard.ui.quizbowl import draw_text
 from dashboard.ui.runs import Panels, highlighted_runs, panels_note, run_colours, run_names, with_panels
-from dashboard.ui.section import heading, section
+from dashboard.ui.section import heading, section, tabs
 from dashboard.ui.table import Cell, Columns, PageColumn, html_table
 from dashboard.views.reliability.diagrams import (
     MEASURED,
@@ -32,7 +32,7 @@ from dashboard.views.reliability.diagrams import (
     reliability_diagrams,
     split_table,
 )
-from dashboard.views.reliability.triptych import triptych_section
+from dashboard.views.reliability.triptych import calibration_tests, triptych_section
 from data.plurals import counted
 from queries.engine.reliability_diagrams import DEFAULT_BAND, BandKind, ReliabilityBin, ReliabilityDiagram
 from queries.leaderboard import leaderboard
@@ -126,6 +126,7 @@ ITEMS = serve(
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
+TABS = {"": "Diagrams", "decomposition": "Decomposition", "tests": "Tests"}
 BAND_NAMES = {"": "Simultaneous", "pointwise": "Pointwise"}
 
 
@@ -147,10 +148,37 @@ class ReliabilityPage(PageParameters, frozen=True):
     ] = ""
     confidence: Confidence = None
     panels: Panels = ""
+    tab: Annotated[
+        str, Choice(f"the part of the page: {', '.join(f'`{key}`' for key in TABS if key)}; the diagrams by default", (*TABS,))
+    ] = ""
 
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
-    """Draw diagrams, the triptych, over- and underconfidence, what-if recalibration, and the items of a confidence range."""
+    """Draw the diagrams with what-if recalibration and the answers of a range of confidence, or another part of the page."""
+    tab = request.parameters.tab
+    title = f"{request.facets.title}: {_meaning(request.facets)}"
+    parts = [(name, request.link(PATH, tab=key or None), key == tab) for key, name in TABS.items()]
+    if tab:
+        result = TRIPTYCH.ask(request)
+        if not result.runs:
+            return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
+        colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
+        shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
+        top = [heading("Reliability", f"{title}; {counted(len(result.runs), 'run')}"), tabs("Parts of this page", parts)]
+        names, forecasts = run_names(result.runs), request.facets.forecasts
+        if tab == "tests":
+            return [*top, calibration_tests(result, names, colours)]
+        split = service().ask(leaderboard, request.selection, SPLIT, False)
+        return [
+            *top,
+            panels_note(len(result.runs), len(shown)),
+            triptych_section(result, names, colours, {run.run for run in shown}, forecasts=forecasts),
+            split_table(split, names, colours, forecasts=forecasts),
+        ]
+    return _diagrams(request, title, tabs("Parts of this page", parts))
+
+
+def _diagrams(request: PageRequest[ReliabilityPage], title: str, links: html.Nav) -> Sequence[Component | None]:
     band = request.parameters.band or DEFAULT_BAND
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
@@ -164,23 +192,14 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     return [
         heading(
             "Reliability",
-            f"{request.facets.title}: {_meaning(request.facets)}; {counted(len(result.runs), 'run')}",
+            f"{title}; {counted(len(result.runs), 'run')}",
             menu("band", "Grey band", BAND_NAMES, "" if band == DEFAULT_BAND else band),
             menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
         ),
+        links,
         panels_note(len(result.runs), len(shown)),
         reliability_diagrams(
             shown, names, colours, after, request.parameters.confidence, band, forecasts=request.facets.forecasts
-        ),
-        triptych_section(
-            service().ask(triptych, request.selection),
-            names,
-            colours,
-            {run.run for run in shown},
-            forecasts=request.facets.forecasts,
-        ),
-        split_table(
-            service().ask(leaderboard, request.selection, SPLIT, False), names, colours, forecasts=request.facets.forecasts
         ),
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
@@ -257,7 +276,8 @@ def _table(request: PageRequest[ReliabilityPage]) -> Cited[Any]:
 
 PAGE = register(
     Page(
-        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, table=_table, parameters=ReliabilityPage,
+        name="reliability", path=PATH, title="Reliability", place="Calibration", order=1,
+        draw=draw, table=_table, parameters=ReliabilityPage,
         filters=(*filter_keys(), "binning", "cluster", "failed", "grading", "undisputed"), common=True,
     )
 )  # fmt: skip

@@ -36,7 +36,7 @@ LINE = {
 def triptych_section(
     result: Triptych, names: Names, colours: RunColours, panels: Collection[str], *, forecasts: bool
 ) -> html.Section:
-    """Return overall score, discrimination, the plane of miscalibration and discrimination, smooth diagrams, and tests.
+    """Return overall score, discrimination, the plane of miscalibration and discrimination, and smooth diagrams.
 
     ``panels`` are the ids of the runs that have a panel in the small multiples.
     """
@@ -98,10 +98,13 @@ def triptych_section(
                 "Confidence when right, when wrong",
             ),
         ),
-        html.H3("Can it be calibrated?"),
-        html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
-        _tests_table(result, names, colours),
     )
+
+
+def calibration_tests(result: Triptych, names: Names, colours: RunColours) -> html.Section:
+    """Return what each test asks, for how many runs it rejects calibration, and its p-values with the calibration line."""
+    asked = html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note")
+    return section("Can it be calibrated?", asked, _tests_table(result, names, colours))
 
 
 def sentence(result: Triptych, key: str) -> str:

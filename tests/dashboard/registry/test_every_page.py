@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dashboard.registry.pages import PAGES
+from dashboard.registry.pages import PAGES, PLACES, navigation
 from dashboard.ui.drawing import as_key, divide_page
 from dashboard.ui.figure import CONFIG
 from queries.selection.parameter_kinds import BadRequest
@@ -134,14 +134,26 @@ def test_an_empty_selection_says_what_to_widen(app, page):
     assert "without q" in as_text(content) and "match these filters" in words(content)
 
 
-def test_pages_have_different_places_in_the_navigation():
-    places = [page.place for page in PAGES.values() if page.place is not None]
-    assert len(set(places)) == len(places) and PAGES["write"].place in places
+def test_pages_stand_in_places_in_a_clear_order(app):
+    for place in PLACES:
+        orders = [page.order for page in PAGES.values() if page.place == place and page.order is not None]
+        assert orders and len(set(orders)) == len(orders), place
+    assert {page.place for page in PAGES.values()} <= {*PLACES, ""}
+
+
+@pytest.mark.parametrize(("dataset", "missing"), [
+    ("pyramid", {"/people"}), ("lifeeval", {"/buzz", "/people", "/teams"}), ("tone", {"/buzz", "/teams"}),
+])  # fmt: skip
+def test_pages_that_show_nothing_are_not_offered(app, dataset, missing):
+    with app.app_context():
+        offered = navigation(app.extensions["clueline"].facets(dataset))
+    every = {path for pages in navigation(None).values() for path, _ in pages}
+    assert every - {path for pages in offered.values() for path, _ in pages} == missing
 
 
 def test_no_page_shows_an_identifier_of_the_code(app):
     for name, page in PAGES.items():
-        if page.place is not None:
+        if page.order is not None:
             texts = [part["props"].get("children") for part in walk(plain(drawn(app, name)))
                      if part.get("type") != "Code" and "props" in part]  # fmt: skip
             assert not [text for text in texts if isinstance(text, str) and re.search(r"(?<!\w)_[a-z]\w+", text)], name
@@ -181,7 +193,7 @@ def test_the_server_answers_with_a_page_or_with_its_content(app):
     content, page = (sent(app, "/", "dataset=pyramid", wanted) for wanted in (False, True))
     assert "page" not in content and content["outline"] == page["outline"] and content["content"] == page["content"]
     assert page["page"]["title"] == "Leaderboard · Clueline" and page["page"]["name"] == "leaderboard"
-    assert "Simulated data" in page["page"]["banner"] and 'data-path="/reliability"' in page["page"]["header"]
+    assert "Simulated people" in page["page"]["banner"] and 'data-path="/reliability"' in page["page"]["header"]
     assert set(page["fragments"]) > set(content["fragments"])
     wrong = sent(app, "/", "dataset=nowhere")
     assert not wrong["figures"] and "nowhere" in json.dumps(wrong["fragments"]) and wrong["page"]["banner"] == ""

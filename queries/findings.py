@@ -1,0 +1,123 @@
+"""The finding of a selection: one true sentence about its runs, which the page that opens a dataset begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Literal
+
+import msgspec
+
+from data.dataset_kinds import FORECAST
+from data.store import Snapshot
+from queries.confident_early_mistake import EarlyMistake, surest_early_mistake
+from queries.engine.primary_metric import has_people
+from queries.engine.ranked_metric_rows import MetricCell
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from queries.metrics import CATALOGUE, Metric
+from queries.selection import Selection
+
+LEVEL = 0.95
+STATED = (CATALOGUE["mean_confidence"], CATALOGUE["accuracy"])
+GAP = {"votes": CATALOGUE["ent_ce"], FORECAST: CATALOGUE["ece"]}  # by kind of dataset
+About = Literal["early_mistake", "gap", "spread"]
+
+
+class Finding(msgspec.Struct):
+    """What is said first of the runs of a selection.
+
+    Attributes:
+        about: ``early_mistake``, where people played: the surest wrong guess before any team was right, with its details in
+            ``mistake``. ``gap``: the run whose ``metric`` is farthest from 0, on the side of too much
+            certainty if any run is; overconfidence or, with votes, the entropy gap.
+            ``spread``, of forecasts: the runs with the best and the worst ``metric``.
+        run: the run that it names; with ``spread``, the worst.
+        best: with ``spread``, the best run; else None.
+        value, low, high: the metric of ``run``, with the ends of its 95 % interval.
+        shown: whether a test supports it at 5 %, adjusted for the choice among the ranked runs. If not, the sentence says so.
+        runs: the number of ranked runs.
+    """
+
+    about: About
+    run: str
+    metric: str | None = None
+    best: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    shown: bool = True
+    runs: int = 1
+    mistake: EarlyMistake | None = None
+
+
+class Findings(msgspec.Struct):
+    """The finding of a selection; None without ranked runs, or where its metric is undefined."""
+
+    data_version: str
+    finding: Finding | None
+
+
+def findings(snapshot: Snapshot, selection: Selection) -> Findings:
+    """Return what is said first of the runs of a selection."""
+    return Findings(snapshot.version, _finding(snapshot, selection))
+
+
+def _finding(snapshot: Snapshot, selection: Selection) -> Finding | None:
+    if has_people(snapshot, selection.dataset):
+        mistake = surest_early_mistake(snapshot, selection).surest
+        if mistake is not None:
+            return Finding("early_mistake", mistake.run, mistake=mistake)
+    kinds = snapshot.rows("select kind from datasets where dataset = $d", {"d": selection.dataset})
+    kind = kinds[0][0] if kinds else ""
+    metric = GAP.get(kind, CATALOGUE["overconfidence"])
+    board = leaderboard(snapshot, selection, [metric, *STATED], True)
+    return _spread(board, metric) if kind == FORECAST else _gap(board, metric)
+
+
+def _gap(board: Leaderboard, metric: Metric) -> Finding | None:
+    """The run farthest from 0 among those whose metric is shown not to be 0 or, without any, among all.
+
+    Those that are too sure come first.
+    """
+    cells = _cells(board, metric)
+    supported = [(row, cell) for row, cell in cells if differs_from_zero(cell, len(cells))]
+    too_sure = [(row, cell) for row, cell in supported if ((cell.value or 0.0) > 0) == (metric.key == "overconfidence")]
+    if not cells:
+        return None
+    row, cell = max(too_sure or supported or cells, key=lambda pair: abs(pair[1].value or 0.0))
+    return Finding("gap", row.run, metric.key, None, cell.value, cell.low, cell.high, bool(supported), len(cells))
+
+
+def _spread(board: Leaderboard, metric: Metric) -> Finding | None:
+    """The best and the worst run, which differ if they share no letter."""
+    cells = sorted(_cells(board, metric), key=lambda pair: pair[1].rank or 0.0)
+    if len(cells) < 2:
+        return None
+    (best, first), (worst, last) = cells[0], cells[-1]
+    differ = bool(first.letters and last.letters) and set(first.letters or ()).isdisjoint(last.letters or ())
+    return Finding("spread", worst.run, metric.key, best.run, last.value, last.low, last.high, differ, len(cells))
+
+
+def _cells(board: Leaderboard, metric: Metric) -> Sequence[tuple[LeaderboardRow, MetricCell]]:
+    rows = [(row, row.metrics[metric.key]) for row in board.rows if row.ranked]
+    return [(row, cell) for row, cell in rows if cell.value is not None]
+
+
+def differs_from_zero(cell: MetricCell, runs: int) -> bool:
+    """Return whether a metric is shown not to be 0, where the run was chosen among several.
+
+    The half of its 95 % interval on the side of 0 is widened to the level 1 - .05 / ``runs`` (Bonferroni), as if the metric were
+    normally distributed. False without an interval.
+
+    Example:
+        >>> differs_from_zero(MetricCell(0.1, 0.01, None, low=0.005, high=0.2), 1)
+        True
+        >>> differs_from_zero(MetricCell(0.1, 0.01, None, low=0.005, high=0.2), 20)
+        False
+    """
+    if cell.value is None or cell.low is None or cell.high is None:
+        return False
+    normal = NormalDist()
+    wider = normal.inv_cdf(1 - (1 - LEVEL) / (2 * runs)) / normal.inv_cdf((1 + LEVEL) / 2)
+    reach = cell.value - cell.low if cell.value > 0 else cell.high - cell.value
+    return abs(cell.value) > wider * reach > 0

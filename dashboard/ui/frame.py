@@ -53,7 +53,7 @@ def header(
     here = first.get(current, "")
     return html.Header(
         [
-            html.A("Skip to content", href="#main", className="skip"),
+            html.A("Skip to content", href="#content", className="skip"),
             page_link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", class_name="brand"),
             dataset_menu(datasets, chosen, path),
             links("places", "Places", [(target, place) for place, target in first.items() if place not in ASIDE], here),

@@ -34,7 +34,7 @@ class PageColumn:
     """A column of a table on a page.
 
     Attributes:
-        heading: its heading; an ``html.Th``, such as that of ``sortable``, is used as it is.
+        heading: its heading, which is never blank; an ``html.Th``, such as that of ``sortable``, is used as it is.
         value: a function of a row, or the key of a declared column, or else the name of an attribute of a row. Numbers get three
             decimals or, if they are whole, commas; None is a dash. A ``Cell`` says more.
         form: writes values that are not None, if not in the usual style.

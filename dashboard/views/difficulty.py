@@ -131,7 +131,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
     return fig.panels(
         data,
         [names[run.run] for run in runs],
-        x={"title": "difficulty", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
+        x={"title": "difficulty", "range": [-0.03, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
         y={
             "title": gap,
             "range": [-1.05, 1.05],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 
 from dash import html
 from dash.development.base_component import Component
@@ -52,7 +53,7 @@ def metrics_and_ranks_table(row: LeaderboardRow, metrics: Sequence[Metric], rank
         PageColumn("Metric", lambda pair: Cell(page_link(pair[0].name, href=f"/metrics#{pair[0].key}"), pair[0].words)),
         PageColumn("Value", lambda pair: pair[1].value),
         PageColumn("95 % interval", interval, number=True),
-        PageColumn("", lambda pair: BETTER[pair[0].direction]),
+        PageColumn("Better", lambda pair: BETTER[pair[0].direction]),
         PageColumn("Place", lambda pair: Cell(_place(pair[1].rank, ranked), kind="place")),
         PageColumn("Rank", lambda pair: pair[1].rank, lambda rank: f"{round(rank, 1):g} of {ranked}", number=True),
         PageColumn(
@@ -98,7 +99,7 @@ def worst_questions(
 
     columns = [
         PageColumn("Question", name),
-        PageColumn("Text", lambda question: Cell(plain(question.text or "")[:SNIPPET], kind="guess")),
+        PageColumn("Text", lambda question: Cell(shorten(plain(question.text or ""), SNIPPET, placeholder="…"), kind="guess")),
         PageColumn("Category", lambda question: question.category or ""),
         PageColumn("Difficulty", "difficulty", lambda value: short(value, 2), number=True),
         PageColumn(

@@ -128,7 +128,7 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
         PageColumn("Decided", _decided),
         PageColumn("Download", lambda facts: html.Span(_downloads(facts, "CSV", "JSONL", "Parquet"), className="links")),
         PageColumn("See", _see),
-        None if mode == "off" else PageColumn("", _change),
+        None if mode == "off" else PageColumn("Change", _change),
     ]
     label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
     return html.Div(html_table(columns, result, label), className="runs")

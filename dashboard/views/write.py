@@ -138,7 +138,7 @@ def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
         return Cell("never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}", about)
 
     columns = [
-        PageColumn("", lambda guesser: named(COLOURS[guesser.model], guesser.model)),
+        PageColumn("Guesser", lambda guesser: named(COLOURS[guesser.model], guesser.model)),
         PageColumn("Guess", guess),
         PageColumn("Grade", grade, number=True),
         PageColumn("Confidence", lambda guesser: guesser.guesses[-1].confidence),

@@ -209,7 +209,7 @@ def answers_table(
     columns = [
         PageColumn("Run", lambda row: named(colour(row), names[row.run.run])),
         PageColumn("Guess", RunAtClue.guess),
-        PageColumn("", RunAtClue.grade, about=CORRECT, number=True),
+        PageColumn("Right", RunAtClue.grade, about=CORRECT, number=True),
         PageColumn("Confidence", lambda row: row.confidence(colour(row)), number=True),
         PageColumn("Buzzes", RunAtClue.buzz, about=BUZZES, number=True) if any(run.buzzpoint for run in runs) else None,
         _detail("CalScore share", SHARE, RunAtClue.share) if question.human else None,

@@ -52,7 +52,7 @@ def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
         clue = question.clues[place].clue
         return lambda run: Cell(curve[place]) if run is None else _confidence(run, clue)
 
-    columns = [PageColumn("", lambda run: "People, h" if run is None else names[run.run])]
+    columns = [PageColumn("Run", lambda run: "People, h" if run is None else names[run.run])]
     columns += [PageColumn(f"Clue {clue.clue + 1}", at(place), number=True) for place, clue in enumerate(question.clues)]
     return html_table(columns, [*([None] if question.human else []), *question.runs], "Confidence by clue")
 
@@ -310,7 +310,7 @@ def vote_shares(question: Question, names: Mapping[str, str], colours: RunColour
         return "People" if run is None else named(colours.get(run.run), names[run.run])
 
     columns = [
-        PageColumn("", name),
+        PageColumn("Run", name),
         *(PageColumn(class_, share(place), number=True) for place, class_ in enumerate(votes.classes)),
         PageColumn("DistCE", lambda run: "" if run is None else run.metrics["dist_ce"], number=True),
     ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from textwrap import shorten
 from typing import Any
 
 import dash_ag_grid
@@ -229,7 +230,7 @@ class QuestionGrid:
             {
                 "question_id": question.question_id,
                 "answer": main_answer(question.answer, quizbowl=self.facets.quizbowl),
-                "text": self._words(question.text or "")[:SNIPPET],
+                "text": shorten(self._words(question.text or ""), SNIPPET, placeholder="…"),
                 "href": links[question.question_id],
                 "clues": spark_figure(drawn[question.question_id], self.names, self.run_colours) if drawn else None,
                 "category": question.category,

@@ -25,7 +25,7 @@ from queries.selection.parameter_kinds import MAX_VALUE_LENGTH, format_number
 
 MAX_UNSEARCHED = 20  # choices of a menu without a search box
 DIFFERENCES = (0.005, 0.01, 0.02, 0.05, 0.1)  # between two runs, that a menu offers
-MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 40  # beyond this many choices, or characters of their names, they go into a menu
+MAX_CHIPS, MAX_CHIPS_LENGTH = 8, 60  # beyond this many choices, or characters of their names, they go into a menu
 
 
 def control(key: str, kind: str, run: str = "", scale: str = "", default: str = "") -> dict[str, str]:

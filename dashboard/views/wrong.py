@@ -72,6 +72,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
     choices = sorted({*OFFERED, least})
     options = {"" if value == LEAST else format_number(value): f"at least {percent(value, 0)}" for value in choices}
     one = len(request.selection.run) == 1
+    show = "All runs" if one else "Only this run"
     return [
         heading(
             "Confidently wrong",

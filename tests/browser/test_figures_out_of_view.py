@@ -7,7 +7,7 @@ from tests.helpers.page_actions import chip, eventually
 BUSY = """() => [...document.querySelectorAll("#content [data-figure][aria-busy=true]")].map((frame) => frame.dataset.figure)"""
 DRAWN = """(name) => { const plot = document.querySelector(`#content [data-figure="${name}"] .js-plotly-plot`);
     return plot && plot._fullData && plot.data.length ? JSON.stringify(plot.data.map((trace) => [trace.x, trace.y])) : null; }"""
-SHOWN, HIDDEN = "reliability", "discrimination"  # the first figure of the page, and one far below it
+SHOWN, HIDDEN = "triptych-murphy", "discrimination"  # the first figure of the page, and one far below it
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def page(visit):
     """The page of reliability in a browser that is never idle."""
     page = visit(new_context=True)
     page.add_init_script("window.requestIdleCallback = () => 0;")
-    page.goto("/reliability?dataset=pyramid")
+    page.goto("/reliability?dataset=pyramid&tab=decomposition")
     return page
 
 
@@ -62,6 +62,6 @@ def test_all_figures_are_painted_before_a_print(page):
 
 def test_all_figures_are_painted_where_nobody_scrolls(visit):
     page = visit()
-    page.goto("/reliability?dataset=pyramid")
+    page.goto("/reliability?dataset=pyramid&tab=decomposition")
     check_that(page, is_there, is_there)
     page.wait_for_function(f"() => !({BUSY})().length")

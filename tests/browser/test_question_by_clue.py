@@ -307,7 +307,7 @@ def test_the_error_panel_leads_back_to_what_there_is(visit):
     page.locator(".panel").get_by_role("link", name="To the leaderboard").click()
     board_is(page, [])
     page.goto("/nowhere")
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Questions").click()
+    page.get_by_role("navigation", name="Places").get_by_role("link", name="Questions").click()
     listed(page)
 
 
@@ -325,8 +325,8 @@ def test_nothing_is_wider_than_a_telephone(visit, awkward):
         page.goto(address)
         settled(page)
         for part in ("page", "filters"):
-            if part == "filters" and page.locator(".bar summary").is_visible():
-                page.locator(".bar summary").click()
+            if part == "filters" and page.locator(".bar .unfold summary").is_visible():
+                page.locator(".bar .unfold summary").click()
                 let_scripts_run(page, 150)
             width = page.evaluate("document.documentElement.scrollWidth")
             if width > 390:
@@ -413,7 +413,7 @@ def test_hostile_text_is_text_on_every_page(visit, awkward):
     page.goto("/?dataset=nasty")
     board_is(page, [("dataset", "nasty")])
     assert page.evaluate(made) == 0
-    assert IMAGE in page.locator(".banner").first.inner_text()
+    assert IMAGE in page.locator(".simulated").first.text_content()
     assert [row["model"] for row in board(page)] == [BOLD, SCRIPT, "plain"]
     chip(page, "category", "A&B=C;D").click()
     board_is(page, [("dataset", "nasty"), ("category", "A&B=C;D")])

@@ -146,9 +146,17 @@ def checked(page):
     )
 
 
+def unfold(page, key):
+    """Unfold the group of controls that has a control, if it is folded away."""
+    page.locator(f".filter-{key}").first.evaluate(
+        "one => one.closest('.filters')?.previousElementSibling?.setAttribute('open', '')"
+    )
+
+
 def choose(page, key, text):
     """Choose from a menu. A menu with several choices stays open, so close it."""
     wait_for_rest(page)
+    unfold(page, key)
     page.locator(f".filter-{key} button.menu").click()
     page.locator(".dash-dropdown-content label", has=page.get_by_text(text, exact=True)).click()
     if page.locator(".dash-dropdown-content").is_visible():
@@ -168,6 +176,15 @@ def between(page, key, low=None, high=None, leave="Tab"):
 def entries(page):
     """Return the number of entries in the history."""
     return page.evaluate("window.history.length")
+
+
+def back_to(page, address):
+    """Go back until the page has an address: a change of a control may have taken several steps on a slow machine."""
+    for _ in range(20):
+        page.go_back()
+        if page.url.endswith(address):
+            return
+    raise AssertionError(f"Back does not lead to {address}, but to {page.url}")
 
 
 def listed(page, check=lambda rows: True):

@@ -86,9 +86,7 @@ def draw(request: PageRequest[WrongPage]) -> Sequence[Component | None]:
                 PageColumn("Sure", "sure"),
                 PageColumn("Sure and wrong", "wrong"),
                 PageColumn("Share of sure ones", "share", percent, number=True),
-                PageColumn(
-                    "Show", lambda run: page_link("All runs" if one else "Only this run", _only(request, run.run, one=one))
-                ),
+                PageColumn("Show", lambda run: page_link(show, _only(request, run.run, one=one))),
             ],
             result.runs,
             "Runs",
